@@ -1,0 +1,61 @@
+"""anonrisk: how many people in a table can be singled out.
+
+Importing this package puts `.anon` on pandas tables and, where pyspark is installed, on Spark
+tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
+``anonrisk.k(df, ["zip", "age"])``.
+
+====================  ==============================================================
+`anonrisk.api`        the functions of a table
+`anonrisk.engines`    the only code that touches a table: pandas, Spark
+`anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
+`anonrisk.measures`   pure arithmetic on counts
+`anonrisk.datasets`   synthetic tables to try things on
+====================  ==============================================================
+"""
+
+from __future__ import annotations
+
+import sys
+
+from anonrisk import register
+from anonrisk._version import __version__
+from anonrisk.api.roles import declare, roles
+from anonrisk.api.sizes import (
+    anvc,
+    at_risk,
+    classes,
+    degree,
+    entropy,
+    k,
+    rr,
+    sizes,
+    uniqueness,
+)
+from anonrisk.api.summary import summary
+from anonrisk.column_roles import Roles
+from anonrisk.counts import ClassSizes
+from anonrisk.errors import AnonRiskError
+
+__all__ = [
+    "AnonRiskError",
+    "ClassSizes",
+    "Roles",
+    "__version__",
+    "anvc",
+    "at_risk",
+    "classes",
+    "declare",
+    "degree",
+    "entropy",
+    "k",
+    "roles",
+    "rr",
+    "sizes",
+    "summary",
+    "uniqueness",
+]
+
+register.register_pandas()
+register.register_spark()
+if "pyspark.pandas" in sys.modules:
+    from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401

@@ -1,0 +1,55 @@
+"""`.anon`: every public function of a table as a method of the table."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api import roles, sizes, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    sizes.k,
+    sizes.uniqueness,
+    sizes.classes,
+    summary.summary,
+    sizes.entropy,
+    sizes.degree,
+    sizes.anvc,
+    sizes.rr,
+    sizes.sizes,
+    sizes.at_risk,
+    roles.declare,
+    roles.roles,
+)
+
+
+class AnonAccessor:
+    """How many people in this table can be singled out; see the functions of `anonrisk`."""
+
+    def __init__(self, frame: Any) -> None:
+        """Keep the table; nothing is looked at before a question is asked."""
+        self._frame = frame
+
+    def __dir__(self) -> list[str]:
+        """Complete to the questions only."""
+        return [function.__name__ for function in FUNCTIONS]
+
+
+def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def method(self: AnonAccessor, *args: Any, **kwargs: Any) -> Any:
+        return function(self._frame, *args, **kwargs)
+
+    signature = inspect.signature(function)
+    frame, *rest = signature.parameters.values()
+    own = frame.replace(name="self", annotation=inspect.Parameter.empty)
+    method.__signature__ = signature.replace(parameters=[own, *rest])  # type: ignore[attr-defined]
+    return method
+
+
+for _function in FUNCTIONS:
+    setattr(AnonAccessor, _function.__name__, _bound(_function))

@@ -1,0 +1,111 @@
+"""Koot's tables of anonymity-set sizes: one row a quasi-identifier, or one a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anonrisk.api.ask import ask
+from anonrisk.arguments import whole_number
+from anonrisk.columns import require
+from anonrisk.errors import EmptyTableError, RoleConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+
+
+def summary(
+    frame: Any,
+    qid_sets: Any = None,
+    by: Name | None = None,
+    at: Sequence[int] = (1, 5, 10, 50, 100),
+    *,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> pd.DataFrame:
+    """Summarise the class sizes of one or several quasi-identifiers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table.
+    qid_sets : name, list of names, or list of those, optional
+        ``["zip", "age"]`` is one quasi-identifier; ``[["zip"], ["zip", "age"]]`` is two. Left out,
+        the declared one. All are counted in one pass.
+    by : name, optional
+        Count within each group of this column: classes are formed on the quasi-identifier and
+        `by` together. Naming it is asking for its values: they appear in the result.
+    at : sequence of int
+        The sizes for which records in classes of at most that size are counted.
+    unit, missing
+        As in `anonrisk.classes`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the quasi-identifier (and group): records, number of classes (sets), their
+        least, quartiles, mean and largest size, and the records in classes of at most 1, 5, ….
+
+    Notes
+    -----
+    The columns of Koot (2012), Tables 3.2 to 3.5; quartiles are over classes, with linear
+    interpolation. With a `unit`, records are persons.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"], "age": [34, 34, 51]})
+    >>> table = df.anon.summary([["zip"], ["zip", "age"]], at=(1, 2))
+    >>> table[["records", "sets", "min", "max", "at_most_1", "at_most_2"]]
+               records  sets  min  max  at_most_1  at_most_2
+    qid
+    zip              3     2    1    2          1          3
+    zip + age        3     2    1    2          1          3
+    """
+    sizes = _check_at(at)
+    engine, question = ask(frame, qid_sets, unit=unit, missing=missing, several=True)
+    if by is None:
+        rows = [_row(counted, sizes) for counted in engine.count(frame, question)]
+        return pd.DataFrame(rows, index=pd.Index(_labels(question.qids), name="qid"))
+    require([by], "grouping column", engine.columns(frame))
+    if by == question.unit:
+        raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
+    engine.check(frame, {by: "grouping column"})
+    groups = engine.count_by(frame, question, by)
+    keys = [
+        (label, group)
+        for label, counted in zip(_labels(question.qids), groups, strict=True)
+        for group, _ in counted
+    ]
+    if not keys:
+        raise EmptyTableError("no group has a record to measure")
+    rows = [_row(counted, sizes) for by_group in groups for _, counted in by_group]
+    return pd.DataFrame(rows, index=pd.MultiIndex.from_tuples(keys, names=["qid", by]))
+
+
+def _check_at(at: Any) -> list[int]:
+    sizes = list(at) if hasattr(at, "__iter__") else [at]
+    return [whole_number(size, "a size in `at`", at_least=1) for size in sizes]
+
+
+def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
+    return [" + ".join(map(str, qid)) for qid in qids]
+
+
+def _row(counted: ClassSizes, at: Sequence[int]) -> dict[str, float]:
+    return {
+        "records": counted.n_records,
+        "sets": counted.n_classes,
+        "min": counted.k,
+        "q25": counted.quantile(0.25),
+        "median": counted.quantile(0.5),
+        "mean": counted.mean,
+        "q75": counted.quantile(0.75),
+        "max": counted.max,
+        **{f"at_most_{size}": counted.records_at_most(size) for size in at},
+    }

@@ -1,0 +1,188 @@
+"""Column roles: who is quasi-identifier, sensitive, direct, insensitive, and who is the person."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk import render
+from anonrisk.columns import as_names, require
+from anonrisk.errors import (
+    RoleConflictError,
+    RolesLostError,
+    RolesNotGivenError,
+    UnclassifiedColumnError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.columns import Name, Qid
+
+# How each role is called in messages.
+ROLE_NAMES = {
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive column",
+    "direct": "direct identifier",
+    "insensitive": "insensitive column",
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of a table's columns, and the columns it had when they were declared.
+
+    Attributes
+    ----------
+    quasi, sensitive, direct, insensitive : tuple of names
+        The columns of each role.
+    unit : name or None
+        The column that says which person a row belongs to.
+    strict : bool
+        Whether a column without a role is an error.
+    columns : tuple of names
+        All columns at the time of declaration, so that a rename is noticed later.
+
+    Examples
+    --------
+    >>> Roles(quasi=("zip",), sensitive=("diagnosis",), columns=("zip", "diagnosis", "note"))
+    column      role
+    zip         quasi-identifier
+    diagnosis   sensitive column
+    note        -
+    """
+
+    quasi: Qid = ()
+    sensitive: Qid = ()
+    direct: Qid = ()
+    insensitive: Qid = ()
+    unit: Name | None = None
+    strict: bool = False
+    columns: Qid = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether any role was declared."""
+        return bool(self.classified)
+
+    @property
+    def classified(self) -> set[Name]:
+        """All columns that have a role."""
+        unit = () if self.unit is None else (self.unit,)
+        return {*self.quasi, *self.sensitive, *self.direct, *self.insensitive, *unit}
+
+    def of(self, column: Name) -> str | None:
+        """Say the role of one column, in words; None if it has none."""
+        words = [word for role, word in ROLE_NAMES.items() if column in getattr(self, role)]
+        if column == self.unit:
+            words.append("unit")
+        return ", ".join(words) or None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave, also after a round trip through JSON."""
+        return cls(**{name: _restored(value) for name, value in stored.items()})
+
+    def __repr__(self) -> str:
+        """Print a table of columns and roles."""
+        rows = [("column", "role"), *((str(c), self.of(c) or "-") for c in self.columns)]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name.ljust(width)}   {role}" for name, role in rows)
+
+    def _repr_html_(self) -> str:
+        rows = [(str(column), self.of(column) or "-") for column in self.columns]
+        return render.html_table("Column roles", ("column", "role"), rows)
+
+
+def _restored(value: Any) -> Any:
+    # JSON has no tuples, and a pandas label may be one.
+    if isinstance(value, list):
+        return tuple(_restored(item) for item in value)
+    return value
+
+
+def declare(columns: Sequence[Name], *, strict: bool, unit: Name | None, **given: Any) -> Roles:
+    """Check roles as a caller gave them against a table's columns."""
+    named: dict[str, Qid] = {}
+    for role, word in ROLE_NAMES.items():
+        empty = given[role] is None or (hasattr(given[role], "__len__") and not len(given[role]))
+        named[role] = () if empty else as_names(given[role], word, columns)
+        require(named[role], word, columns)
+    if unit is not None:
+        require([unit], "unit", columns)
+    _refuse_conflicts(named, unit)
+    roles = Roles(**named, unit=unit, strict=strict, columns=tuple(columns))
+    if not roles:
+        raise RolesNotGivenError(
+            "no role given: declare(quasi=[…], sensitive=[…], direct=[…], insensitive=[…], unit=…)"
+        )
+    if strict:
+        _refuse_unclassified(roles, columns)
+    return roles
+
+
+def current(stored: Roles, columns: Sequence[Name]) -> Roles:
+    """Bring declared roles to a table as it is now, or refuse where that is in doubt.
+
+    A column present by name keeps its role; one that was simply dropped leaves it; a
+    quasi-identifier or unit that is gone while a new column has appeared may have been renamed.
+    """
+    new = [column for column in columns if column not in stored.columns]
+    for role, names in (("quasi-identifier", stored.quasi), ("unit", (stored.unit,))):
+        for name in names:
+            if name is not None and name not in columns and new:
+                raise RolesLostError(
+                    f"declared {role} {name!r} is gone and column {new[0]!r} is new: "
+                    "renamed? Declare the roles again."
+                )
+    if stored.unit is not None and stored.unit not in columns:
+        raise RolesLostError(
+            f"declared unit {stored.unit!r} is gone: without it rows would be counted as persons. "
+            "Declare the roles again."
+        )
+    if stored.strict:
+        _refuse_unclassified(stored, columns)
+    kept: dict[str, Any] = {
+        role: tuple(c for c in getattr(stored, role) if c in columns) for role in ROLE_NAMES
+    }
+    return replace(stored, **kept, columns=tuple(columns))
+
+
+def quasi_of(roles: Roles | None) -> Qid:
+    """Give the declared quasi-identifiers, or say both ways to give them."""
+    if roles is None or not roles.quasi:
+        raise RolesNotGivenError(
+            "no quasi-identifiers: name them in the call, as in df.anon.k(['zip', 'age']), "
+            "or once for the table, as in df = df.anon.declare(quasi=['zip', 'age'])"
+        )
+    return roles.quasi
+
+
+def _refuse_conflicts(named: Mapping[str, Qid], unit: Name | None) -> None:
+    seen: dict[Name, str] = {}
+    for role, names in named.items():
+        for name in names:
+            if name in seen:
+                raise RoleConflictError(
+                    f"column {name!r} is declared both {seen[name]} and {ROLE_NAMES[role]}"
+                )
+            seen[name] = ROLE_NAMES[role]
+    # A unit may well be a direct identifier; it can never be what persons are told apart by.
+    if unit is not None and seen.get(unit) in (ROLE_NAMES["quasi"], ROLE_NAMES["sensitive"]):
+        raise RoleConflictError(f"column {unit!r} is declared both {seen[unit]} and unit")
+
+
+def _refuse_unclassified(roles: Roles, columns: Sequence[Name]) -> None:
+    without = [column for column in columns if column not in roles.classified]
+    if without:
+        raise UnclassifiedColumnError(
+            f"column {without[0]!r} has no role"
+            + (f" (nor have {len(without) - 1} more)" if len(without) > 1 else "")
+            + ", and the roles are strict: declare every column"
+        )

@@ -1,0 +1,339 @@
+"""The frozen counts that leave an engine: all that measures, predictions and gates ever see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from anonrisk import render
+from anonrisk.errors import ArgumentError, EmptyTableError
+from anonrisk.measures import entropy as _entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from anonrisk.results import Divergence, LowerBound
+
+# Upper ends of the bands that the printed form groups class sizes into.
+_BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
+_HEADER = ("class size", "classes", "records", "share")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassSizes:
+    """How many classes there are of each size: the histogram behind every measure of k.
+
+    Two of these cannot be merged: a class of one in each half of a table may be a class of two
+    in the whole. Count the whole table instead.
+
+    Parameters
+    ----------
+    sizes : array of int
+        The sizes that occur, ascending.
+    classes : array of int
+        For each size, the number of classes.
+    records : array of int, optional
+        For each size, the number of records whose (smallest) class has it. Left out, it is
+        ``sizes * classes``; with a `unit` it counts persons, each by the smallest of their classes.
+    qid : sequence of names
+        The columns of the quasi-identifier.
+    unit : name, optional
+        The column that says which person a row belongs to; sizes then count persons.
+    missing : str
+        What was done with missing values: ``"value"``, ``"drop"`` or ``"error"``.
+    n_rows : int, optional
+        Number of rows counted; differs from `n_records` where there is a `unit`.
+    n_dropped : int
+        Number of rows left out because a quasi-identifier was missing.
+
+    Examples
+    --------
+    >>> sizes = ClassSizes([1, 4], [2, 3], qid=["zip", "age"])
+    >>> sizes.k, sizes.n_records, sizes.n_classes, sizes.uniqueness
+    (1, 14, 5, 0.14285714285714285)
+    >>> sizes
+    Classes of zip + age: 14 records in 5 classes, k = 1
+    2 records (14.3%) are singletons
+    class size   classes   records   share
+             1         2         2   14.3%
+           3-4         3        12   85.7%
+    """
+
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    records: NDArray[np.int64]
+    qid: tuple[Hashable, ...]
+    unit: Hashable | None
+    missing: str
+    n_rows: int
+    n_dropped: int
+
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        classes: ArrayLike,
+        records: ArrayLike | None = None,
+        *,
+        qid: Sequence[Hashable] = (),
+        unit: Hashable | None = None,
+        missing: str = "value",
+        n_rows: int | None = None,
+        n_dropped: int = 0,
+    ) -> None:
+        """Check the histogram and freeze it."""
+        sizes_, classes_ = _integers(sizes, "sizes"), _integers(classes, "classes")
+        records_ = sizes_ * classes_ if records is None else _integers(records, "records")
+        if not len(sizes_) == len(classes_) == len(records_):
+            raise ArgumentError("sizes, classes and records must have the same length")
+        if not len(sizes_):
+            raise EmptyTableError(_nothing_left(n_dropped))
+        if sizes_[0] < 1 or (np.diff(sizes_) <= 0).any() or (classes_ < 1).any():
+            raise ArgumentError(
+                "sizes must ascend from 1 or more, and each must have at least one class"
+            )
+        if (records_ < 0).any() or (records_ > sizes_ * classes_).any():
+            raise ArgumentError("a size cannot have more records than its classes hold")
+        fields = {
+            "sizes": sizes_,
+            "classes": classes_,
+            "records": records_,
+            "qid": tuple(qid),
+            "unit": unit,
+            "missing": missing,
+            "n_rows": int(records_.sum()) if n_rows is None else int(n_rows),
+            "n_dropped": int(n_dropped),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_histogram(cls, histogram: Mapping[int, int], **about: Any) -> Self:
+        """Make it from a mapping of class size to number of classes, in any order.
+
+        Examples
+        --------
+        >>> ClassSizes.from_histogram({4: 3, 1: 2}).n_records
+        14
+        """
+        ordered = sorted(histogram.items())
+        return cls([size for size, _ in ordered], [count for _, count in ordered], **about)
+
+    # ---- counting -------------------------------------------------------------------------
+
+    @property
+    def n_records(self) -> int:
+        """Number of records; with a `unit`, of persons."""
+        return int(self.records.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.classes.sum())
+
+    @property
+    def n_memberships(self) -> int:
+        """Sum of all class sizes: as `n_records`, but a person counts in each of their classes."""
+        return int((self.sizes * self.classes).sum())
+
+    @property
+    def k(self) -> int:
+        """Size of the smallest class."""
+        return int(self.sizes[0])
+
+    @property
+    def max(self) -> int:
+        """Size of the largest class."""
+        return int(self.sizes[-1])
+
+    @property
+    def mean(self) -> float:
+        """Mean size of a class."""
+        return self.n_memberships / self.n_classes
+
+    @property
+    def singletons(self) -> int:
+        """Number of classes of one."""
+        return int(self.classes[0]) if self.k == 1 else 0
+
+    @property
+    def uniqueness(self) -> float:
+        """Share of the records that are singletons; with a `unit`, of persons who have one."""
+        return self.records_at_most(1) / self.n_records
+
+    def records_at_most(self, k: float) -> int:
+        """Count the records in classes of at most `k`; with a `unit`, persons."""
+        return int(self.records[self.sizes <= k].sum())
+
+    def records_below(self, k: float) -> int:
+        """Count the records in classes smaller than `k`; with a `unit`, persons."""
+        return int(self.records[self.sizes < k].sum())
+
+    def quantile(self, q: float) -> float:
+        """Quantile of the class sizes, over classes, with linear interpolation.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 4], [2, 3]).quantile(0.375)
+        2.5
+        """
+        if not 0 <= q <= 1:
+            raise ArgumentError("a quantile lies between 0 and 1")
+        position = q * (self.n_classes - 1)
+        last = np.cumsum(self.classes) - 1
+        below, above = self.sizes[np.searchsorted(last, [np.floor(position), np.ceil(position)])]
+        return float(below + (above - below) * (position - np.floor(position)))
+
+    # ---- information ----------------------------------------------------------------------
+
+    def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
+        """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
+        if quantile is not None:
+            return _entropy.addressing_bits(self.sizes, self.classes, quantile, order)
+        return _entropy.renyi(self.sizes, self.classes, order)
+
+    @property
+    def degree(self) -> float:
+        """Degree of anonymity, from 0 (all unique) to 1 (all alike); see `anonrisk.degree`."""
+        return _entropy.degree(self.sizes, self.classes, self.n_records)
+
+    @property
+    def anvc(self) -> float:
+        """Average number of value combinations; see `anonrisk.anvc`."""
+        return _entropy.anvc(self.sizes, self.classes)
+
+    @property
+    def rr(self) -> LowerBound:
+        """Fischer-Hübner's average risk, a lower bound; see `anonrisk.rr`."""
+        return _entropy.rr(self.sizes, self.classes)
+
+    def kl(self, n_values: int | None = None) -> Divergence:
+        """Kullback-Leibler distance in nats from the uniform law on `n_values` values.
+
+        Parameters
+        ----------
+        n_values : int, optional
+            Number of values that the quasi-identifier can take. Left out, it is the number of
+            classes that occur, and the result says so.
+
+        Notes
+        -----
+        H4: κ = ln N − H, with H in nats (Koot 2012, chapter 4). Adding values that nobody has
+        raises κ by ln(N'/N): state the domain.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 3], [1, 1]).kl()
+        0.13081203594113694 (nats, from the uniform law on the 2 classes that occur)
+        """
+        return _entropy.kl(self.sizes, self.classes, n_values)
+
+    # ---- leaving --------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give the histogram as a pandas table: size, classes, records."""
+        import pandas as pd
+
+        columns = {"size": self.sizes, "classes": self.classes, "records": self.records}
+        return pd.DataFrame({name: values.copy() for name, values in columns.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        return {
+            "qid": list(self.qid),
+            "unit": self.unit,
+            "missing": self.missing,
+            "n_records": self.n_records,
+            "n_rows": self.n_rows,
+            "n_dropped": self.n_dropped,
+            "n_classes": self.n_classes,
+            "k": self.k,
+            "uniqueness": self.uniqueness,
+            "sizes": self.sizes.tolist(),
+            "classes": self.classes.tolist(),
+            "records": self.records.tolist(),
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many records lie in classes of each size (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        from anonrisk.plot import class_sizes
+
+        return class_sizes(self, ax)
+
+    def __eq__(self, other: object) -> bool:
+        """Two are equal if they say the same of the same columns."""
+        if not isinstance(other, ClassSizes):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((self.qid, self.unit, self.sizes.tobytes(), self.records.tobytes()))
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return "\n".join((*self._headlines(), render.text_table(_HEADER, self._bands())))
+
+    def _repr_html_(self) -> str:
+        return render.html_table(". ".join(self._headlines()), _HEADER, self._bands())
+
+    def _headlines(self) -> list[str]:
+        who = "record" if self.unit is None else "person"
+        people = render.count_of(self.n_records, who)
+        kinds = render.count_of(self.n_classes, "class", "classes")
+        of = f" of {' + '.join(map(str, self.qid))}" if self.qid else ""
+        unique = self.records_at_most(1)
+        lines = [
+            f"Classes{of}: {people} in {kinds}, k = {self.k}",
+            f"{render.count_of(unique, who)} ({render.percent(self.uniqueness)}) "
+            + ("is a singleton" if unique == 1 else "are singletons"),
+        ]
+        if self.unit is not None:
+            rows = render.count_of(self.n_rows, "row")
+            lines.append(f"{rows}; a person ({self.unit}) counts in the smallest of their classes")
+        if self.n_dropped:
+            rows = render.count_of(self.n_dropped, "row")
+            lines.append(f"{rows} with a missing quasi-identifier left out")
+        return lines
+
+    def _bands(self) -> list[list[str]]:
+        edges = [0, *(band for band in _BANDS if band < self.max), self.max]
+        rows = []
+        for low, high in pairwise(edges):
+            inside = (self.sizes > low) & (self.sizes <= high)
+            if inside.any():
+                records = int(self.records[inside].sum())
+                name = f"{high:,}" if high == low + 1 else f"{low + 1:,}-{high:,}"
+                share = render.percent(records / self.n_records)
+                rows.append([name, f"{int(self.classes[inside].sum()):,}", f"{records:,}", share])
+        return rows
+
+
+def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    array = np.array(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ArgumentError(f"{name} must be a list of whole numbers")
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def _nothing_left(n_dropped: int) -> str:
+    if not n_dropped:
+        return "the table has no records; there is nothing to measure"
+    rows = render.count_of(n_dropped, "row")
+    return f"no record is left to measure: {rows} dropped for a missing quasi-identifier"

@@ -1,0 +1,42 @@
+"""Engines: the only code that touches a user's table."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anonrisk.engines.pandas import PandasEngine
+from anonrisk.errors import UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from anonrisk.engines.base import Engine
+
+SUPPORTED = "pandas, Spark (classic and Connect) and pandas-on-Spark DataFrames"
+
+
+def engine_for(frame: Any) -> Engine:
+    """Find the engine of a table by its type, importing nothing that is not there already."""
+    if isinstance(frame, pd.DataFrame):
+        return PandasEngine()
+    # A Spark table cannot exist before pyspark was imported, so absent libraries cost nothing.
+    if "pyspark.sql" in sys.modules:
+        from anonrisk.engines import spark
+
+        if isinstance(frame, spark.frame_types()):
+            return spark.SparkEngine()
+    if "pyspark.pandas" in sys.modules:
+        from anonrisk.engines import pandas_on_spark
+
+        if isinstance(frame, pandas_on_spark.frame_type()):
+            return pandas_on_spark.PandasOnSparkEngine()
+    kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
+    hint = ""
+    if hasattr(frame, "to_pandas"):
+        hint = "; this one converts with its to_pandas()"
+    elif isinstance(frame, pd.Series):
+        hint = "; a Series becomes a table with to_frame()"
+    raise UnsupportedFrameError(
+        f"{kind} is not a supported table: anonrisk takes {SUPPORTED}{hint}"
+    )

@@ -1,0 +1,63 @@
+"""The pandas engine: columns become integer codes, and counting is arithmetic on those."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.column_roles import Roles
+from anonrisk.engines.pandas import count, encode, rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+    from anonrisk.engines.base import Question
+
+_ATTRS_KEY = "anonrisk"
+
+
+class PandasEngine:
+    """Counts pandas DataFrames."""
+
+    name = "pandas"
+
+    def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
+        """List the column labels."""
+        return list(frame.columns)
+
+    def check(self, frame: pd.DataFrame, roles: Mapping[Name, str]) -> None:
+        """Refuse nested types; what an object column holds is only seen when it is encoded."""
+        for name, role in roles.items():
+            encode.refuse_nested(encode.column_of(frame, name).dtype, name, role)
+
+    def count(self, frame: pd.DataFrame, question: Question) -> list[ClassSizes]:
+        """Count the classes of each quasi-identifier from one encoding of the columns."""
+        return count.class_sizes(frame, question)
+
+    def count_by(
+        self, frame: pd.DataFrame, question: Question, by: Name
+    ) -> list[list[tuple[Any, ClassSizes]]]:
+        """Count within each group of `by`."""
+        return count.class_sizes_by(frame, question, by)
+
+    def sizes(self, frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:
+        """Give a Series with the table's own index."""
+        return rewrite.sizes(frame, question, name)
+
+    def at_risk(self, frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
+        """Select the records in classes smaller than k."""
+        return rewrite.at_risk(frame, question, k)
+
+    def read_roles(self, frame: pd.DataFrame) -> Roles | None:
+        """Read the roles from `attrs`."""
+        stored = frame.attrs.get(_ATTRS_KEY)
+        return None if stored is None else Roles.from_dict(stored)
+
+    def write_roles(self, frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
+        """Keep the roles in `attrs`, as plain values, which survive a Parquet file."""
+        declared = frame.copy(deep=False)
+        declared.attrs = {**frame.attrs, _ATTRS_KEY: roles.to_dict()}
+        return declared

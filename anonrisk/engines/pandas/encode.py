@@ -1,0 +1,188 @@
+"""One column to small integer codes: equal cells, equal codes."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.engines.pandas import objects
+from anonrisk.errors import AnonRiskError, UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+
+# Below this many records a thread costs more than it saves.
+_WORTH_A_THREAD = 200_000
+# Integers that span no more than this serve as their own codes; counting does not mind the gaps.
+_SPAN = 2**31
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A column as integers from 0 to `cardinality` - 1; missing, if any, is the last of them."""
+
+    values: NDArray[Any]
+    cardinality: int
+    n_missing: int = 0
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which records miss a value."""
+        if not self.n_missing:
+            return np.zeros(len(self.values), dtype=bool)
+        return np.asarray(self.values == self.cardinality - 1)
+
+
+def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
+    """Get a column by position: a label may be a tuple, or look like an indexer of pandas."""
+    labels: list[Any] = list(frame.columns)
+    column: Any = frame.iloc[:, labels.index(name)]
+    return cast("pd.Series[Any]", column)
+
+
+def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
+    """Encode some columns of a table, side by side where it is large."""
+
+    def one(name: Name) -> Codes:
+        return _encode_column(column_of(frame, name), name, roles[name])
+
+    if len(frame) < _WORTH_A_THREAD or len(roles) == 1:
+        return {name: one(name) for name in roles}
+    # pyarrow and the hash tables of pandas release the interpreter while they work.
+    with ThreadPoolExecutor(min(len(roles), os.cpu_count() or 1)) as pool:
+        return dict(zip(roles, pool.map(one, roles), strict=True))
+
+
+def refuse_nested(dtype: Any, name: Name, role: str) -> None:
+    """Refuse a type whose cells are lists, maps or structs."""
+    if isinstance(dtype, pd.ArrowDtype) and objects.arrow_nested(dtype.pyarrow_dtype):
+        raise UnsupportedColumnError(
+            f"{role} {name!r} holds values of type {dtype}, which cannot be compared as one cell"
+        )
+
+
+def _encode_column(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    refuse_nested(column.dtype, name, role)
+    try:
+        return _dispatch(column, name, role)
+    except AnonRiskError:
+        raise
+    # Errors of other libraries may quote the cell that upset them.
+    except Exception as error:  # noqa: BLE001
+        reason = "unhashable" if "unhashable" in str(error) else type(error).__name__
+        raise UnsupportedColumnError(
+            f"{role} {name!r} holds values that cannot be compared as one cell ({reason})"
+        ) from None
+
+
+def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _categories(column, name, role)
+    if isinstance(dtype, np.dtype):
+        if dtype.kind == "b":
+            return Codes(column.to_numpy().view(np.uint8), 2)
+        if dtype.kind in "iu" and len(column):
+            spanned = _span(column.to_numpy())
+            if spanned is not None:
+                return spanned
+        if dtype.kind == "O":
+            return _objects(column, name, role)
+        return _factorized(column.array)
+    arrow = _arrow(column)
+    return _factorized(column.array) if arrow is None else _dictionary(arrow, name, role)
+
+
+def _span(values: NDArray[Any]) -> Codes | None:
+    low, high = int(values.min()), int(values.max())
+    span = high - low + 1
+    if span > _SPAN:
+        return None
+    # Subtracted in the column's own width, then narrowed: the difference fits by construction.
+    shifted = values if low == 0 else values - values.dtype.type(low)
+    if low != 0 and values.dtype.kind == "i":
+        # An int8 column from -128 to 127 wraps around; seen as unsigned it is right again.
+        shifted = shifted.view(f"u{values.dtype.itemsize}")
+    return Codes(_narrow(shifted, span), span)
+
+
+def _categories(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    categories, codes = column.cat.categories, column.cat.codes.to_numpy()
+    if categories.dtype == object:
+        used = np.bincount(codes[codes >= 0], minlength=len(categories)) > 0
+        objects.refuse_mixed(categories.to_numpy()[used], name, role)
+    return _with_missing(codes, len(categories))
+
+
+def _objects(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    values = column.to_numpy()
+    codes, uniques = pd.factorize(values)
+    kinds = objects.kinds_of(uniques, name, role)
+    # 1, 1.0 and True hash alike, so that one of them hides the others among the uniques.
+    hiding = any(map(objects.may_hide_another, kinds))
+    objects.refuse_mixed(values[codes >= 0] if hiding else uniques, name, role)
+    same = objects.same_instants(uniques)
+    if same is not None:
+        codes = np.where(codes < 0, codes, same[codes])
+    return _with_missing(codes, len(uniques))
+
+
+def _factorized(array: Any) -> Codes:
+    codes, uniques = pd.factorize(array)
+    # A nullable Float64 keeps NaN apart from NA, depending on the version of pandas.
+    unknown = np.asarray(pd.isna(np.asarray(uniques, dtype=float))) if _is_float(uniques) else None
+    if unknown is not None and unknown.any():
+        codes = np.where((codes < 0) | unknown[codes], -1, codes)
+    return _with_missing(codes, len(uniques))
+
+
+def _is_float(values: Any) -> bool:
+    return getattr(values.dtype, "kind", "O") == "f"
+
+
+def _arrow(column: pd.Series[Any]) -> Any:
+    """Get the column as a pyarrow array where it is one already."""
+    dtype: Any = column.dtype
+    arrow_string = isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
+    if not (arrow_string or isinstance(dtype, pd.ArrowDtype)):
+        return None
+    return column.array.__arrow_array__()
+
+
+def _dictionary(arrow: Any, name: Name, role: str) -> Codes:
+    encoded = objects.arrow_dictionary(arrow)
+    if encoded is None:
+        return _objects(pd.Series(arrow.to_pylist(), dtype=object), name, role)
+    codes, uniques = encoded
+    mapping = objects.arrow_merges(uniques)
+    n_missing = codes.null_count
+    size = len(uniques)
+    values: NDArray[Any] = codes.fill_null(size).to_numpy() if n_missing else codes.to_numpy()
+    if mapping is None:
+        return Codes(_narrow(values, size + bool(n_missing)), size + bool(n_missing), n_missing)
+    return _with_missing(np.append(mapping, -1)[values], size)
+
+
+def _with_missing(codes: NDArray[Any], size: int) -> Codes:
+    """Turn the -1 by which pandas marks a missing value into the last code."""
+    absent = codes < 0
+    n_missing = int(np.count_nonzero(absent))
+    if not n_missing:
+        return Codes(_narrow(codes, size), max(size, 1))
+    if codes.dtype.kind == "i" and size > np.iinfo(codes.dtype).max:
+        codes = codes.astype(np.int64)
+    return Codes(_narrow(np.where(absent, size, codes), size + 1), size + 1, n_missing)
+
+
+def _narrow(codes: NDArray[Any], cardinality: int) -> NDArray[Any]:
+    """Keep codes in the fewest bytes that hold them."""
+    return codes.astype(np.min_scalar_type(max(cardinality - 1, 0)), copy=False)

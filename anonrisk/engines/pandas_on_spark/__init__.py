@@ -1,0 +1,91 @@
+"""pandas-on-Spark tables, counted as the Spark tables that they are underneath."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark import SparkEngine
+from anonrisk.errors import UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.column_roles import Roles
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+    from anonrisk.engines.base import Question
+
+
+def frame_type() -> type:
+    """Get the class of pandas-on-Spark tables; the caller knows that it is imported."""
+    from pyspark import pandas
+
+    return pandas.DataFrame
+
+
+class PandasOnSparkEngine:
+    """Counts pandas-on-Spark DataFrames."""
+
+    name = "pandas_on_spark"
+
+    def __init__(self) -> None:
+        """Keep the engine that does the work."""
+        self._spark = SparkEngine()
+
+    def columns(self, frame: Any) -> Sequence[Name]:
+        """List the column labels."""
+        return list(frame.columns)
+
+    def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
+        """Refuse what Spark refuses, and labels that Spark has no name for."""
+        for name, role in roles.items():
+            if not isinstance(name, str):
+                raise UnsupportedColumnError(
+                    f"{role} {name!r} must be a string to name a Spark column"
+                )
+        self._spark.check(_without_index(frame), roles)
+
+    def count(self, frame: Any, question: Question) -> list[ClassSizes]:
+        """Count the classes of each quasi-identifier."""
+        return self._spark.count(_without_index(frame), question)
+
+    def count_by(
+        self, frame: Any, question: Question, by: Name
+    ) -> list[list[tuple[Any, ClassSizes]]]:
+        """Count within each group of `by`."""
+        return self._spark.count_by(_without_index(frame), question, by)
+
+    def sizes(self, frame: Any, question: Question, name: str) -> Any:
+        """Give the table with one column more, its index kept."""
+        return _with_index(frame, lambda table: self._spark.sizes(table, question, name))
+
+    def at_risk(self, frame: Any, question: Question, k: int) -> Any:
+        """Select the records in classes smaller than k, their index kept."""
+        return _with_index(frame, lambda table: self._spark.at_risk(table, question, k))
+
+    def read_roles(self, frame: Any) -> Roles | None:
+        """Read the roles from column metadata."""
+        return self._spark.read_roles(_without_index(frame))
+
+    def write_roles(self, frame: Any, declared: Roles) -> Any:
+        """Keep the roles in column metadata."""
+        return _with_index(frame, lambda table: self._spark.write_roles(table, declared))
+
+
+def _without_index(frame: Any) -> DataFrame:
+    with warnings.catch_warnings():
+        # pandas-on-Spark warns that the index is lost; a count has no use for it.
+        warnings.simplefilter("ignore")
+        table: DataFrame = frame.to_spark()
+    return table
+
+
+def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
+    """Change a table while its index travels along as columns of its own."""
+    labels = [f"__anonrisk_index_{i}" for i in range(frame.index.nlevels)]
+    changed = change(frame.to_spark(index_col=labels)).pandas_api(index_col=labels)
+    changed.index.names = frame.index.names
+    return changed

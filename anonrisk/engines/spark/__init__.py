@@ -1,0 +1,78 @@
+"""The Spark engine: lazy expressions of the DataFrame API, classic and Connect alike."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark import count, rewrite, roles
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import refuse_nested
+from anonrisk.errors import UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.column_roles import Roles
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+    from anonrisk.engines.base import Question
+
+
+def frame_types() -> tuple[type, ...]:
+    """List the classes of Spark tables: one in Spark 4, two unrelated ones in 3.5."""
+    from pyspark.sql import DataFrame
+
+    connect = sys.modules.get("pyspark.sql.connect.dataframe")
+    return (DataFrame,) if connect is None else (DataFrame, connect.DataFrame)
+
+
+class SparkEngine:
+    """Counts Spark DataFrames."""
+
+    name = "spark"
+
+    def columns(self, frame: DataFrame) -> Sequence[Name]:
+        """List the column names."""
+        with guarded("read the columns"):
+            return list(frame.columns)
+
+    def check(self, frame: DataFrame, roles: Mapping[Name, str]) -> None:
+        """Refuse streams and nested types from the schema, before any job."""
+        with guarded("read the schema"):
+            if frame.isStreaming:
+                raise UnsupportedFrameError(
+                    "a streaming table has no end to count to; take a batch of it"
+                )
+            fields = frame.schema.fields
+        for field in fields:
+            if field.name in roles:
+                refuse_nested(field, roles[field.name])
+
+    def count(self, frame: DataFrame, question: Question) -> list[ClassSizes]:
+        """Count the classes of every quasi-identifier in one action over one scan."""
+        return count.class_sizes(frame, question)
+
+    def count_by(
+        self, frame: DataFrame, question: Question, by: Name
+    ) -> list[list[tuple[Any, ClassSizes]]]:
+        """Count within each group of `by`."""
+        return count.class_sizes_by(frame, question, by)
+
+    def sizes(self, frame: DataFrame, question: Question, name: str) -> DataFrame:
+        """Give the table with one column more; lazy."""
+        return rewrite.sizes(frame, question, name)
+
+    def at_risk(self, frame: DataFrame, question: Question, k: int) -> DataFrame:
+        """Select the records in classes smaller than k; lazy."""
+        return rewrite.at_risk(frame, question, k)
+
+    def read_roles(self, frame: DataFrame) -> Roles | None:
+        """Read the roles from column metadata."""
+        return roles.read(frame)
+
+    def write_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
+        """Keep the roles in column metadata, which survives `select` and Parquet."""
+        return roles.write(frame, declared)

@@ -1,0 +1,55 @@
+"""Errors of Spark, replaced by ours: theirs may quote the cell that upset them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What Spark says, in one version or another, when the session of a table is gone.
+_STOPPED = (
+    "stopped sparkcontext",
+    "sparkcontext was shut down",
+    "session_or_context_not_exists",
+    "no_active_session",
+    "session_closed",
+    "session_not_found",
+    "closed channel",
+    "connection refused",
+    "'nonetype' object has no attribute",
+)
+
+
+@contextmanager
+def guarded(doing: str) -> Iterator[None]:
+    """Run some Spark code; let our own errors through and replace all others."""
+    try:
+        yield
+    except AnonRiskError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise _ours(error, doing) from None
+
+
+def _ours(error: Exception, doing: str) -> EngineError:
+    # Without a context, classic Spark fails in a bare assertion.
+    bare = isinstance(error, AssertionError) and not str(error)
+    if bare or any(phrase in str(error).casefold() for phrase in _STOPPED):
+        return SessionStoppedError(f"cannot {doing}: the Spark session of this table has stopped")
+    return EngineError(
+        f"Spark could not {doing} ({_condition(error)}); its message is withheld because it may "
+        "quote a cell. Look for it in Spark's log."
+    )
+
+
+def _condition(error: Exception) -> str:
+    """Name the kind of error, without a word of its text."""
+    for method in ("getCondition", "getErrorClass"):
+        condition = getattr(error, method, lambda: None)()
+        if condition:
+            return str(condition)
+    return type(error).__name__

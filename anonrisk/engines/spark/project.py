@@ -1,0 +1,93 @@
+"""A table's columns under names of ours, normalised so that equal cells are equal to Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.errors import UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
+
+    from anonrisk.columns import Name
+
+# Types of cells that are one value each. Everything else (arrays, maps, structs, variants,
+# calendar intervals, user types) has no equality as one cell, on one Spark version or another.
+_SCALARS = frozenset(
+    {
+        *("boolean", "byte", "short", "integer", "long", "float", "double", "decimal"),
+        *("string", "char", "varchar", "binary", "void"),
+        *("date", "time", "timestamp", "timestamp_ntz", "daytimeinterval", "yearmonthinterval"),
+    }
+)
+_BINARY = "UTF8_BINARY"
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A table whose columns are called c0, c1, … by position.
+
+    No name that a user chose can then be misread: not one with dots, back-ticks or emoji, not two
+    that differ only by case, not one that we use ourselves.
+    """
+
+    table: DataFrame
+    names: tuple[str, ...]
+    functions: Any
+    window: Any
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> Projection:
+        """Rename every column by its position."""
+        functions, window = _modules(frame)
+        names = tuple(frame.columns)
+        renamed = frame.toDF(*(f"c{i}" for i in range(len(names))))
+        return cls(renamed, names, functions, window)
+
+    def column(self, name: Name) -> Column:
+        """Give a column such that missing is NULL and equal cells are equal."""
+        position = self.names.index(str(name))
+        f = self.functions
+        column: Column = f.col(f"c{position}")
+        kind = self.table.schema[position].dataType
+        type_name = kind.typeName()
+        if type_name in ("float", "double"):
+            column = f.when(~f.isnan(column), column)
+        if type_name == "void":
+            column = column.cast("string")
+        if type_name == "string" and getattr(kind, "collation", _BINARY) != _BINARY:
+            column = f.collate(column, _BINARY)
+        return column
+
+    def any_missing(self, columns: Iterable[Column]) -> Column:
+        """Tell whether one of the columns is missing."""
+        return reduce(or_, (column.isNull() for column in columns))
+
+
+def refuse_nested(field: StructField, role: str) -> None:
+    """Refuse a column whose cells have no equality as one cell."""
+    type_name = field.dataType.typeName()
+    if type_name in _SCALARS:
+        return
+    raise UnsupportedColumnError(
+        f"{role} {field.name!r} holds values of type {type_name}, "
+        "which cannot be compared as one cell"
+    )
+
+
+def _modules(frame: DataFrame) -> tuple[Any, Any]:
+    """Find the functions that belong to this table; Connect has its own."""
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        from pyspark.sql.connect import functions as connect_functions
+        from pyspark.sql.connect.window import Window as ConnectWindow
+
+        return connect_functions, ConnectWindow
+    from pyspark.sql import Window, functions
+
+    return functions, Window

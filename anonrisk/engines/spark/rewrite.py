@@ -1,0 +1,60 @@
+"""New columns and new tables on Spark, lazily: nothing runs until the user asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from anonrisk.engines.base import Question
+
+
+def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:
+    """Add the size of each record's class; NULL where the record was dropped."""
+    with guarded("size the classes"):
+        projection = Projection.of(frame)
+        # Spark would call two columns that differ only by case ambiguous.
+        if name.casefold() in {existing.casefold() for existing in projection.names}:
+            raise ArgumentError(f"the table already has a column {name!r}; give another name=")
+        sized = projection.table.withColumn("n", _size(projection, question))
+        return sized.toDF(*projection.names, name)
+
+
+def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
+    """Select the records in classes smaller than k; a dropped record is in no class."""
+    with guarded("select the records at risk"):
+        projection = Projection.of(frame)
+        sized = projection.table.withColumn("n", _size(projection, question))
+        return sized.where(projection.functions.col("n") < k).drop("n").toDF(*projection.names)
+
+
+def _size(projection: Projection, question: Question) -> Any:
+    f, window = projection.functions, projection.window
+    columns = [projection.column(name) for name in question.qid]
+    of_class = window.partitionBy(*columns)
+    if question.unit is None:
+        size = f.count(f.lit(1)).over(of_class)
+    else:
+        # The last rank of a person within the class is the number of its different persons; Spark
+        # has no distinct count over a window.
+        unit = projection.column(question.unit)
+        rank = f.dense_rank().over(of_class.orderBy(unit))
+        size = f.max(rank).over(of_class)
+        size = _refusing(projection, unit.isNull(), f"unit {question.unit!r} is missing", size)
+    incomplete = projection.any_missing(columns)
+    if question.missing == "drop":
+        return f.when(~incomplete, size)
+    if question.missing == "error":
+        return _refusing(projection, incomplete, "a quasi-identifier is missing", size)
+    return size
+
+
+def _refusing(projection: Projection, condition: Column, message: str, value: Column) -> Any:
+    """Let the job fail where a condition holds: a lazy table has no other time to refuse."""
+    f = projection.functions
+    return f.when(condition, f.raise_error(f.lit(f"anonrisk: {message}"))).otherwise(value)

@@ -1,0 +1,47 @@
+"""Roles in the metadata of Spark columns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from anonrisk.column_roles import Roles
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.errors import RolesLostError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_METADATA_KEY = "anonrisk"
+
+
+def write(frame: DataFrame, declared: Roles) -> DataFrame:
+    """Store the whole role set with every column that has a role.
+
+    One column alone then tells what the others were, so that a recomputed one is not forgotten.
+    """
+    with guarded("store the roles"):
+        projection = Projection.of(frame)
+        stored = json.dumps(declared.to_dict())
+        columns = []
+        for position, field in enumerate(frame.schema.fields):
+            # What others keep in the metadata stays; roles of an earlier declaration do not.
+            metadata = {k: v for k, v in field.metadata.items() if k != _METADATA_KEY}
+            if field.name in declared.classified:
+                metadata[_METADATA_KEY] = stored
+            column = projection.functions.col(f"c{position}")
+            columns.append(column.alias(field.name, metadata=metadata))
+        return projection.table.select(*columns)
+
+
+def read(frame: DataFrame) -> Roles | None:
+    """Read the roles from whichever columns still carry them."""
+    with guarded("read the roles"):
+        fields = frame.schema.fields
+    stored = {f.metadata[_METADATA_KEY] for f in fields if _METADATA_KEY in f.metadata}
+    if len(stored) > 1:
+        raise RolesLostError(
+            "columns of this table carry different declarations of roles; declare them again"
+        )
+    return Roles.from_dict(json.loads(stored.pop())) if stored else None

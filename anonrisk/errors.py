@@ -1,0 +1,81 @@
+"""Everything that anonrisk refuses, under one base class.
+
+No message ever holds the value of a cell: column names, types and counts only.
+"""
+
+from __future__ import annotations
+
+
+class AnonRiskError(Exception):
+    """Base of every error that anonrisk raises on purpose."""
+
+
+class ArgumentError(AnonRiskError, ValueError):
+    """An argument has a value that the call does not take."""
+
+
+class UnsupportedFrameError(AnonRiskError, TypeError):
+    """The object is not a table of a supported library, or is a streaming one."""
+
+
+class ColumnNotFoundError(AnonRiskError, KeyError):
+    """A named column is not in the table."""
+
+    # KeyError quotes its message as if it were a key.
+    __str__ = Exception.__str__
+
+
+class NoColumnsError(ArgumentError):
+    """An empty list of columns was given where at least one is needed."""
+
+
+class RepeatedColumnError(ArgumentError):
+    """The same column was named twice."""
+
+
+class DuplicateColumnError(AnonRiskError, ValueError):
+    """A named column occurs more than once in the table, so that it is not clear which is meant."""
+
+
+class UnsupportedColumnError(AnonRiskError, TypeError):
+    """The cells of a column cannot be compared: nested, unhashable or of mixed types."""
+
+
+class RoleConflictError(ArgumentError):
+    """One column was given two roles that exclude each other."""
+
+
+class RolesNotGivenError(AnonRiskError, ValueError):
+    """No quasi-identifiers were given, neither in the call nor by `declare`."""
+
+
+class RolesLostError(AnonRiskError, ValueError):
+    """The table changed since its roles were declared, in a way that leaves them in doubt."""
+
+
+class UnclassifiedColumnError(AnonRiskError, ValueError):
+    """A column has no role although the roles are strict."""
+
+
+class MissingValuesError(AnonRiskError, ValueError):
+    """A quasi-identifier has missing values although the call refuses them."""
+
+
+class MissingUnitError(AnonRiskError, ValueError):
+    """The column that says which person a row belongs to has missing values."""
+
+
+class EmptyTableError(AnonRiskError, ValueError):
+    """There is no record to measure."""
+
+
+class TooManyGroupsError(AnonRiskError, ValueError):
+    """`by` has more different values than a summary can hold."""
+
+
+class EngineError(AnonRiskError, RuntimeError):
+    """The engine failed; its own message is withheld because it may quote a cell."""
+
+
+class SessionStoppedError(EngineError):
+    """The Spark session that the table belongs to has stopped."""

@@ -1,0 +1,77 @@
+"""Numbers that must not be read alone: floats that print what stands beside them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class LowerBound(float):
+    """Fischer-Hübner's average risk, a lower bound, beside classes / records, which it bounds.
+
+    It is a float in every calculation; only its printed form says more.
+
+    Attributes
+    ----------
+    classes_per_record : float
+        The number of classes divided by the number of records: the average risk that this
+        figure can only understate.
+    """
+
+    classes_per_record: float
+
+    def __new__(cls, value: float, classes_per_record: float) -> Self:
+        """Make the number and keep what it is a lower bound of."""
+        number = super().__new__(cls, value)
+        number.classes_per_record = classes_per_record
+        return number
+
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        """Let copies and pickles keep the second number."""
+        return float(self), self.classes_per_record
+
+    def __repr__(self) -> str:
+        """Show both numbers."""
+        return f"{float(self)!r} (a lower bound; classes/records {self.classes_per_record!r})"
+
+    __str__ = __repr__
+
+
+class Divergence(float):
+    """A Kullback-Leibler distance in nats from the uniform law, with the law it was taken from.
+
+    Attributes
+    ----------
+    n_values : int
+        Number of values of the uniform law.
+    domain_given : bool
+        Whether the caller gave that number; if not, it is the number of classes that occur.
+    """
+
+    n_values: int
+    domain_given: bool
+
+    def __new__(cls, value: float, n_values: int, *, domain_given: bool) -> Self:
+        """Make the number and keep the law it refers to."""
+        number = super().__new__(cls, value)
+        number.n_values = n_values
+        number.domain_given = domain_given
+        return number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let copies and pickles keep the law."""
+        return _divergence, (float(self), self.n_values, self.domain_given)
+
+    def __repr__(self) -> str:
+        """Show the number and the law."""
+        values = (
+            f"{self.n_values:,} values given"
+            if self.domain_given
+            else (f"{self.n_values:,} classes that occur")
+        )
+        return f"{float(self)!r} (nats, from the uniform law on the {values})"
+
+    __str__ = __repr__
+
+
+def _divergence(value: float, n_values: int, domain_given: bool) -> Divergence:  # noqa: FBT001
+    return Divergence(value, n_values, domain_given=domain_given)

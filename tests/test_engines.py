@@ -1,0 +1,308 @@
+"""The engine contract: the same answer from every engine, whatever holds the table."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import oracle
+import pandas as pd
+import pytest
+from conftest import to_rows
+
+from anonrisk import errors
+
+NAN = float("nan")
+ODD_NAMES = (
+    *("a.b", "a b", "a`b", "a`.`b", "naïve", "😀", "a%s", "'", "a/b"),
+    *("n", "u", "s", "g", "d", "c0", "q0", "m0", "rows", "asked"),
+)
+
+PEOPLE = {
+    "zip": ["1011", "1011", "1012", "1012", "1013", None, None, "1011"],
+    "age": [34, 34, 51, 51, None, 51, 51, 35],
+    "who": ["a", "b", "c", "c", "d", "e", "f", "a"],
+}
+
+
+def rows_of(cells):
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+def check(table, cells, qid, **how):
+    """Compare every count of one question with the oracle."""
+    rows = rows_of(cells)
+    counted = table.anon.classes(qid, **how)
+    names = [qid] if isinstance(qid, str) else qid
+    classes, records = oracle.class_sizes(rows, names, **how)
+    assert dict(zip(counted.sizes.tolist(), counted.classes.tolist(), strict=True)) == classes
+    assert {
+        s: r for s, r in zip(counted.sizes.tolist(), counted.records.tolist(), strict=True) if r
+    } == records
+    kept = oracle.kept(rows, names, how.get("missing", "value"))
+    assert (counted.n_rows, counted.n_dropped) == (len(kept), len(rows) - len(kept))
+    assert counted.missing == how.get("missing", "value")
+    assert counted.uniqueness == oracle.uniqueness(rows, names, **how)
+    return counted
+
+
+@pytest.mark.parametrize("missing", ["value", "drop"])
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("qid", ["zip", ["zip", "age"], ["age"]])
+def test_counts_equal_the_oracle(frame, qid, unit, missing):
+    check(frame(PEOPLE), PEOPLE, qid, unit=unit, missing=missing)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_missing_error_names_columns_and_counts(frame, unit):
+    with pytest.raises(
+        errors.MissingValuesError, match="'zip' in 2 rows, 'age' in 1 row"
+    ) as raised:
+        frame(PEOPLE).anon.k(["zip", "age"], unit=unit, missing="error")
+    assert "1013" not in str(raised.value)
+
+
+def test_missing_error_passes_where_nothing_is_missing(frame):
+    assert frame(PEOPLE).anon.k("who", missing="error") == 1
+
+
+def test_wildcard_is_refused(frame):
+    with pytest.raises(errors.ArgumentError, match="not offered"):
+        frame(PEOPLE).anon.k("zip", missing="wildcard")
+
+
+def test_missing_unit_says_how_many(frame):
+    with pytest.raises(errors.MissingUnitError, match=r"unit 'zip' is missing in 2 rows"):
+        frame(PEOPLE).anon.k("age", unit="zip")
+
+
+def test_missing_unit_is_refused_even_if_its_record_is_dropped(frame):
+    cells = {"zip": ["a", "b", None], "who": ["x", "y", None]}
+    with pytest.raises(errors.MissingUnitError, match="1 row"):
+        frame(cells).anon.k("zip", unit="who", missing="drop")
+
+
+def test_a_person_counts_by_their_smallest_class(frame):
+    cells = {"q": ["a", "a", "a", "b"], "who": [1, 2, 3, 1]}
+    counted = check(frame(cells), cells, "q", unit="who")
+    assert (counted.n_records, counted.n_rows, counted.singletons) == (3, 4, 1)
+    assert counted.uniqueness == pytest.approx(1 / 3)
+
+
+def test_nan_and_null_are_one_missing(frame):
+    cells = {"x": [NAN, None, 1.5, 1.5]}
+    check(frame(cells), cells, "x")
+
+
+def test_minus_zero_is_zero(frame):
+    cells = {"x": [0.0, -0.0, 1.0, 1.0]}
+    assert frame(cells).anon.k("x") == 2
+
+
+def test_minus_zero_and_nan_in_a_second_column(frame):
+    cells = {"q": ["a", "a", "a", "a"], "x": [0.0, -0.0, NAN, None]}
+    assert frame(cells).anon.k(["q", "x"]) == 2
+    assert sorted(size_column(frame(cells), ["q", "x"])) == [2, 2, 2, 2]
+
+
+def test_infinities_are_values(frame):
+    cells = {"x": [float("inf"), float("inf"), float("-inf"), NAN]}
+    check(frame(cells), cells, "x")
+
+
+def test_strings_are_compared_exactly(frame):
+    cells = {"x": ["a", "A", "a ", "\u00e9", "e\u0301", "", " "]}
+    assert frame(cells).anon.classes("x").n_classes == 7
+
+
+def test_large_integers_stay_apart(frame):
+    cells = {"x": [2**53, 2**53 + 1, -(2**62), 2**62]}
+    assert frame(cells).anon.classes("x").n_classes == 4
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [dt.date(2020, 1, 1), dt.date(2020, 1, 1), dt.date(1850, 5, 5), None],
+        [dt.datetime(2020, 1, 1, 12), dt.datetime(2020, 1, 1, 12, 0, 0, 1), None, None],
+        [decimal.Decimal("1.0"), decimal.Decimal("1.00"), decimal.Decimal("2.5"), None],
+        [True, False, None, True],
+        [b"a", b"a", b"b", None],
+    ],
+    ids=["date", "timestamp", "decimal", "bool", "bytes"],
+)
+def test_every_scalar_type(frame, values):
+    cells = {"x": values, "y": ["a", "a", "a", "a"]}
+    check(frame(cells), cells, ["x", "y"])
+
+
+def test_odd_names(frame):
+    cells = {name: ["a", "a", "b"] for name in ODD_NAMES} | {"other": [1, 2, 3]}
+    table = frame(cells)
+    found = table.anon.summary([[name] for name in ODD_NAMES], unit="other", missing="drop")
+    assert found["sets"].tolist() == [2] * len(ODD_NAMES)
+    declared = table.anon.declare(quasi=list(ODD_NAMES), unit="other")
+    assert declared.anon.roles().quasi == ODD_NAMES
+    assert declared.anon.k() == 1
+    assert len(to_rows(table.anon.at_risk(list(ODD_NAMES), k=2))) == 1
+    assert sorted(size_column(table, list(ODD_NAMES), unit="other")) == [1, 2, 2]
+
+
+def test_names_match_exactly(frame):
+    with pytest.raises(
+        errors.ColumnNotFoundError, match="'ZIP' is not a column; did you mean 'zip'"
+    ):
+        frame(PEOPLE).anon.k("ZIP")
+
+
+def test_all_missing_column(frame):
+    cells = {"x": [None, None], "y": ["a", "b"]}
+    assert frame(cells).anon.k("x") == 2
+    assert frame(cells).anon.k(["x", "y"]) == 1
+    with pytest.raises(errors.EmptyTableError, match="2 rows dropped"):
+        frame(cells).anon.k("x", missing="drop")
+
+
+def test_empty_table_is_an_error_when_measured(frame):
+    table = frame({"x": ["a"], "y": ["b"]})
+    empty = table[:0] if frame.kind != "spark" and hasattr(table, "iloc") else table.limit(0)
+    for unit in (None, "y"):
+        with pytest.raises(errors.EmptyTableError):
+            empty.anon.k("x", unit=unit)
+    with pytest.raises(errors.EmptyTableError):
+        empty.anon.summary([["x"], ["y"]])
+    with pytest.raises(errors.EmptyTableError):
+        empty.anon.summary("x", by="y")
+    assert to_rows(empty.anon.at_risk("x")) == []
+    assert list(size_column(empty, "x")) == []
+
+
+def size_column(table, qid, name="class_size", **how):
+    """The sizes that `sizes` gives, from a Series or from a table with a column more."""
+    sized = table.anon.sizes(qid, name=name, **how)
+    if getattr(sized, "ndim", 2) == 1:
+        assert sized.name == name
+        return [None if pd.isna(size) else int(size) for size in sized]
+    return [row[name] for row in to_rows(sized)]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_sizes(frame, unit):
+    expected = oracle.sizes(rows_of(PEOPLE), ["zip", "age"], unit)
+    assert sorted(size_column(frame(PEOPLE), ["zip", "age"], unit=unit)) == sorted(expected)
+
+
+def test_sizes_of_dropped_records_are_missing(frame):
+    sizes = size_column(frame(PEOPLE), "zip", missing="drop")
+    assert sizes.count(None) == 2
+    assert sorted(size for size in sizes if size is not None) == [1, 2, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_at_risk(frame, missing, unit):
+    found = to_rows(frame(PEOPLE).anon.at_risk(["zip"], k=3, missing=missing, unit=unit))
+    rows = rows_of(PEOPLE)
+    sizes = oracle.sizes(rows, ["zip"], unit)
+    expected = [
+        row
+        for row, size in zip(rows, sizes, strict=True)
+        if size < 3 and not (missing == "drop" and row["zip"] is None)
+    ]
+    assert sorted(map(shown, found)) == sorted(map(shown, expected))
+
+
+def shown(row):
+    """A row as text that sorts; an integer that pandas made a float is the integer again."""
+    cells = row.values()
+    return repr([int(cell) if isinstance(cell, float) else cell for cell in cells])
+
+
+def test_at_risk_without_anyone(frame):
+    assert to_rows(frame({"x": ["a", "a"]}).anon.at_risk("x", k=2)) == []
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5", None])
+def test_at_risk_refuses_other_numbers(frame, k):
+    with pytest.raises(errors.ArgumentError, match="k must be a whole number, at least 1"):
+        frame(PEOPLE).anon.at_risk("zip", k=k)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_summary_of_several_equals_one_at_a_time(frame, missing, unit):
+    table = frame(PEOPLE)
+    qids = [["zip"], ["zip", "age"], ["age"]]
+    together = table.anon.summary(qids, at=(1, 2), missing=missing, unit=unit)
+    for qid in qids:
+        sizes = table.anon.classes(qid, missing=missing, unit=unit)
+        row = together.loc[" + ".join(qid)]
+        assert row["records"] == sizes.n_records
+        assert row["sets"] == sizes.n_classes
+        assert row["min"] == sizes.k
+        assert row["at_most_2"] == sizes.records_at_most(2)
+
+
+def test_summary_of_several_with_missing_error(frame):
+    with pytest.raises(errors.MissingValuesError, match="'zip' in 2 rows, 'age' in 1 row"):
+        frame(PEOPLE).anon.summary([["who"], ["zip"], ["zip", "age"]], missing="error")
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_summary_by_group(frame, missing, unit):
+    found = frame(PEOPLE).anon.summary(
+        [["zip"], ["zip", "age"]], by="age", at=(1,), missing=missing, unit=unit
+    )
+    rows = rows_of(PEOPLE)
+    for label, qid in (("zip", ["zip"]), ("zip + age", ["zip", "age"])):
+        for group in (34, 35, 51, None):
+            inside = [row for row in rows if row["age"] == group]
+            if not oracle.kept(inside, qid, missing):
+                assert all(not same_label(g, group) for g in found.loc[label].index)
+                continue
+            classes, records = oracle.class_sizes(inside, qid, unit, missing)
+            row = next(r for g, r in found.loc[label].iterrows() if same_label(g, group))
+            assert (row["sets"], row["records"]) == (sum(classes.values()), sum(records.values()))
+            assert row["at_most_1"] == records[1]
+
+
+def same_label(label, group):
+    return pd.isna(label) if group is None else label == group
+
+
+def test_summary_by_groups_come_in_order(frame):
+    cells = {"x": ["a"] * 5, "g": [3, 1, None, 2, 10]}
+    labels = [label for _, label in frame(cells).anon.summary("x", by="g").index]
+    assert labels[:4] == [1, 2, 3, 10]
+    assert same_label(labels[4], None)
+
+
+def test_summary_refuses_too_many_groups(frame, monkeypatch):
+    monkeypatch.setattr("anonrisk.engines.base.MAX_GROUPS", 3)
+    cells = {"x": ["a"] * 5, "g": [1, 2, 3, 4, 5]}
+    with pytest.raises(errors.TooManyGroupsError, match="'g' has more than 3"):
+        frame(cells).anon.summary("x", by="g")
+    assert len(frame({"x": ["a"] * 3, "g": [1, 2, 3]}).anon.summary("x", by="g")) == 3
+
+
+def test_partitioning_changes_nothing(frame):
+    if frame.is_pandas:
+        pytest.skip("a pandas table has no partitions")
+    assert {frame(PEOPLE, n).anon.classes(["zip", "age"], unit="who") for n in (1, 2, 7)} == {
+        frame(PEOPLE).anon.classes(["zip", "age"], unit="who")
+    }
+
+
+def test_the_table_is_not_changed(frame):
+    table = frame(PEOPLE)
+    before = sorted(map(repr, to_rows(table)))
+    columns = list(table.columns)
+    table.anon.k(["zip", "age"], unit="who", missing="drop")
+    table.anon.summary([["zip"], ["age"]], by="who")
+    table.anon.sizes("zip")
+    table.anon.at_risk("zip")
+    table.anon.declare(quasi="zip")
+    assert sorted(map(repr, to_rows(table))) == before
+    assert list(table.columns) == columns
+    assert not table.anon.roles()
