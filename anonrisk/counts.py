@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # Upper ends of the bands that the printed form groups class sizes into.
 _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
-_HEADER = ("class size", "classes", "records", "share")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,7 +229,7 @@ class ClassSizes:
         Examples
         --------
         >>> ClassSizes([1, 3], [1, 1]).kl()
-        0.13081203594113694 (nats, from the uniform law on the 2 classes that occur)
+        0.1308120359411... (nats, from the uniform law on the 2 classes that occur)
         """
         return _entropy.kl(self.sizes, self.classes, n_values)
 
@@ -284,10 +283,13 @@ class ClassSizes:
 
     def __repr__(self) -> str:
         """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(_HEADER, self._bands())))
+        return "\n".join((*self._headlines(), render.text_table(self._header(), self._bands())))
 
     def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), _HEADER, self._bands())
+        return render.html_table(". ".join(self._headlines()), self._header(), self._bands())
+
+    def _header(self) -> tuple[str, ...]:
+        return "class size", "classes", "records" if self.unit is None else "persons", "share"
 
     def _headlines(self) -> list[str]:
         who = "record" if self.unit is None else "person"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
@@ -26,10 +25,10 @@ def register_pandas() -> None:
 
 def register_spark() -> None:
     """Register with Spark, where it is installed: classic and Connect."""
-    if find_spec("pyspark") is None:
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError:
         return
-    from pyspark.sql import DataFrame
-
     targets: list[Any] = [DataFrame]
     # In Spark 4 both kinds of table derive from this class; in 3.5 they do not.
     if DataFrame.__module__ == "pyspark.sql.dataframe" and hasattr(DataFrame, "_sc"):

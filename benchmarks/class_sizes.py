@@ -139,14 +139,16 @@ def memory(what: str, n_records: int, at_most: int, *, objects: bool) -> Row:
 
 def import_time(what: str, at_most: float, preparation: str = "") -> Row:
     times: dict[str, list[float]] = {"anonrisk": [], "pandas": []}
+    modules = list(times)
     # The first round fills the caches of byte code and of the disk.
-    for number in range(12):
-        for module, taken in times.items():
+    for number in range(22):
+        for module in modules:
             program = preparation + TIMED_IMPORT.format(module=module)
             command = [sys.executable, "-c", program]
             printed = subprocess.check_output(command, cwd=_bench.ROOT, text=True)
             if number:
-                taken.append(float(printed))
+                times[module].append(float(printed))
+        modules.reverse()
     return compared(what, median(times["anonrisk"]), median(times["pandas"]), at_most)
 
 

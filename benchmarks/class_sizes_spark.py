@@ -56,15 +56,16 @@ def main() -> None:
             .getOrCreate()
         )
         spark.sparkContext.setLogLevel("ERROR")
-        java = spark.sparkContext._jvm.java.lang.System.getProperty("java.version")
         try:
+            java = spark.sql("select reflect('java.lang.System', 'getProperty', 'java.version')")
+            java_version = java.collect()[0][0]
             measured = [against_hand(spark.read.parquet(folder))]
         finally:
             spark.stop()
     _bench.report(
         "class_sizes_spark",
         f"Class sizes on Spark, {asked.records:,} records",
-        f"{_bench.machine('pyspark', 'pandas', 'pyarrow')}, Java {java}",
+        f"{_bench.machine('pyspark', 'pandas', 'pyarrow')}, Java {java_version}",
         measured,
         write=not asked.no_write,
     )

@@ -237,7 +237,7 @@ def rr(
     >>> import anonrisk
     >>> df = pd.DataFrame({"sex": ["f", "f", "f", "m"]})
     >>> df.anon.rr("sex")
-    0.4386913376508308 (a lower bound; classes/records 0.5)
+    0.4386913376508... (a lower bound; classes/records 0.5)
     """
     return classes(frame, qids, unit=unit, missing=missing).rr
 

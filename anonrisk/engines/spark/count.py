@@ -185,7 +185,7 @@ class _Plan:
     def _asked(self, s: int, qid: Qid) -> list[Column]:
         """The columns of one quasi-identifier; the others, and dropped records', are NULL."""
         f = self.f
-        no = f.lit(0) != f.lit(0)
+        no = f.expr("false")
         inside = {
             q: f.col(q)
             for name, q in zip(self.question.columns, self.qs, strict=True)
@@ -214,7 +214,7 @@ class _Plan:
         """Give every histogram the same columns, so that they can be read together."""
         f = self.f
         zero = f.lit(0).cast("long")
-        absent = {"s": f.lit(0), "g": f.lit(None), "d": f.lit(0) != f.lit(0)}
+        absent = {"s": f.lit(0), "g": f.lit(None), "d": f.expr("false")}
         missing = [f"m{i}" for i in range(len(self.qs))] if self.question.missing == "error" else []
         return counted.select(
             *(f.col(a) if a in self.about else absent[a].alias(a) for a in absent),

@@ -1,0 +1,70 @@
+"""The package as it is built, and the rules of the house that a machine can read."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "anonrisk").rglob("*.py"))
+
+
+def imports(path):
+    """Top-level names that a file imports, wherever it does so."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def inside(path, *folders):
+    return any(str(path.relative_to(ROOT / "anonrisk")).startswith(folder) for folder in folders)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_engines_touch_tables(path):
+    found = {name.partition(".")[0] for name in imports(path)}
+    if not inside(path, "engines", "register.py", "pandas_on_spark.py"):
+        assert "pyspark" not in found
+    # Small tables of results are built in api and counts; datasets makes tables to try.
+    if not inside(path, "engines", "register.py", "datasets", "api/summary.py", "counts.py"):
+        assert "pandas" not in found
+    assert "great_expectations" not in found
+    if inside(path, "measures"):
+        assert found <= {"__future__", "math", "typing", "numpy", "anonrisk"}
+        assert not {name for name in imports(path) if name.startswith("anonrisk.engines")}
+
+
+def test_the_import_check_sees_what_it_should(tmp_path):
+    (tmp_path / "x.py").write_text(
+        "def f():\n    from pyspark.sql import functions\n    import a.b\n"
+    )
+    assert set(imports(tmp_path / "x.py")) == {"pyspark.sql", "a.b"}
+
+
+def test_files_are_short_enough_to_read():
+    assert [p.name for p in SOURCES if len(p.read_text().splitlines()) > 450] == []
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_anonrisk_and_nothing_else(tmp_path):
+    built = subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout[-1000:] + built.stderr[-1000:]
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    top = {name.partition("/")[0] for name in names}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
+    assert "anonrisk/py.typed" in names
+    packaged = {name for name in names if name.endswith(".py")}
+    assert packaged == {str(path.relative_to(ROOT)) for path in SOURCES}

@@ -1,0 +1,271 @@
+"""What only Spark has: jobs, shuffles, laziness, sessions that stop, errors that quote cells."""
+
+from __future__ import annotations
+
+import math
+import re
+import uuid
+
+import pytest
+from conftest import spark_table
+from pyspark.sql import functions as f
+
+from anonrisk import errors
+
+pytestmark = [pytest.mark.spark("spark"), pytest.mark.slow]
+
+CELLS = {
+    "zip": ["1011", "1011", "1012", None],
+    "x": [0.0, -0.0, float("nan"), None],
+    "who": [1, 1, 2, 3],
+}
+
+
+@pytest.fixture
+def people(spark):
+    return spark_table(spark, CELLS)
+
+
+@pytest.fixture
+def plain(spark):
+    """Adaptive execution off: it splits one action into several jobs."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    yield spark
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+@pytest.fixture
+def jobs(plain):
+    """A function that runs something and says how many Spark jobs it took."""
+    tracker = plain.sparkContext.statusTracker()
+
+    def count(call):
+        group = uuid.uuid4().hex
+        plain.sparkContext.setJobGroup(group, "counted")
+        call()
+        found = len(tracker.getJobIdsForGroup(group))
+        plain.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        return found
+
+    return count
+
+
+@pytest.fixture
+def plans(monkeypatch):
+    """The physical plan of everything that the library collects, and how many rows came."""
+    from anonrisk.engines.spark import count
+
+    seen = []
+    histograms = count._Plan.histograms
+
+    def recorded(self):
+        table = histograms(self)
+        collect = table.collect
+
+        def collected():
+            rows = collect()
+            seen.append((table._jdf.queryExecution().executedPlan().toString(), len(rows)))
+            return rows
+
+        table.collect = collected
+        return table
+
+    monkeypatch.setattr(count._Plan, "histograms", recorded)
+    return seen
+
+
+def shuffles(plan):
+    """The keys of each hash exchange, those of reused ones left out."""
+    return re.findall(r"(?<!Reused)Exchange hashpartitioning\(([^)]*)", plan)
+
+
+@pytest.fixture
+def big(plain):
+    table = plain.range(20_000, numPartitions=4)
+    return table.select(
+        (f.col("id") % 97).alias("a"),
+        f.concat(f.lit("v"), f.col("id") * f.col("id") % 31).alias("b"),
+        (f.col("id") % 4000).alias("who"),
+    )
+
+
+def test_k_is_one_job_with_one_data_sized_shuffle(big, jobs, plans):
+    assert jobs(lambda: big.anon.k(["a", "b"])) == 1
+    plan, rows = plans[0]
+    by_size, by_class = shuffles(plan)
+    assert "q0" in by_class
+    assert "q1" in by_class
+    assert re.match(r"n#", by_size), "the second shuffle is by class size: a few hundred rows"
+    assert rows <= math.isqrt(2 * 20_000) + 1
+    assert plan.count("Range") == 1
+
+
+@pytest.mark.parametrize("missing", ["value", "drop", "error"])
+def test_several_quasi_identifiers_are_one_job_over_one_scan(big, jobs, plans, missing):
+    sets = [["a"], ["b"], ["a", "b"]]
+    assert jobs(lambda: big.anon.summary(sets, missing=missing)) == 1
+    plan, _ = plans[0]
+    assert plan.count("Range") == 1
+    assert len(shuffles(plan)) == 2
+
+
+def test_persons_are_one_job(big, jobs, plans):
+    assert jobs(lambda: big.anon.k(["a", "b"], unit="who")) == 1
+    assert plans[0][1] <= 2 * math.isqrt(2 * 20_000) + 2
+
+
+def test_groups_are_two_jobs(big, jobs):
+    assert jobs(lambda: big.anon.summary("a", by="b")) <= 3
+
+
+def test_schema_errors_come_before_any_job(people, jobs):
+    def wrong():
+        nested = people.withColumn("l", f.array("who"))
+        for table, qid, unit in (
+            (people, "zp", None),
+            (people, [], None),
+            (people, "zip", "wo"),
+            (nested, "l", None),
+            (people, None, None),
+        ):
+            with pytest.raises(errors.AnonRiskError):
+                table.anon.k(qid, unit=unit)
+
+    assert jobs(wrong) == 0
+
+
+def test_frames_are_lazy(people, jobs):
+    def lazily():
+        people.anon.sizes("zip", unit="who", missing="error")
+        people.anon.at_risk("zip")
+        people.anon.declare(quasi="zip").anon.roles()
+
+    assert jobs(lazily) == 0
+
+
+def test_nothing_is_cached_or_persisted(people, spark):
+    people.anon.k("zip")
+    people.anon.summary([["zip"], ["x"]], by="who")
+    people.anon.at_risk("zip").collect()
+    assert not people.is_cached
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+def test_class_size_that_exists_is_refused(people):
+    taken = people.withColumnRenamed("x", "Class_Size")
+    with pytest.raises(errors.ArgumentError, match="already has a column 'class_size'"):
+        taken.anon.sizes("zip")
+    assert taken.anon.sizes("zip", name="size").columns[-1] == "size"
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda t: t.anon.sizes("zip", missing="error"), "anonrisk: a quasi-identifier is missing"),
+        (lambda t: t.anon.at_risk("who", unit="zip"), "anonrisk: unit 'zip' is missing"),
+    ],
+)
+def test_a_lazy_table_refuses_when_it_is_computed(people, call, text):
+    with pytest.raises(Exception, match=text) as raised:
+        call(people).collect()
+    assert "1011" not in str(raised.value)
+
+
+def test_an_error_of_spark_is_replaced(people):
+    bad = people.withColumn("y", f.expr("cast(concat(zip, 'secret') as int)"))
+    with pytest.raises(errors.EngineError, match="could not count the classes") as raised:
+        bad.anon.k("y")
+    assert "1011" not in str(raised.value)
+    assert raised.value.__suppress_context__
+    assert raised.value.__cause__ is None
+
+
+def test_a_streaming_table_is_refused(spark):
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(errors.UnsupportedFrameError, match="streaming"):
+        stream.anon.k("value")
+
+
+@pytest.mark.parametrize("nested", ["array(who)", "map(who, 1)", "struct(who)", "make_interval(1)"])
+def test_nested_types_are_refused_by_name(people, nested):
+    with pytest.raises(errors.UnsupportedColumnError, match="quasi-identifier 'l' holds values of"):
+        people.selectExpr(f"{nested} as l").anon.k("l")
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "interval 1 day",
+        "interval 1 month",
+        "null",
+        "timestamp_ntz'2020-01-01'",
+        "x'00'",
+        "1Y",
+        "1.5F",
+    ],
+)
+def test_every_scalar_type_of_spark(spark, literal):
+    assert spark.sql(f"select {literal} as x").anon.k("x") == 1
+
+
+def test_collated_strings_are_compared_as_bytes(spark):
+    if not hasattr(f, "collate"):
+        pytest.skip("collations came with Spark 4")
+    table = spark.sql("select collate(v, 'UTF8_LCASE') as v from values ('a'), ('A') as t(v)")
+    assert table.groupBy("v").count().count() == 1, "Spark itself calls them equal"
+    assert table.anon.k("v") == 1
+    assert table.anon.sizes("v").where("class_size = 1").count() == 2
+
+
+def test_instants_do_not_depend_on_the_zone(spark):
+    table = spark.sql(
+        "select timestamp'2020-06-01 12:00:00+02:00' as t union all "
+        "select timestamp'2020-06-01 19:00:00+09:00'"
+    )
+    assert table.anon.k("t") == 2
+
+
+def test_columns_that_differ_by_case(spark):
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    table = spark.createDataFrame([("x", "y"), ("x", "z")], "a string, A string")
+    spark.conf.set("spark.sql.caseSensitive", "false")
+    assert table.anon.k("a") == 2
+    assert table.anon.k("A") == 1
+
+
+def test_duplicate_columns_are_refused_only_if_asked_about(spark):
+    table = spark.createDataFrame([("x", "y", 1)], "a string, b string, c int").toDF("a", "a", "c")
+    assert table.anon.k("c") == 1
+    with pytest.raises(errors.DuplicateColumnError, match="'a' is the name of 2 columns"):
+        table.anon.k("a")
+
+
+def test_a_window_over_floats_knows_one_zero_and_one_missing(people):
+    assert sorted(row["class_size"] for row in people.anon.sizes("x").collect()) == [2, 2, 2, 2]
+
+
+def test_frames_compare_as_frames(spark, people):
+    from chispa import assert_df_equality
+
+    expected = spark.createDataFrame(
+        [("1011", 1, 2), ("1011", 1, 2), ("1012", 2, 1), (None, 3, 1)],
+        "zip string, who bigint, class_size bigint",
+    )
+    assert_df_equality(
+        people.select("zip", "who").anon.sizes("zip"),
+        expected,
+        ignore_row_order=True,
+        ignore_nullable=True,
+    )
+    assert_df_equality(
+        people.select("zip").anon.at_risk("zip", k=2),
+        spark.createDataFrame([("1012",), (None,)], "zip string"),
+        ignore_row_order=True,
+    )
+
+
+def test_the_executors_need_nothing_of_ours(big, plans):
+    big.anon.k(["a", "b"], unit="who")
+    assert not re.search("Python|Arrow|UDF", plans[0][0])
+    sized = big.anon.sizes("a", unit="who")._jdf.queryExecution().executedPlan().toString()
+    assert not re.search("Python|Arrow|UDF", sized)

@@ -1,0 +1,168 @@
+"""What a user meets: the accessor, the documents, what an import brings along."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk.accessor import FUNCTIONS, AnonAccessor
+
+ROOT = Path(__file__).parents[1]
+CELLS = {"zip": ["a", "a", "b"], "age": [1, 2, 2], "who": [1, 2, 3]}
+CALLS = {
+    "k": {},
+    "uniqueness": {},
+    "classes": {"unit": "who"},
+    "summary": {"by": "age"},
+    "entropy": {"order": 2},
+    "degree": {},
+    "anvc": {},
+    "rr": {},
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_accessor_and_function_agree(frame, name):
+    table = frame(CELLS)
+    method, function = getattr(table.anon, name), getattr(anonrisk, name)
+    found, expected = method("zip", **CALLS[name]), function(table, "zip", **CALLS[name])
+    assert found.equals(expected) if isinstance(found, pd.DataFrame) else found == expected
+
+
+def test_every_function_is_bound_and_public():
+    names = {function.__name__ for function in FUNCTIONS}
+    assert set(CALLS) | {"sizes", "at_risk", "declare", "roles"} == names
+    for function in FUNCTIONS:
+        method = getattr(AnonAccessor, function.__name__)
+        assert getattr(anonrisk, function.__name__) is function
+        assert function.__name__ in anonrisk.__all__
+        assert method.__doc__ == function.__doc__
+        own, free = inspect.signature(method), inspect.signature(function)
+        assert list(own.parameters)[1:] == list(free.parameters)[1:]
+    assert set(dir(pd.DataFrame().anon)) == names
+
+
+def test_all_is_what_there_is():
+    assert sorted(anonrisk.__all__) == anonrisk.__all__
+    assert all(hasattr(anonrisk, name) for name in anonrisk.__all__)
+
+
+def test_every_public_function_shows_an_example_and_its_parameters():
+    for function in FUNCTIONS:
+        assert ">>> " in function.__doc__, function.__name__
+        assert "Examples\n" in function.__doc__, function.__name__
+
+
+def test_importing_again_does_not_warn():
+    importlib.reload(importlib.import_module("anonrisk.register")).register_pandas()
+    assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/how_it_works.md", "expectations/README.md"])
+def test_documents_are_true(path):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    found = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)
+    assert found.attempted > 3
+    assert found.failed == 0
+
+
+def test_links_between_documents_lead_somewhere():
+    import re
+
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("expectations/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def loaded_by(code):
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(run.stdout.split())
+
+
+def test_import_brings_nothing_heavy():
+    modules = loaded_by("import anonrisk")
+    for heavy in (
+        "scipy",
+        "matplotlib",
+        "great_expectations",
+        "pyspark.pandas",
+        "sqlalchemy",
+        "yaml",
+    ):
+        assert heavy not in modules
+
+
+HIDE = """
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "pyarrow", "matplotlib"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def test_without_pyspark_and_pyarrow_everything_for_pandas_works():
+    modules = loaded_by(
+        HIDE + "import pandas as pd, anonrisk\n"
+        "df = pd.DataFrame({'x': ['a', 'a', None], 'y': [1.0, 1.0, 2.0]})\n"
+        "assert df.anon.k(['x', 'y']) == 1\n"
+        "assert df.anon.declare(quasi='x').anon.summary(by='y')['sets'].tolist() == [1, 1]"
+    )
+    assert "pyspark" not in modules
+
+
+def test_the_example_runs():
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "hospital.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "are singletons" in run.stdout
+    assert run.stderr == ""
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_the_spark_job_runs_by_spark_submit(tmp_path):
+    import pyspark
+
+    pd.DataFrame({"zip": ["01", "01", "02"]}).to_csv(tmp_path / "t.csv", index=False)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+
+    def run(*arguments):
+        command = [
+            submit,
+            "--master",
+            "local[1]",
+            "--conf",
+            "spark.ui.enabled=false",
+            ROOT / "spark_jobs" / "measure.py",
+            "--input",
+            tmp_path / "t.csv",
+            "--format",
+            "csv",
+            *arguments,
+        ]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+
+    good = run("--qids", "zip")
+    assert good.returncode == 0, good.stderr[-1000:]
+    assert json.loads(good.stdout)["k"] == 1
+    bad = run("--qids", "zp")
+    assert bad.returncode == 3
+    assert "did you mean 'zip'" in bad.stderr
