@@ -158,7 +158,7 @@ def set_up(env: Env) -> None:
     """
     python = interpreter(env)
     if python is None:
-        say(f"{env.folder} left out: it needs a Python not newer than {env.newest_python}")
+        say(f"{env.folder} left out: no Python up to 3.{env.newest_python[1]} is on the PATH")
         return
     mark, wanted = ROOT / env.folder / "anonrisk-stamp", stamp(env, python)
     found = mark.read_text().splitlines() if mark.exists() and env.python.exists() else []

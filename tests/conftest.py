@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import os
 import warnings
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def spark(request):
     """A Spark session of the kind that --engines asks for, tuned for many small jobs."""
     from pyspark.sql import SparkSession
 
+    # Else a machine whose own name leads nowhere cannot reach itself.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     named = engines(request.config)
     builder = (
         SparkSession.builder.remote("local[2]")
@@ -76,14 +79,16 @@ def spark(request):
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
     for key, value in options.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with warnings.catch_warnings():
+        # Connect warns of options that only a server takes.
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
     yield session
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -290,6 +290,6 @@ def test_metadata_of_others_is_kept(frame):
         pytest.skip("column metadata is Spark's")
     from pyspark.sql import functions as f
 
-    table = frame(CELLS).withColumn("zip", f.col("zip").alias("zip", metadata={"theirs": "kept"}))
+    table = frame(CELLS).select(f.col("zip").alias("zip", metadata={"theirs": "kept"}))
     field = table.anon.declare(quasi="zip").schema["zip"]
     assert field.metadata["theirs"] == "kept"

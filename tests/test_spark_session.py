@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -44,7 +45,9 @@ def test_a_stopped_connect_session():
 
 
 def check(mode):
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT, mode], capture_output=True, text=True, check=False
-    )
+    # Nothing of the session of the other tests; and a port of its own, which SPARK_TESTING asks for.
+    own = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    own |= {"SPARK_TESTING": "1", "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "-c", SCRIPT, mode]
+    run = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
     assert run.stdout.count("the Spark session of this table has stopped") == 2, run.stderr[-2000:]

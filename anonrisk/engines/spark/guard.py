@@ -18,9 +18,8 @@ _STOPPED = (
     "no_active_session",
     "session_closed",
     "session_not_found",
-    "closed channel",
-    "connection refused",
-    "'nonetype' object has no attribute",
+    "'nonetype' object has no attribute 'sc'",
+    "'nonetype' object has no attribute '_jvm'",
 )
 
 
