@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import importlib
 import os
 import warnings
 from pathlib import Path
@@ -69,6 +70,7 @@ def spark(request):
 
     # Else a machine whose own name leads nowhere cannot reach itself.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYARROW_IGNORE_TIMEZONE", "1")
     named = engines(request.config)
     builder = (
         SparkSession.builder.remote("local[2]")
@@ -110,6 +112,7 @@ def frame(request):
             return pandas_table(kind, cells)
         table = spark_table(session, cells, partitions)
         if kind == "pandas_on_spark":
+            importlib.import_module("anonrisk.pandas_on_spark")
             return table.pandas_api()
         return table
 

@@ -45,7 +45,7 @@ def test_a_stopped_connect_session():
 
 
 def check(mode):
-    # Nothing of the session of the other tests; and a port of its own, which SPARK_TESTING asks for.
+    # Nothing of the session of the other tests, and a port of its own (SPARK_TESTING).
     own = {name: value for name, value in os.environ.items() if "SPARK" not in name}
     own |= {"SPARK_TESTING": "1", "SPARK_LOCAL_IP": "127.0.0.1"}
     command = [sys.executable, "-c", SCRIPT, mode]

@@ -97,7 +97,7 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
                 return spanned
         if dtype.kind == "O":
             return _objects(column, name, role)
-        return _factorized(column.array)
+        return _factorized(column.to_numpy())
     arrow = _arrow(column)
     return _factorized(column.array) if arrow is None else _dictionary(arrow, name, role)
 

@@ -38,7 +38,7 @@ class Projection:
     """
 
     table: DataFrame
-    names: tuple[str, ...]
+    fields: tuple[StructField, ...]
     functions: Any
     window: Any
 
@@ -46,16 +46,21 @@ class Projection:
     def of(cls, frame: DataFrame) -> Projection:
         """Rename every column by its position."""
         functions, window = _modules(frame)
-        names = tuple(frame.columns)
-        renamed = frame.toDF(*(f"c{i}" for i in range(len(names))))
-        return cls(renamed, names, functions, window)
+        fields = tuple(frame.schema.fields)
+        renamed = frame.toDF(*(f"c{i}" for i in range(len(fields))))
+        return cls(renamed, fields, functions, window)
+
+    @property
+    def names(self) -> list[str]:
+        """The user's names of the columns."""
+        return [field.name for field in self.fields]
 
     def column(self, name: Name) -> Column:
         """Give a column such that missing is NULL and equal cells are equal."""
         position = self.names.index(str(name))
+        kind = self.fields[position].dataType
         f = self.functions
         column: Column = f.col(f"c{position}")
-        kind = self.table.schema[position].dataType
         type_name = kind.typeName()
         if type_name in ("float", "double"):
             column = f.when(~f.isnan(column), column)

@@ -25,11 +25,14 @@ def write(frame: DataFrame, declared: Roles) -> DataFrame:
         projection = Projection.of(frame)
         stored = json.dumps(declared.to_dict())
         columns = []
-        for position, field in enumerate(frame.schema.fields):
-            # What others keep in the metadata stays; roles of an earlier declaration do not.
-            metadata = {k: v for k, v in field.metadata.items() if k != _METADATA_KEY}
+        for position, field in enumerate(projection.fields):
+            # What others keep in the metadata stays. Roles of an earlier declaration are blanked
+            # rather than left out, because Spark 3.5 takes empty metadata for none given.
+            metadata = dict(field.metadata)
             if field.name in declared.classified:
                 metadata[_METADATA_KEY] = stored
+            elif _METADATA_KEY in metadata:
+                metadata[_METADATA_KEY] = ""
             column = projection.functions.col(f"c{position}")
             columns.append(column.alias(field.name, metadata=metadata))
         return projection.table.select(*columns)
@@ -39,7 +42,7 @@ def read(frame: DataFrame) -> Roles | None:
     """Read the roles from whichever columns still carry them."""
     with guarded("read the roles"):
         fields = frame.schema.fields
-    stored = {f.metadata[_METADATA_KEY] for f in fields if _METADATA_KEY in f.metadata}
+    stored = {f.metadata[_METADATA_KEY] for f in fields if f.metadata.get(_METADATA_KEY)}
     if len(stored) > 1:
         raise RolesLostError(
             "columns of this table carry different declarations of roles; declare them again"
