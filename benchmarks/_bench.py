@@ -158,13 +158,16 @@ def _give_back() -> None:
     getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
 
 
-def machine(*packages: str) -> str:
+def machine(*packages: str, more: str = "") -> str:
     """Describe in a line what the figures were measured on."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
+    software = ", ".join(
+        [f"Python {platform.python_version()}", *versions, *([more] if more else [])]
+    )
     return (
         f"{_cpu()}, {CORES} cores, {pages / 2**30:.0f} GiB of memory, {platform.system()}; "
-        f"Python {platform.python_version()}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
+        f"{software}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
     )
 
 

@@ -65,7 +65,7 @@ def main() -> None:
     _bench.report(
         "class_sizes_spark",
         f"Class sizes on Spark, {asked.records:,} records",
-        f"{_bench.machine('pyspark', 'pandas', 'pyarrow')}, Java {java_version}",
+        _bench.machine("numpy", "pandas", "pyspark", more=f"Java {java_version}"),
         measured,
         write=not asked.no_write,
     )
