@@ -50,10 +50,16 @@ class Row:
         return self.what, self.ours, self.baseline, ratio, self.bar, met
 
 
-def compared(what: str, ours: float, baseline: float, at_most: float | None = None) -> Row:
-    """Make the row of two times whose ratio has a bar, or none."""
-    ratio = ours / baseline
-    shown = seconds(ours), seconds(baseline)
+def compared(
+    what: str, ours: Sequence[float], baseline: Sequence[float], at_most: float | None = None
+) -> Row:
+    """Make the row of two series of times, round by round, whose ratio has a bar, or none.
+
+    The median of the ratios is steadier than the ratio of the medians where the speed of the
+    machine changes from round to round.
+    """
+    ratio = median(a / b for a, b in zip(ours, baseline, strict=True))
+    shown = seconds(median(ours)), seconds(median(baseline))
     if at_most is None:
         return Row(what, *shown, ratio)
     return Row(what, *shown, ratio, f"≤ {at_most:.2f}", ratio <= at_most)
@@ -101,8 +107,8 @@ def interleaved(
     rounds: int = 5,
     calls: int = 1,
     warm_up: int = 1,
-) -> dict[str, float]:
-    """Time some functions in turn and give the median of each, in seconds a call.
+) -> dict[str, list[float]]:
+    """Time some functions in turn and give the times of each, in seconds a call.
 
     Taking turns, in the other direction every other round, spreads over all of them whatever else
     the machine does meanwhile.
@@ -119,7 +125,7 @@ def interleaved(
             for _ in range(calls):
                 contestants[name]()
             times[name].append((time.perf_counter() - start) / calls)
-    return {name: median(taken) for name, taken in times.items()}
+    return times
 
 
 def extra_memory(function: Callable[[], object]) -> int | None:

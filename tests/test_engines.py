@@ -8,7 +8,7 @@ import decimal
 import oracle
 import pandas as pd
 import pytest
-from conftest import to_rows
+from tables import to_rows
 
 from anonrisk import errors
 

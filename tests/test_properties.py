@@ -8,9 +8,9 @@ import decimal
 import oracle
 import pandas as pd
 import pytest
-from conftest import pandas_table, spark_table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import pandas_table, spark_table
 
 CELLS = {
     "text": st.sampled_from(["", "a", "A", " a", "é", "1", "None", "nan"]),

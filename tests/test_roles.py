@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from conftest import to_rows
+from tables import to_rows
 
 from anonrisk import Roles, errors
 

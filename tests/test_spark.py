@@ -7,8 +7,8 @@ import re
 import uuid
 
 import pytest
-from conftest import spark_table
 from pyspark.sql import functions as f
+from tables import spark_table
 
 from anonrisk import errors
 

@@ -18,8 +18,6 @@ _STOPPED = (
     "no_active_session",
     "session_closed",
     "session_not_found",
-    "'nonetype' object has no attribute 'sc'",
-    "'nonetype' object has no attribute '_jvm'",
 )
 
 
@@ -35,9 +33,11 @@ def guarded(doing: str) -> Iterator[None]:
 
 
 def _ours(error: Exception, doing: str) -> EngineError:
-    # Without a context, classic Spark fails in a bare assertion.
-    bare = isinstance(error, AssertionError) and not str(error)
-    if bare or any(phrase in str(error).casefold() for phrase in _STOPPED):
+    text = str(error).casefold()
+    # Classic Spark without a context fails in a bare assertion, or on what is None by then.
+    bare = isinstance(error, AssertionError) and not text
+    gone = isinstance(error, AttributeError) and text.startswith("'nonetype' object")
+    if bare or gone or any(phrase in text for phrase in _STOPPED):
         return SessionStoppedError(f"cannot {doing}: the Spark session of this table has stopped")
     return EngineError(
         f"Spark could not {doing} ({_condition(error)}); its message is withheld because it may "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 import importlib
 import os
 import warnings
@@ -11,8 +9,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-import anonrisk
 
 settings.register_profile("anonrisk", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("anonrisk")
@@ -24,19 +20,9 @@ KINDS = {
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
 }
-SPARK_TYPES = {
-    str: "string",
-    bool: "boolean",
-    int: "bigint",
-    float: "double",
-    bytes: "binary",
-    dt.date: "date",
-    dt.datetime: "timestamp",
-    decimal.Decimal: "decimal(20,4)",
-}
-SHARED = Path(__file__).parents[2] / "shared"
+SHARED = Path(__file__).parents[1] / "shared"
 
-collect_ignore_glob = ["pins/*"]
+collect_ignore = ["dev.py", "benchmarks", "examples", "spark_jobs"]
 
 
 def pytest_addoption(parser):
@@ -100,6 +86,8 @@ def spark(request):
 @pytest.fixture
 def frame(request):
     """A function that builds a table of one kind from lists of cells, None for missing."""
+    import tables
+
     kind = request.param
     session = (
         None
@@ -109,8 +97,8 @@ def frame(request):
 
     def build(cells, partitions=2):
         if session is None:
-            return pandas_table(kind, cells)
-        table = spark_table(session, cells, partitions)
+            return tables.pandas_table(kind, cells)
+        table = tables.spark_table(session, cells, partitions)
         if kind == "pandas_on_spark":
             importlib.import_module("anonrisk.pandas_on_spark")
             return table.pandas_api()
@@ -121,55 +109,9 @@ def frame(request):
     return build
 
 
-def pandas_table(kind, cells):
-    import pandas as pd
-
-    if kind == "pandas_object":
-        return pd.DataFrame(
-            {name: pd.Series(list(column), dtype=object) for name, column in cells.items()}
-        )
-    table = pd.DataFrame({name: list(column) for name, column in cells.items()})
-    if kind == "pandas_nullable":
-        return table.convert_dtypes()
-    if kind == "pandas_arrow":
-        pytest.importorskip("pyarrow")
-        return table.convert_dtypes(dtype_backend="pyarrow")
-    return table
-
-
-def spark_table(session, cells, partitions=2):
-    schema = ", ".join(
-        f"`{name.replace('`', '``')}` {spark_type(column)}" for name, column in cells.items()
-    )
-    rows = list(zip(*cells.values(), strict=True))
-    return session.createDataFrame(rows, schema).repartition(partitions)
-
-
-def spark_type(column):
-    known = [cell for cell in column if cell is not None]
-    return SPARK_TYPES[type(known[0])] if known else "string"
-
-
-def to_rows(table) -> list[dict]:
-    """The cells of any kind of table as a list of dicts, missing ones as None."""
-    import pandas as pd
-
-    if hasattr(table, "to_spark"):
-        table = table.to_pandas()
-    if isinstance(table, pd.DataFrame):
-        records = table.to_dict("records")
-        return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
-    return [row.asDict() for row in table.collect()]
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real tables beside the project, where there is one."""
     if not SHARED.is_dir():
         pytest.skip("no ../shared beside the project: real tables are not part of it")
     return SHARED
-
-
-@pytest.fixture(autouse=True)
-def _doctest_names(doctest_namespace):
-    doctest_namespace["anonrisk"] = anonrisk

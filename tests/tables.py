@@ -1,0 +1,57 @@
+"""The same cells as a table of each kind, and back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import pandas as pd
+import pytest
+
+SPARK_TYPES = {
+    str: "string",
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    bytes: "binary",
+    dt.date: "date",
+    dt.datetime: "timestamp",
+    decimal.Decimal: "decimal(20,4)",
+}
+
+
+def pandas_table(kind, cells):
+    if kind == "pandas_object":
+        return pd.DataFrame(
+            {name: pd.Series(list(column), dtype=object) for name, column in cells.items()}
+        )
+    table = pd.DataFrame({name: list(column) for name, column in cells.items()})
+    if kind == "pandas_nullable":
+        return table.convert_dtypes()
+    if kind == "pandas_arrow":
+        pytest.importorskip("pyarrow")
+        return table.convert_dtypes(dtype_backend="pyarrow")
+    return table
+
+
+def spark_table(session, cells, partitions=2):
+    schema = ", ".join(
+        f"`{name.replace('`', '``')}` {spark_type(column)}" for name, column in cells.items()
+    )
+    rows = list(zip(*cells.values(), strict=True))
+    return session.createDataFrame(rows, schema).repartition(partitions)
+
+
+def spark_type(column):
+    known = [cell for cell in column if cell is not None]
+    return SPARK_TYPES[type(known[0])] if known else "string"
+
+
+def to_rows(table) -> list[dict]:
+    """The cells of any kind of table as a list of dicts, missing ones as None."""
+    if hasattr(table, "to_spark"):
+        table = table.to_pandas()
+    if isinstance(table, pd.DataFrame):
+        records = table.to_dict("records")
+        return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
+    return [row.asDict() for row in table.collect()]
