@@ -19,10 +19,18 @@ import sys
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.api.at_risk import at_risk
+from anonrisk.api.attributes import (
+    alpha,
+    beta_likeness,
+    delta_disclosure,
+    ldiv,
+    profiles,
+    tcloseness,
+)
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
     anvc,
-    at_risk,
     classes,
     degree,
     entropy,
@@ -41,17 +49,23 @@ __all__ = [
     "ClassSizes",
     "Roles",
     "__version__",
+    "alpha",
     "anvc",
     "at_risk",
+    "beta_likeness",
     "classes",
     "declare",
     "degree",
+    "delta_disclosure",
     "entropy",
     "k",
+    "ldiv",
+    "profiles",
     "roles",
     "rr",
     "sizes",
     "summary",
+    "tcloseness",
     "uniqueness",
 ]
 

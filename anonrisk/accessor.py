@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import roles, sizes, summary
+from anonrisk.api import at_risk, attributes, roles, sizes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,13 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     sizes.anvc,
     sizes.rr,
     sizes.sizes,
-    sizes.at_risk,
+    at_risk.at_risk,
+    attributes.ldiv,
+    attributes.tcloseness,
+    attributes.alpha,
+    attributes.beta_likeness,
+    attributes.delta_disclosure,
+    attributes.profiles,
     roles.declare,
     roles.roles,
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
+from anonrisk.columns import nearest
 from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def whole_number(given: Any, what: str, *, at_least: int) -> int:
@@ -19,3 +23,43 @@ def whole_number(given: Any, what: str, *, at_least: int) -> int:
     if isinstance(given, bool) or not isinstance(given, Integral) or given < at_least:
         raise ArgumentError(f"{what} must be a whole number, at least {at_least}")
     return int(given)
+
+
+def positive(given: Any, what: str) -> float:
+    """Read a number above zero.
+
+    Examples
+    --------
+    >>> positive(3, "c")
+    3.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
+        raise ArgumentError(f"{what} must be a number above 0")
+    return float(given)
+
+
+def not_negative(given: Any, what: str) -> float:
+    """Read a number from zero up.
+
+    Examples
+    --------
+    >>> not_negative(0, "t")
+    0.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not float(given) >= 0:
+        raise ArgumentError(f"{what} must be a number from 0 up")
+    return float(given)
+
+
+def one_of(given: Any, what: str, words: Sequence[str]) -> str:
+    """Read one of a few words.
+
+    Examples
+    --------
+    >>> one_of("equal", "distance", ["equal", "ordered"])
+    'equal'
+    """
+    if given not in words:
+        known = ", ".join(map(repr, words))
+        raise ArgumentError(f"{what}={given!r} is not one of {known}{nearest(given, words)}")
+    return str(given)

@@ -73,6 +73,18 @@ class TooManyGroupsError(AnonRiskError, ValueError):
     """`by` has more different values than a summary can hold."""
 
 
+class HierarchyError(AnonRiskError, ValueError):
+    """A hierarchy is not a tree, cannot be read, or misses values of the column."""
+
+
+class TooManyProfilesError(AnonRiskError, ValueError):
+    """There are more kinds of class than may leave the engine."""
+
+
+class TooManyValuesError(AnonRiskError, ValueError):
+    """An ordered distance was asked for over more different values than it takes."""
+
+
 class EngineError(AnonRiskError, RuntimeError):
     """The engine failed; its own message is withheld because it may quote a cell."""
 

@@ -73,5 +73,33 @@ class Divergence(float):
     __str__ = __repr__
 
 
+class Closeness(float):
+    """A distance between a class and its table, with the kind of distance that was taken.
+
+    Attributes
+    ----------
+    distance : str
+        ``"equal"``, ``"ordered"`` or ``"hierarchical"``.
+    """
+
+    distance: str
+
+    def __new__(cls, value: float, distance: str) -> Self:
+        """Make the number and keep the kind of distance."""
+        number = super().__new__(cls, value)
+        number.distance = distance
+        return number
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        """Let copies and pickles keep the kind of distance."""
+        return float(self), self.distance
+
+    def __repr__(self) -> str:
+        """Show the number and the kind of distance."""
+        return f"{float(self)!r} ({self.distance} distance)"
+
+    __str__ = __repr__
+
+
 def _divergence(value: float, n_values: int, domain_given: bool) -> Divergence:  # noqa: FBT001
     return Divergence(value, n_values, domain_given=domain_given)

@@ -81,3 +81,123 @@ def quantile(values, q):
     low = math.floor(position)
     high = math.ceil(position)
     return values[low] + (values[high] - values[low]) * (position - low)
+
+
+def value_counts(rows, sensitive, unit=None):
+    """How often each sensitive value occurs; a person once per value."""
+    if unit is None:
+        return Counter(same(row[sensitive]) for row in rows)
+    return Counter(value for _, value in {(row[unit], same(row[sensitive])) for row in rows})
+
+
+def classes_of(rows, qid, unit=None):
+    """The rows of each class, and its number of records or persons."""
+    found = defaultdict(list)
+    for row in rows:
+        found[key(row, qid)].append(row)
+    return [
+        (inside, len(inside) if unit is None else len({row[unit] for row in inside}))
+        for inside in found.values()
+    ]
+
+
+def ldiv(rows, qid, sensitive, kind="distinct", c=None, unit=None):
+    return min(
+        class_ldiv(value_counts(inside, sensitive, unit), size, kind, c)
+        for inside, size in classes_of(rows, qid, unit)
+    )
+
+
+def class_ldiv(counts, size, kind, c):
+    r = sorted(counts.values(), reverse=True)
+    if kind == "distinct":
+        return min(len(r), size)
+    if kind == "entropy":
+        return math.exp(-sum(x / sum(r) * math.log(x / sum(r)) for x in r))
+    return max((l for l in range(1, len(r) + 1) if r[0] < c * sum(r[l - 1 :])), default=0)
+
+
+def alpha(rows, qid, sensitive, unit=None):
+    return max(
+        max(value_counts(inside, sensitive, unit).values()) / size
+        for inside, size in classes_of(rows, qid, unit)
+    )
+
+
+def shares(counts):
+    return {value: n / sum(counts.values()) for value, n in counts.items()}
+
+
+def gains(rows, qid, sensitive, unit=None):
+    """For each class, its shares and the table's."""
+    table = shares(value_counts(rows, sensitive, unit))
+    for inside, _ in classes_of(rows, qid, unit):
+        yield shares(value_counts(inside, sensitive, unit)), table
+
+
+def beta(rows, qid, sensitive, unit=None):
+    return max(
+        max([0.0, *((p[v] - q[v]) / q[v] for v in p if p[v] > q[v])])
+        for p, q in gains(rows, qid, sensitive, unit)
+    )
+
+
+def delta(rows, qid, sensitive, unit=None):
+    return max(
+        max(abs(math.log(p[v] / q[v])) for v in p) for p, q in gains(rows, qid, sensitive, unit)
+    )
+
+
+def tcloseness(rows, qid, sensitive, cost, unit=None):
+    """The largest cost of moving a class's distribution to the table's, by linear programming."""
+    return max(transport(p, q, cost) for p, q in gains(rows, qid, sensitive, unit))
+
+
+def transport(p, q, cost):
+    from scipy.optimize import linprog
+
+    values = sorted(q)
+    n = len(values)
+    moves = [cost(a, b) for a in values for b in values]
+    leaves = [[float(i // n == k) for i in range(n * n)] for k in range(n)]
+    arrives = [[float(i % n == k) for i in range(n * n)] for k in range(n)]
+    wanted = [p.get(v, 0.0) for v in values] + [q[v] for v in values]
+    return linprog(moves, A_eq=leaves + arrives, b_eq=wanted).fun
+
+
+def ordered_cost(rows, sensitive, order=None):
+    """Difference of ranks over m - 1, a missing value last."""
+    values = {same(row[sensitive]) for row in rows}
+    known = [value for value in values if value != ("missing",)]
+    known.sort(key=None if order is None else lambda value: order.index(value[1]))
+    ranked = known + [value for value in values if value == ("missing",)]
+    scale = max(len(ranked) - 1, 1)
+    return lambda a, b: abs(ranked.index(a) - ranked.index(b)) / scale
+
+
+def equal_cost(a, b):
+    return float(a != b)
+
+
+def tree_cost(parents):
+    """Height of the lowest common ancestor over the height of the tree; leaves are cells."""
+    children = defaultdict(set)
+    for child, parent in parents.items():
+        children[parent].add(child)
+
+    def height(node):
+        return max((height(child) + 1 for child in children.get(node, ())), default=0)
+
+    def above(node):
+        chain = [node]
+        while chain[-1] in parents:
+            chain.append(parents[chain[-1]])
+        return chain
+
+    (root,) = {parent for parent in parents.values() if parent not in parents}
+
+    def cost(a, b):
+        common = next(node for node in above(a[1]) if node in above(b[1]))
+        return height(common) / height(root)
+
+    return cost

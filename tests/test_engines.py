@@ -226,7 +226,7 @@ def test_at_risk_without_anyone(frame):
     assert to_rows(frame({"x": ["a", "a"]}).anon.at_risk("x", k=2)) == []
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5", None])
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
 def test_at_risk_refuses_other_numbers(frame, k):
     with pytest.raises(errors.ArgumentError, match="k must be a whole number, at least 1"):
         frame(PEOPLE).anon.at_risk("zip", k=k)

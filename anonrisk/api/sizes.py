@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.ask import ask
-from anonrisk.arguments import whole_number
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name
@@ -276,39 +275,3 @@ def sizes(
     """
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     return engine.sizes(frame, question, name)
-
-
-def at_risk(
-    frame: Any,
-    qids: Any = None,
-    k: int = 5,
-    *,
-    unit: Name | None = None,
-    missing: str = "value",
-) -> Any:
-    """Give the records in classes smaller than k, as a table of the same kind.
-
-    Parameters
-    ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With ``missing="drop"`` a dropped record is in no class, so it is
-        not among them.
-    k : int
-        The size from which a class is large enough.
-
-    Returns
-    -------
-    DataFrame
-        Lazy on Spark; see `anonrisk.sizes`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
-    >>> len(df.anon.at_risk("zip", k=2))
-    1
-    """
-    least = whole_number(k, "k", at_least=1)
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
-    return engine.at_risk(frame, question, least)

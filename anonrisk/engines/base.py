@@ -23,18 +23,35 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from anonrisk.errors import MissingUnitError, MissingValuesError, TooManyGroupsError
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    HierarchyError,
+    MissingUnitError,
+    MissingValuesError,
+    TooManyGroupsError,
+    TooManyValuesError,
+)
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
+    from anonrisk.hierarchy import Hierarchy
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
+# Nor does anybody look at more kinds of class, or order more values, than this.
+MAX_PROFILES = 100_000
+MAX_ORDERED = 100_000
+# Scores of which the smallest is the worst.
+LEAST = ("distinct", "entropy", "recursive")
+# exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,42 @@ class Question:
         return roles if self.unit is None else {**roles, self.unit: "unit"}
 
 
+@dataclass(frozen=True)
+class Sensitive:
+    """A sensitive column, and what is known about its values."""
+
+    column: Name
+    missing: str = "value"
+    ordered: bool = False
+    order: tuple[Any, ...] | None = None
+    hierarchy: Hierarchy | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number that every class has; a table has the worst of them."""
+
+    name: str
+    c: float | None = None
+
+    @property
+    def least(self) -> bool:
+        """Whether the smallest is the worst, as for diversity, or the largest, as for distance."""
+        return self.name in LEAST
+
+    def breaks(self, limit: float) -> float:
+        """Give the value beyond which a class breaks a limit, a hair in the class's favour."""
+        return limit * (1 - TOLERANCE) if self.least else limit * (1 + TOLERANCE)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The worst class by each score, and the sizes of all."""
+
+    sizes: ClassSizes
+    worst: dict[Score, float]
+
+
 class Engine(Protocol):
     """One library of tables."""
 
@@ -88,6 +141,26 @@ class Engine(Protocol):
     def at_risk(self, frame: Any, question: Question, k: int) -> Any:
         """Select the records in classes smaller than k."""
 
+    def is_scale(self, frame: Any, column: Name) -> bool:
+        """Tell whether a column holds floats or dates, which have distances by themselves."""
+
+    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ClassProfiles:
+        """Count the sensitive values of each kind of class."""
+
+    def scores(
+        self, frame: Any, question: Question, sensitive: Sensitive, scores: Sequence[Score]
+    ) -> Scored:
+        """Score every class by its sensitive values, and give the worst."""
+
+    def breaking(
+        self,
+        frame: Any,
+        question: Question,
+        limits: Sequence[tuple[Sensitive, Score, float]],
+        k: int | None,
+    ) -> Any:
+        """Select the records of the classes that break a limit, or are smaller than k."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
@@ -109,6 +182,38 @@ def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
     return MissingValuesError(
         f"quasi-identifiers are missing ({counts}) and missing='error' refuses them"
     )
+
+
+def missing_sensitive(column: Name, n_missing: int) -> MissingValuesError:
+    """Say how often a sensitive value is missing."""
+    rows = count_of(n_missing, "row")
+    return MissingValuesError(
+        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses"
+    )
+
+
+def not_ordered(column: Name) -> ArgumentError:
+    """Say what it takes to order values that have no order of their own."""
+    return ArgumentError(
+        f"the values of sensitive column {column!r} have no order of their own; "
+        "give order=[…], from the smallest to the largest"
+    )
+
+
+def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
+    """Say how many values an order or a hierarchy misses, not which."""
+    values = count_of(n_values, "value")
+    kind = HierarchyError if where == "hierarchy" else ArgumentError
+    return kind(f"the {where} misses {values} of sensitive column {column!r}")
+
+
+def check_ordered(column: Name, n_values: int) -> None:
+    """Refuse more values than an ordered distance takes."""
+    if n_values > MAX_ORDERED:
+        raise TooManyValuesError(
+            f"sensitive column {column!r} has more than {MAX_ORDERED:,} different values; "
+            "bin them before you ask for an ordered distance"
+        )
 
 
 def check_groups(by: Name, n_groups: int) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, rewrite
+from anonrisk.engines.pandas import count, encode, objects, profile, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
+    from anonrisk.class_profiles import ClassProfiles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question
+    from anonrisk.engines.base import Question, Score, Scored, Sensitive
 
 _ATTRS_KEY = "anonrisk"
 
@@ -50,6 +51,32 @@ class PandasEngine:
     def at_risk(self, frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
         """Select the records in classes smaller than k."""
         return rewrite.at_risk(frame, question, k)
+
+    def is_scale(self, frame: pd.DataFrame, column: Name) -> bool:
+        """Look at the type, and where that is `object` at the first value."""
+        return objects.is_scale(encode.column_of(frame, column))
+
+    def profiles(
+        self, frame: pd.DataFrame, question: Question, sensitive: Sensitive
+    ) -> ClassProfiles:
+        """Count the sensitive values of each kind of class."""
+        return profile.profiles(frame, question, sensitive)
+
+    def scores(
+        self, frame: pd.DataFrame, question: Question, sensitive: Sensitive, scores: Sequence[Score]
+    ) -> Scored:
+        """Score every class from its profile, and give the worst."""
+        return profile.scores(frame, question, sensitive, scores)
+
+    def breaking(
+        self,
+        frame: pd.DataFrame,
+        question: Question,
+        limits: Sequence[tuple[Sensitive, Score, float]],
+        k: int | None,
+    ) -> pd.DataFrame:
+        """Select the records of the classes that break a limit, or are smaller than k."""
+        return rewrite.breaking(frame, question, limits, k)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

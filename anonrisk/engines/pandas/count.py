@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 # Keys stay below this, so that one more factor never overflows 64 bits unnoticed.
-_MAX_KEY = 2**62
+MAX_KEY = 2**62
 # A table of counts this small is filled directly, however few the records are.
 _SMALL = 4_096
 # Class sizes below this are counted by position, rarer larger ones by sorting.
@@ -71,7 +71,7 @@ class Encoded:
         first, *rest = (self.columns[name] for name in qid)
         keys, bound = first.values.astype(np.int64), first.cardinality
         for codes in rest:
-            if bound * codes.cardinality > _MAX_KEY:
+            if bound * codes.cardinality > MAX_KEY:
                 keys, bound = closed_up(keys)
             keys *= codes.cardinality
             keys += codes.values
@@ -153,7 +153,18 @@ def counts_of(keys: Integers, bound: int) -> Integers:
         counts = np.bincount(keys)
         return counts[counts > 0]
     keys.sort()
-    return np.diff(_starts(keys), append=len(keys))
+    return np.diff(runs_of(keys), append=len(keys))
+
+
+def tally(keys: Integers, bound: int) -> tuple[Integers, Integers]:
+    """Find the keys that occur, ascending, and how often each does; sorts `keys` if sparse."""
+    if bound <= max(len(keys), _SMALL):
+        counts = np.bincount(keys)
+        present = np.flatnonzero(counts)
+        return present, counts[present]
+    keys.sort()
+    starts = runs_of(keys)
+    return keys[starts], np.diff(starts, append=len(keys))
 
 
 def histogram(counts: Integers) -> tuple[Integers, Integers]:
@@ -168,17 +179,17 @@ def distinct_pairs(
     keys: Integers, bound: int, units: NDArray[Any], n_units: int
 ) -> tuple[Integers, Integers]:
     """Pair every class with each of its persons once: keys, ascending, and units."""
-    if bound * n_units > _MAX_KEY:
+    if bound * n_units > MAX_KEY:
         keys, bound = closed_up(keys)
     pairs = keys * n_units + units
     pairs.sort()
-    pairs = pairs[_starts(pairs)]
+    pairs = pairs[runs_of(pairs)]
     return pairs // n_units, pairs % n_units
 
 
 def histogram_of_persons(keys: Integers, units: Integers) -> tuple[Integers, Integers, Integers]:
     """Sizes, number of classes of each, and of persons by the smallest of their classes."""
-    counts = np.diff(_starts(keys), append=len(keys))
+    counts = np.diff(runs_of(keys), append=len(keys))
     sizes, classes = histogram(counts)
     smallest = np.full(int(units.max(initial=0)) + 1, len(keys) + 1)
     np.minimum.at(smallest, units, np.repeat(counts, counts))
@@ -186,7 +197,7 @@ def histogram_of_persons(keys: Integers, units: Integers) -> tuple[Integers, Int
     return sizes, classes, np.bincount(np.searchsorted(sizes, present), minlength=len(sizes))
 
 
-def _starts(ascending: Integers) -> Integers:
+def runs_of(ascending: Integers) -> Integers:
     """Where each run of equal numbers starts."""
     if not len(ascending):
         return np.zeros(0, dtype=np.int64)

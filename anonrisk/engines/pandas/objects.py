@@ -133,3 +133,19 @@ def arrow_merges(uniques: Any) -> NDArray[np.int64] | None:
         present = np.asarray(uniques.is_valid())
         return np.where(present, np.arange(len(uniques)), -1)
     return None
+
+
+def is_scale(column: pd.Series[Any]) -> bool:
+    """Tell whether a column holds floats or dates."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        known = column[column.notna()].iloc[:1]
+        return any(isinstance(value, (float, np.floating, dt.date)) for value in known)
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        kind = dtype.pyarrow_dtype
+        return any(
+            test(kind) for test in (pa.types.is_floating, pa.types.is_date, pa.types.is_timestamp)
+        )
+    return getattr(dtype, "kind", "O") in "fM" and not isinstance(dtype, pd.CategoricalDtype)

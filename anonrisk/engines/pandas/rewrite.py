@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.engines.pandas import profile
 from anonrisk.engines.pandas.count import Encoded, closed_up, distinct_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from anonrisk.engines.base import Question
+    from anonrisk.engines.base import Question, Score, Sensitive
 
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:
@@ -29,6 +32,20 @@ def at_risk(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
     """Select the records in classes smaller than k; a dropped record is in no class."""
     counts, kept = _sizes(frame, question)
     return frame.loc[(counts < k) & kept]
+
+
+def breaking(
+    frame: pd.DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int | None,
+) -> pd.DataFrame:
+    """Select the records of the classes that break a limit, or are smaller than k."""
+    marked = profile.breaking(frame, question, limits)
+    if k is not None:
+        counts, kept = _sizes(frame, question)
+        marked |= (counts < k) & kept
+    return frame[marked]
 
 
 def _sizes(frame: pd.DataFrame, question: Question) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

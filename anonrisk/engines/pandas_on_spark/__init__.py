@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question
+    from anonrisk.engines.base import Question, Score, Scored, Sensitive
 
 
 def frame_type() -> type:
@@ -65,6 +66,30 @@ class PandasOnSparkEngine:
     def at_risk(self, frame: Any, question: Question, k: int) -> Any:
         """Select the records in classes smaller than k, their index kept."""
         return _with_index(frame, lambda table: self._spark.at_risk(table, question, k))
+
+    def is_scale(self, frame: Any, column: Name) -> bool:
+        """Look at the type."""
+        return self._spark.is_scale(_without_index(frame), column)
+
+    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ClassProfiles:
+        """Bring the kinds of class to the driver, if they are not too many."""
+        return self._spark.profiles(_without_index(frame), question, sensitive)
+
+    def scores(
+        self, frame: Any, question: Question, sensitive: Sensitive, scores: Sequence[Score]
+    ) -> Scored:
+        """Score every class where it is, and give the worst."""
+        return self._spark.scores(_without_index(frame), question, sensitive, scores)
+
+    def breaking(
+        self,
+        frame: Any,
+        question: Question,
+        limits: Sequence[tuple[Sensitive, Score, float]],
+        k: int | None,
+    ) -> Any:
+        """Select the records of the classes that break a limit, their index kept."""
+        return _with_index(frame, lambda table: self._spark.breaking(table, question, limits, k))
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.spark import count, rewrite, roles
+from anonrisk.engines.spark import count, profile, rewrite, roles, score
+from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
 from anonrisk.errors import UnsupportedFrameError
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question
+    from anonrisk.engines.base import Question, Score, Scored, Sensitive
 
 
 def frame_types() -> tuple[type, ...]:
@@ -68,6 +70,30 @@ class SparkEngine:
     def at_risk(self, frame: DataFrame, question: Question, k: int) -> DataFrame:
         """Select the records in classes smaller than k; lazy."""
         return rewrite.at_risk(frame, question, k)
+
+    def is_scale(self, frame: DataFrame, column: Name) -> bool:
+        """Look at the type."""
+        return sensitive_values.is_scale(frame, column)
+
+    def profiles(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> ClassProfiles:
+        """Bring the kinds of class to the driver, if they are not too many."""
+        return profile.profiles(frame, question, sensitive)
+
+    def scores(
+        self, frame: DataFrame, question: Question, sensitive: Sensitive, scores: Sequence[Score]
+    ) -> Scored:
+        """Score every class where it is, and give the worst."""
+        return score.scores(frame, question, sensitive, scores)
+
+    def breaking(
+        self,
+        frame: DataFrame,
+        question: Question,
+        limits: Sequence[tuple[Sensitive, Score, float]],
+        k: int | None,
+    ) -> DataFrame:
+        """Select the records of the classes that break a limit, or are smaller than k; lazy."""
+        return score.breaking(frame, question, limits, k)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""

@@ -21,7 +21,7 @@ def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:
         # Spark would call two columns that differ only by case ambiguous.
         if name.casefold() in {existing.casefold() for existing in projection.names}:
             raise ArgumentError(f"the table already has a column {name!r}; give another name=")
-        sized = projection.table.withColumn("n", _size(projection, question))
+        sized = projection.table.withColumn("n", size_of_class(projection, question))
         return sized.toDF(*projection.names, name)
 
 
@@ -29,11 +29,12 @@ def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Select the records in classes smaller than k; a dropped record is in no class."""
     with guarded("select the records at risk"):
         projection = Projection.of(frame)
-        sized = projection.table.withColumn("n", _size(projection, question))
+        sized = projection.table.withColumn("n", size_of_class(projection, question))
         return sized.where(projection.functions.col("n") < k).drop("n").toDF(*projection.names)
 
 
-def _size(projection: Projection, question: Question) -> Any:
+def size_of_class(projection: Projection, question: Question) -> Any:
+    """Give the size of each record's class; refuses, when computed, what the question refuses."""
     f, window = projection.functions, projection.window
     columns = [projection.column(name) for name in question.qid]
     of_class = window.partitionBy(*columns)
@@ -45,16 +46,16 @@ def _size(projection: Projection, question: Question) -> Any:
         unit = projection.column(question.unit)
         rank = f.dense_rank().over(of_class.orderBy(unit))
         size = f.max(rank).over(of_class)
-        size = _refusing(projection, unit.isNull(), f"unit {question.unit!r} is missing", size)
+        size = refusing(projection, unit.isNull(), f"unit {question.unit!r} is missing", size)
     incomplete = projection.any_missing(columns)
     if question.missing == "drop":
         return f.when(~incomplete, size)
     if question.missing == "error":
-        return _refusing(projection, incomplete, "a quasi-identifier is missing", size)
+        return refusing(projection, incomplete, "a quasi-identifier is missing", size)
     return size
 
 
-def _refusing(projection: Projection, condition: Column, message: str, value: Column) -> Any:
+def refusing(projection: Projection, condition: Column, message: str, value: Column) -> Any:
     """Let the job fail where a condition holds: a lazy table has no other time to refuse."""
     f = projection.functions
     return f.when(condition, f.raise_error(f.lit(f"anonrisk: {message}"))).otherwise(value)

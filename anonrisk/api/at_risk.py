@@ -1,0 +1,88 @@
+"""The records of the classes that break a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.about_sensitive import ask_about, diversity_score, with_distance
+from anonrisk.api.ask import ask
+from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.engines.base import Score
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+
+_DEFAULT_K = 5
+
+
+def at_risk(
+    frame: Any,
+    qids: Any = None,
+    k: int | None = None,
+    *,
+    sensitive: Any = None,
+    l: float | None = None,
+    t: float | None = None,
+    kind: str = "distinct",
+    c: float | None = None,
+    distance: str = "auto",
+    order: Any = None,
+    hierarchy: Any = None,
+    unit: Name | None = None,
+    missing: str = "value",
+    missing_sensitive: str = "value",
+) -> Any:
+    """Give the records of the classes that break a limit, as a table of the same kind.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`. With ``missing="drop"`` a dropped record is in no class, so it is
+        not among them.
+    k : int, optional
+        The size from which a class is large enough; 5 if no limit at all is given.
+    sensitive, missing_sensitive
+        As in `anonrisk.ldiv`; for `l` and `t`.
+    l : float, optional
+        The diversity that a class must have, of the given `kind` (and `c`).
+    t : float, optional
+        The distance that a class may have, of the given `distance` (with `order`, `hierarchy`).
+    kind, c
+        As in `anonrisk.ldiv`.
+    distance, order, hierarchy
+        As in `anonrisk.tcloseness`.
+
+    Returns
+    -------
+    DataFrame
+        The records in a class that breaks any of the limits. Lazy on Spark; see `anonrisk.sizes`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": ["flu", "cold", "flu", "flu"]})
+    >>> len(df.anon.at_risk("zip", k=3)), len(df.anon.at_risk("zip", sensitive="illness", l=2))
+    (4, 2)
+    """
+    if k is None and l is None and t is None:
+        k = _DEFAULT_K
+    size = None if k is None else whole_number(k, "k", at_least=1)
+    if l is None and t is None:
+        engine, question = ask(frame, qids, unit=unit, missing=missing)
+        return engine.at_risk(frame, question, size or _DEFAULT_K)
+    diversity = None if l is None else (diversity_score(kind, c), positive(l, "l"))
+    closeness = None if t is None else not_negative(t, "t")
+    engine, question, columns = ask_about(
+        frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
+    )
+    limits = []
+    for column in columns:
+        if diversity is not None:
+            limits.append((column, *diversity))
+        if closeness is not None:
+            about, settled = with_distance(
+                engine, frame, column, distance, order=order, hierarchy=hierarchy
+            )
+            limits.append((about, Score(settled), closeness))
+    return engine.breaking(frame, question, limits, size)

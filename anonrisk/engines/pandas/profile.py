@@ -1,0 +1,184 @@
+"""Profiles from codes: the classes of a quasi-identifier with the counts of a sensitive column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.class_profiles import ClassProfiles
+from anonrisk.counts import ClassSizes
+from anonrisk.engines import base
+from anonrisk.engines.pandas.count import (
+    MAX_KEY,
+    Encoded,
+    closed_up,
+    histogram,
+    histogram_of_persons,
+    runs_of,
+    tally,
+)
+from anonrisk.engines.pandas.rank import ranked
+from anonrisk.measures import closeness, diversity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+_SCORES: dict[str, Callable[[ClassProfiles, base.Score], NDArray[Any]]] = {
+    "distinct": lambda profiles, _: diversity.distinct(profiles),
+    "entropy": lambda profiles, _: diversity.entropy(profiles),
+    "recursive": lambda profiles, score: diversity.recursive(profiles, score.c or 0.0),
+    "alpha": lambda profiles, _: diversity.alpha(profiles),
+    "equal": lambda profiles, _: closeness.equal(profiles),
+    "ordered": lambda profiles, _: closeness.ordered(profiles),
+    "hierarchical": lambda profiles, _: closeness.hierarchical(profiles),
+    "beta": lambda profiles, _: closeness.beta(profiles),
+    "enhanced_beta": lambda profiles, _: closeness.enhanced_beta(profiles),
+    "delta": lambda profiles, _: closeness.delta(profiles),
+    "strict_delta": lambda profiles, _: closeness.delta(profiles, strict=True),
+}
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A profile per class, with what it takes to find the class's records again."""
+
+    profiles: ClassProfiles
+    sizes: ClassSizes
+    class_keys: Integers  # for each class, its key, ascending
+    keys: Integers  # for each row, the key of its class
+    kept: NDArray[np.bool_] | None  # which rows are in a class; None if all are
+
+
+def profiles(
+    frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive
+) -> ClassProfiles:
+    """Count the sensitive values of each kind of class."""
+    return _count(frame, question, sensitive).profiles.collapsed()
+
+
+def scores(
+    frame: pd.DataFrame,
+    question: base.Question,
+    sensitive: base.Sensitive,
+    asked: Sequence[base.Score],
+) -> base.Scored:
+    """Score every class, and give the worst."""
+    found = _count(frame, question, sensitive)
+    worst = {}
+    for score in asked:
+        values = _SCORES[score.name](found.profiles, score)
+        worst[score] = (values.min() if score.least else values.max()).item()
+    return base.Scored(found.sizes, worst)
+
+
+def breaking(
+    frame: pd.DataFrame,
+    question: base.Question,
+    limits: Sequence[tuple[base.Sensitive, base.Score, float]],
+) -> NDArray[np.bool_]:
+    """Mark the records of the classes that break one of the limits."""
+    marked = np.zeros(len(frame), dtype=bool)
+    if not len(frame):
+        return marked
+    for sensitive, score, limit in limits:
+        found = _count(frame, question, sensitive)
+        values = _SCORES[score.name](found.profiles, score)
+        beyond = score.breaks(limit)
+        bad = values < beyond if score.least else values > beyond
+        # A row whose own value was dropped still belongs to its class, if that was scored.
+        place = np.minimum(np.searchsorted(found.class_keys, found.keys), len(bad) - 1)
+        inside = bad[place] & (found.class_keys[place] == found.keys)
+        marked |= inside if found.kept is None else inside & found.kept
+    return marked
+
+
+def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive) -> _Counted:
+    """Count each (class, value) pair; with a unit, each person once per pair."""
+    encoded = Encoded.of(frame, question, sensitive.column)
+    values = ranked(frame, encoded.columns[sensitive.column], sensitive)
+    rows = _counted_rows(encoded, question, values.missing, sensitive)
+    keys, bound = encoded.keys(question.qid)
+    if bound * values.n_ranks > MAX_KEY:
+        keys, bound = closed_up(keys)
+    every_key = keys
+    keys, ranks = keys[rows], values.ranks[rows]
+    about: dict[str, Any] = {
+        "qid": question.qid,
+        "unit": question.unit,
+        "missing": question.missing,
+        "n_rows": len(rows),
+        "n_dropped": len(frame) - len(rows),
+    }
+    if encoded.unit is None:
+        pairs, counts = tally(keys * values.n_ranks + ranks, bound * values.n_ranks)
+        pair_keys, pair_ranks = pairs // values.n_ranks, pairs % values.n_ranks
+        overall = np.bincount(ranks, minlength=values.n_ranks)
+        starts = runs_of(pair_keys)
+        sizes = np.add.reduceat(counts, starts) if len(starts) else counts
+        class_sizes = ClassSizes(*histogram(sizes), **about)
+    else:
+        units = encoded.unit.values[rows].astype(np.int64)
+        pair_keys, pair_ranks, counts = _distinct_counts(keys, ranks, units)
+        _, overall_ranks, ones = _distinct_counts(np.zeros_like(keys), ranks, units)
+        overall = np.bincount(overall_ranks, weights=ones, minlength=values.n_ranks)
+        starts = runs_of(pair_keys)
+        persons, who = _distinct(keys, units)
+        sizes = np.diff(runs_of(persons), append=len(persons))
+        class_sizes = ClassSizes(*histogram_of_persons(persons, who), **about)
+    # Values that no counted record has take no rank.
+    present = overall > 0
+    made = ClassProfiles(
+        starts=np.append(starts, len(pair_keys)),
+        ranks=(np.cumsum(present) - 1)[pair_ranks],
+        counts=counts,
+        classes=np.ones(len(starts), dtype=np.int64),
+        sizes=sizes,
+        overall=overall[present].astype(np.int64),
+        ordered=values.ordered,
+        levels=None if values.levels is None else values.levels[:, present],
+        sensitive=sensitive.column,
+        missing_sensitive=sensitive.missing,
+        **about,
+    )
+    kept = encoded.kept(question.qid)
+    return _Counted(made, class_sizes, pair_keys[starts], every_key, kept)
+
+
+def _counted_rows(
+    encoded: Encoded, question: base.Question, missing: NDArray[np.bool_], sensitive: base.Sensitive
+) -> Integers:
+    """Find the rows that count: none dropped for a missing quasi-identifier or sensitive value."""
+    kept = encoded.kept(question.qid)
+    if sensitive.missing == "error" and missing.any():
+        raise base.missing_sensitive(sensitive.column, int(missing.sum()))
+    if sensitive.missing == "drop" and missing.any():
+        kept = ~missing if kept is None else kept & ~missing
+    return np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)
+
+
+def _distinct(keys: Integers, units: Integers) -> tuple[Integers, Integers]:
+    """Pair every class with each of its persons once, by class."""
+    order = np.lexsort((units, keys))
+    keys, units = keys[order], units[order]
+    new = np.flatnonzero((np.diff(keys, prepend=-1) != 0) | (np.diff(units, prepend=-1) != 0))
+    return keys[new], units[new]
+
+
+def _distinct_counts(
+    keys: Integers, ranks: Integers, units: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Count the persons of each (class, rank) pair, ascending."""
+    order = np.lexsort((units, ranks, keys))
+    keys, ranks, units = keys[order], ranks[order], units[order]
+    pair = (np.diff(keys, prepend=-1) != 0) | (np.diff(ranks, prepend=-1) != 0)
+    person = pair | (np.diff(units, prepend=-1) != 0)
+    first = np.flatnonzero(pair)
+    counts = np.add.reduceat(person.astype(np.int64), first) if len(first) else first
+    return keys[first], ranks[first], counts

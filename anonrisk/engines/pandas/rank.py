@@ -1,0 +1,95 @@
+"""Ranks of sensitive values: their order where it matters, their place in a hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.engines import base
+from anonrisk.engines.pandas.encode import column_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.engines.pandas.encode import Codes
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A sensitive column as ranks from 0 to `n_ranks` - 1; missing, if any, comes last."""
+
+    ranks: NDArray[np.int64]
+    n_ranks: int
+    missing: NDArray[np.bool_]
+    ordered: bool = False
+    levels: NDArray[np.int64] | None = None
+
+
+def ranked(frame: pd.DataFrame, codes: Codes, sensitive: base.Sensitive) -> Ranked:
+    """Give the values ranks; in order, or with their place in a hierarchy, where asked for."""
+    ranks, missing = codes.values.astype(np.int64), codes.missing
+    if not sensitive.ordered and sensitive.hierarchy is None:
+        return Ranked(ranks, codes.cardinality, missing)
+    # Where each code occurs first: assigned backwards, so that the first is what remains.
+    first = np.full(codes.cardinality, -1)
+    first[ranks[::-1]] = np.arange(len(ranks) - 1, -1, -1)
+    present = np.flatnonzero(first >= 0)
+    if codes.n_missing:
+        present = present[:-1]
+    values = column_of(frame, sensitive.column).iloc[first[present]]
+    if sensitive.hierarchy is not None:
+        kept = missing if sensitive.missing == "value" else np.zeros(1, dtype=bool)
+        levels = _levels(values, codes, present, sensitive, n_missing=int(kept.sum()))
+        return Ranked(ranks, codes.cardinality, missing, levels=levels)
+    base.check_ordered(sensitive.column, len(present) + bool(codes.n_missing))
+    place = np.full(codes.cardinality, len(present))
+    place[present] = _order(values, sensitive)
+    return Ranked(place[ranks], len(present) + 1, missing, ordered=True)
+
+
+def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int64]:
+    """Rank different values among each other."""
+    places = np.empty(len(values), dtype=np.int64)
+    if sensitive.order is not None:
+        known = {value: i for i, value in enumerate(sensitive.order)}
+        unknown = sum(value not in known for value in values)
+        if unknown:
+            raise base.unknown_values(sensitive.column, unknown, "order")
+        places[np.argsort([known[value] for value in values])] = np.arange(len(values))
+        return places
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        places[np.argsort(values.cat.codes.to_numpy())] = np.arange(len(values))
+        return places
+    plain = values.astype(object) if isinstance(dtype, pd.CategoricalDtype) else values
+    if any(isinstance(value, (str, bytes)) for value in plain.iloc[:1]):
+        raise base.not_ordered(sensitive.column)
+    try:
+        places[np.argsort(plain.to_numpy(), kind="stable")] = np.arange(len(values))
+    except TypeError:
+        raise base.not_ordered(sensitive.column) from None
+    return places
+
+
+def _levels(
+    values: pd.Series[Any],
+    codes: Codes,
+    present: NDArray[np.int64],
+    sensitive: base.Sensitive,
+    *,
+    n_missing: int,
+) -> NDArray[np.int64]:
+    """Find the group of each code on each level of the hierarchy."""
+    hierarchy = sensitive.hierarchy
+    assert hierarchy is not None  # noqa: S101
+    texts = [str(value) for value in values]
+    unknown = sum(text not in hierarchy.leaves for text in texts) + bool(n_missing)
+    if unknown:
+        raise base.unknown_values(sensitive.column, unknown, "hierarchy")
+    levels = np.zeros((max(hierarchy.height, 1), codes.cardinality), dtype=np.int64)
+    for level, groups in enumerate(hierarchy.levels()):
+        levels[level, present] = [groups[text] for text in texts]
+    return levels
