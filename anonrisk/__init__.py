@@ -28,6 +28,7 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
     anvc,
@@ -57,10 +58,13 @@ __all__ = [
     "declare",
     "degree",
     "delta_disclosure",
+    "delta_presence",
     "entropy",
     "k",
+    "kmap",
     "ldiv",
     "profiles",
+    "risk",
     "roles",
     "rr",
     "sizes",

@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import at_risk, attributes, roles, sizes, summary
+from anonrisk.api import at_risk, attributes, risk, roles, sizes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,9 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     sizes.rr,
     sizes.sizes,
     at_risk.at_risk,
+    risk.risk,
+    risk.kmap,
+    risk.delta_presence,
     attributes.ldiv,
     attributes.tcloseness,
     attributes.alpha,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from anonrisk.attackers import Risk
     from anonrisk.results import Divergence, LowerBound
 
 # Upper ends of the bands that the printed form groups class sizes into.
@@ -232,6 +233,12 @@ class ClassSizes:
         0.1308120359411... (nats, from the uniform law on the 2 classes that occur)
         """
         return _entropy.kl(self.sizes, self.classes, n_values)
+
+    def risk(self) -> Risk:
+        """Risk by attacker, the population's classes taken to be these; see `anonrisk.risk`."""
+        from anonrisk import attackers
+
+        return attackers.of_release(self)
 
     # ---- leaving --------------------------------------------------------------------------
 

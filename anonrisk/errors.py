@@ -85,6 +85,14 @@ class TooManyValuesError(AnonRiskError, ValueError):
     """An ordered distance was asked for over more different values than it takes."""
 
 
+class PopulationError(AnonRiskError, ValueError):
+    """The release has records that the population cannot have given it."""
+
+
+class WeightError(AnonRiskError, ValueError):
+    """A sampling weight is missing, not a number, or below 1."""
+
+
 class EngineError(AnonRiskError, RuntimeError):
     """The engine failed; its own message is withheld because it may quote a cell."""
 

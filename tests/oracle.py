@@ -201,3 +201,17 @@ def tree_cost(parents):
         return height(common) / height(root)
 
     return cost
+
+
+def population_sizes(rows, population, qid):
+    """For each record of the release, the sizes of its class here and in the population."""
+    here, there = Counter(key(row, qid) for row in rows), Counter(key(r, qid) for r in population)
+    return [(here[key(row, qid)], there[key(row, qid)]) for row in rows]
+
+
+def household_risks(rows, risks, household):
+    """For each record, the risk that any member of its household is found."""
+    safe = defaultdict(lambda: 1.0)
+    for row, risk in zip(rows, risks, strict=True):
+        safe[row[household]] *= 1 - risk
+    return [1 - safe[row[household]] for row in rows]

@@ -29,14 +29,17 @@ from anonrisk.errors import (
     HierarchyError,
     MissingUnitError,
     MissingValuesError,
+    PopulationError,
     TooManyGroupsError,
     TooManyValuesError,
+    WeightError,
 )
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name, Qid
@@ -89,6 +92,16 @@ class Sensitive:
     ordered: bool = False
     order: tuple[Any, ...] | None = None
     hierarchy: Hierarchy | None = None
+
+
+@dataclass(frozen=True)
+class Against:
+    """What is known of the population that a table is a sample of."""
+
+    population: Any = None
+    weight: Name | None = None
+    household: Name | None = None
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,12 @@ class Engine(Protocol):
     ) -> Any:
         """Select the records of the classes that break a limit, or are smaller than k."""
 
+    def matched(self, frame: Any, question: Question, against: Against) -> Matched:
+        """Find the size that each class of the release has in the population."""
+
+    def households(self, frame: Any, question: Question, against: Against) -> Attacker:
+        """Give the risk that a record has by any member of its household."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
@@ -190,6 +209,36 @@ def missing_sensitive(column: Name, n_missing: int) -> MissingValuesError:
     return MissingValuesError(
         f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses"
     )
+
+
+def check_population(n_lost: int, n_short: int) -> None:
+    """Refuse a population that cannot be what the release was drawn from."""
+    if n_lost or n_short:
+        raise PopulationError(
+            f"{count_of(n_lost + n_short, 'record')} of the release "
+            f"{'is' if n_lost + n_short == 1 else 'are'} in classes that the population lacks "
+            f"({n_lost:,}) or has fewer of than the release ({n_short:,})"
+        )
+
+
+def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
+    """Refuse sampling weights that are missing or below 1."""
+    if n_missing or n_small:
+        raise WeightError(
+            f"weight {weight!r} is missing in {count_of(n_missing, 'row')} "
+            f"and below 1 in {count_of(n_small, 'row')}; a record stands for at least itself"
+        )
+
+
+def missing_household(household: Name, n_missing: int) -> MissingUnitError:
+    """Say how many rows belong to no household."""
+    rows = count_of(n_missing, "row")
+    return MissingUnitError(f"household {household!r} is missing in {rows}")
+
+
+def not_a_number(weight: Name) -> WeightError:
+    """Say that weights must be numbers."""
+    return WeightError(f"weight {weight!r} is not a column of numbers")
 
 
 def not_ordered(column: Name) -> ArgumentError:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, objects, profile, rewrite
+from anonrisk.engines.pandas import count, encode, match, objects, profile, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
+    from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
 
 _ATTRS_KEY = "anonrisk"
 
@@ -77,6 +78,14 @@ class PandasEngine:
     ) -> pd.DataFrame:
         """Select the records of the classes that break a limit, or are smaller than k."""
         return rewrite.breaking(frame, question, limits, k)
+
+    def matched(self, frame: pd.DataFrame, question: Question, against: Against) -> Matched:
+        """Find the size that each class of the release has in the population."""
+        return match.matched(frame, question, against)
+
+    def households(self, frame: pd.DataFrame, question: Question, against: Against) -> Attacker:
+        """Give the risk that a record has by any member of its household."""
+        return match.households(frame, question, against)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

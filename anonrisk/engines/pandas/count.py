@@ -148,10 +148,9 @@ def closed_up(keys: Integers) -> tuple[Integers, int]:
 
 
 def counts_of(keys: Integers, bound: int) -> Integers:
-    """Count how often each key occurs, in no particular order; sorts `keys` if sparse."""
+    """Count how often each key occurs, zeros among them; sorts `keys` if sparse."""
     if bound <= max(len(keys), _SMALL):
-        counts = np.bincount(keys)
-        return counts[counts > 0]
+        return np.bincount(keys)
     keys.sort()
     return np.diff(runs_of(keys), append=len(keys))
 
@@ -169,8 +168,12 @@ def tally(keys: Integers, bound: int) -> tuple[Integers, Integers]:
 
 def histogram(counts: Integers) -> tuple[Integers, Integers]:
     """Count equal counts: the sizes that occur, ascending, and the number of classes of each."""
+    if counts.max(initial=0) < _USUAL_SIZE:
+        classes = np.bincount(counts, minlength=1)
+        sizes = np.flatnonzero(classes[1:]) + 1
+        return sizes, classes[sizes]
     usual = np.bincount(counts[counts < _USUAL_SIZE], minlength=1)
-    sizes = np.flatnonzero(usual)
+    sizes = np.flatnonzero(usual[1:]) + 1
     large, n_large = np.unique(counts[counts >= _USUAL_SIZE], return_counts=True)
     return np.concatenate((sizes, large)), np.concatenate((usual[sizes], n_large))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _WORTH_A_THREAD = 200_000
 # Integers that span no more than this serve as their own codes; counting does not mind the gaps.
 _SPAN = 2**31
+_ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,11 @@ def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
         return {name: one(name) for name in roles}
     # pyarrow and the hash tables of pandas release the interpreter while they work.
     with ThreadPoolExecutor(min(len(roles), os.cpu_count() or 1)) as pool:
-        return dict(zip(roles, pool.map(one, roles), strict=True))
+        codes = dict(zip(roles, pool.map(one, roles), strict=True))
+    if any(_is_arrow(column_of(frame, name).dtype) for name in roles):
+        # Arrow keeps what it freed; counting comes next and needs room of its own.
+        objects.release_arrow()
+    return codes
 
 
 def refuse_nested(dtype: Any, name: Name, role: str) -> None:
@@ -125,7 +131,9 @@ def _categories(column: pd.Series[Any], name: Name, role: str) -> Codes:
 
 def _objects(column: pd.Series[Any], name: Name, role: str) -> Codes:
     values = column.to_numpy()
-    codes, uniques = pd.factorize(values)
+    # Python objects are hashed one at a time anyway; side by side they would only take more room.
+    with _ONE_AT_A_TIME:
+        codes, uniques = pd.factorize(values)
     kinds = objects.kinds_of(uniques, name, role)
     # 1, 1.0 and True hash alike, so that one of them hides the others among the uniques.
     hiding = any(map(objects.may_hide_another, kinds))
@@ -151,11 +159,13 @@ def _is_float(values: Any) -> bool:
 
 def _arrow(column: pd.Series[Any]) -> Any:
     """Get the column as a pyarrow array where it is one already."""
-    dtype: Any = column.dtype
-    arrow_string = isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
-    if not (arrow_string or isinstance(dtype, pd.ArrowDtype)):
-        return None
-    return column.array.__arrow_array__()
+    return column.array.__arrow_array__() if _is_arrow(column.dtype) else None
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return isinstance(dtype, pd.ArrowDtype) or (
+        isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
+    )
 
 
 def _dictionary(arrow: Any, name: Name, role: str) -> Codes:

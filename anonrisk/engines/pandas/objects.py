@@ -122,6 +122,13 @@ def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
     return encoded.indices, encoded.dictionary
 
 
+def release_arrow() -> None:
+    """Give memory that Arrow has freed back to the system."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 def arrow_merges(uniques: Any) -> NDArray[np.int64] | None:
     """Map each Arrow value to a code, -1 for missing; None where every value is its own."""
     import pyarrow as pa

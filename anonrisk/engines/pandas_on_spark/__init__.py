@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark import SparkEngine
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
 
 
 def frame_type() -> type:
@@ -91,6 +93,14 @@ class PandasOnSparkEngine:
         """Select the records of the classes that break a limit, their index kept."""
         return _with_index(frame, lambda table: self._spark.breaking(table, question, limits, k))
 
+    def matched(self, frame: Any, question: Question, against: Against) -> Matched:
+        """Find the size that each class of the release has in the population."""
+        return self._spark.matched(_without_index(frame), question, _on_spark(against))
+
+    def households(self, frame: Any, question: Question, against: Against) -> Attacker:
+        """Give the risk that a record has by any member of its household."""
+        return self._spark.households(_without_index(frame), question, _on_spark(against))
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))
@@ -106,6 +116,12 @@ def _without_index(frame: Any) -> DataFrame:
         warnings.simplefilter("ignore")
         table: DataFrame = frame.to_spark()
     return table
+
+
+def _on_spark(against: Against) -> Against:
+    if against.population is None:
+        return against
+    return replace(against, population=_without_index(against.population))
 
 
 def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.spark import count, profile, rewrite, roles, score
+from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
 
 
 def frame_types() -> tuple[type, ...]:
@@ -94,6 +95,14 @@ class SparkEngine:
     ) -> DataFrame:
         """Select the records of the classes that break a limit, or are smaller than k; lazy."""
         return score.breaking(frame, question, limits, k)
+
+    def matched(self, frame: DataFrame, question: Question, against: Against) -> Matched:
+        """Find the size that each class of the release has in the population."""
+        return match.matched(frame, question, against)
+
+    def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
+        """Give the risk that a record has by any member of its household."""
+        return match.households(frame, question, against)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""

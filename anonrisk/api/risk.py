@@ -1,0 +1,202 @@
+"""Re-identification risk by attacker, and what a population adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from anonrisk import attackers
+from anonrisk.api.ask import ask
+from anonrisk.columns import require
+from anonrisk.engines import engine_for
+from anonrisk.engines.base import Against
+from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from anonrisk.attackers import Matched, Presence, Risk
+    from anonrisk.columns import Name
+    from anonrisk.engines.base import Engine, Question
+
+
+def risk(
+    frame: Any,
+    qids: Any = None,
+    population: Any = None,
+    *,
+    weight: Name | None = None,
+    sampling_fraction: float | None = None,
+    household: Name | None = None,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> Risk:
+    """Give the risk of re-identification by prosecutor, journalist and marketer.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`.
+    population : DataFrame, optional
+        The larger table that this one is a sample of, of the same library, one row a person.
+    weight : name, optional
+        A column of sampling weights, each at least 1: a class of the population then has the sum
+        of the weights of its records.
+    sampling_fraction : float, optional
+        The share of the population that is in the table, drawn with equal probabilities.
+    household : name, optional
+        A column that says who lives together: whoever finds one member finds them all.
+
+    Returns
+    -------
+    Risk
+        With `prosecutor`, `journalist` and `marketer`, each with `highest`, `average` and
+        `share_above(threshold)`, and how F was found.
+
+    Notes
+    -----
+    T13, f and F the sizes of a class in the table and in the population: prosecutor 1/f,
+    journalist 1/F, marketer (1/n) Σ f/F. A household's risk is 1 − Π (1 − its members' risks).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
+    >>> people = pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4})
+    >>> df.anon.risk("zip", people)
+      attacker   highest   average
+    prosecutor         1    0.6667
+    journalist      0.25    0.1667
+      marketer         -    0.1667
+    (class sizes counted in the population)
+    """
+    given = [x is not None for x in (population, weight, sampling_fraction)]
+    if sum(given) > 1:
+        raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
+    if unit is not None and (given[0] or given[1] or household is not None):
+        raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
+    fraction = _fraction(sampling_fraction)
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    if question.unit is not None and (given[0] or given[1] or household is not None):
+        # A declared unit is as binding as one in the call.
+        raise ArgumentError("the table has a unit: reduce it to one row a person first")
+    against = _against(engine, frame, question, population, weight, household)
+    if population is None and weight is None:
+        found = attackers.of_release(engine.count(frame, question)[0], 1 / fraction)
+    else:
+        matched = engine.matched(frame, question, against)
+        found = attackers.of_population(matched, "weights" if population is None else "population")
+    if household is not None:
+        home = engine.households(frame, question, replace(against, factor=1 / fraction))
+        found = replace(found, household=home)
+    return found
+
+
+def kmap(
+    frame: Any,
+    qids: Any = None,
+    population: Any = None,
+    *,
+    missing: str = "value",
+) -> int:
+    """Give the size of the smallest population class that the release has a record of (k-map).
+
+    Parameters
+    ----------
+    frame, qids, missing
+        As in `anonrisk.classes`.
+    population : DataFrame
+        As in `anonrisk.risk`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
+    >>> df.anon.kmap("zip", pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4}))
+    4
+    """
+    return int(_matched(frame, qids, population, missing).smallest)
+
+
+def delta_presence(
+    frame: Any,
+    qids: Any = None,
+    population: Any = None,
+    *,
+    missing: str = "value",
+) -> Presence:
+    """Give the least and largest share of a population class that is in the release.
+
+    Parameters
+    ----------
+    frame, qids, missing
+        As in `anonrisk.classes`.
+    population : DataFrame
+        As in `anonrisk.risk`.
+
+    Returns
+    -------
+    Presence
+        `lowest` and `highest` f/F over the classes of the population; 0 where the release has none
+        (Nergiz et al. 2007).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
+    >>> df.anon.delta_presence("zip", pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4}))
+    Presence(lowest=0.25, highest=0.25)
+    """
+    return _matched(frame, qids, population, missing).presence
+
+
+def _matched(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
+    if population is None:
+        raise ArgumentError("population= is needed: a table of the people this one is a sample of")
+    engine, question = ask(frame, qids, unit=None, missing=missing)
+    if question.unit is not None:
+        raise ArgumentError("the table has a unit: reduce it to one row a person first")
+    return engine.matched(
+        frame, question, _against(engine, frame, question, population, None, None)
+    )
+
+
+def _fraction(given: Any) -> float:
+    if given is None:
+        return 1.0
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
+        raise ArgumentError("sampling_fraction is a share: above 0, at most 1")
+    return float(given)
+
+
+def _against(  # noqa: PLR0917
+    engine: Engine,
+    frame: Any,
+    question: Question,
+    population: Any,
+    weight: Name | None,
+    household: Name | None,
+) -> Against:
+    columns = engine.columns(frame)
+    for name, role in ((weight, "weight"), (household, "household")):
+        if name is not None:
+            require([name], role, columns)
+            if name in question.columns:
+                raise RoleConflictError(
+                    f"column {name!r} cannot be both quasi-identifier and {role}"
+                )
+            engine.check(frame, {name: role})
+    if population is not None:
+        if type(engine_for(population)) is not type(engine):
+            raise UnsupportedFrameError(
+                f"the population must be a table of the same library as the release ({engine.name})"
+            )
+        require(question.columns, "quasi-identifier of the population", engine.columns(population))
+        engine.check(population, question.roles())
+    return Against(population=population, weight=weight, household=household)

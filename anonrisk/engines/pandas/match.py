@@ -1,0 +1,113 @@
+"""A release matched with a population, class by class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.attackers import GRID, Attacker, Matched, Presence
+from anonrisk.counts import ClassSizes
+from anonrisk.engines import base
+from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
+from anonrisk.engines.pandas.encode import column_of, encode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+
+
+def matched(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Matched:
+    """Find the size that each class of the release has in the population."""
+    f, F, n_dropped = _classes(frame, question, against)[:3]
+    present = f > 0
+    if against.population is not None:
+        base.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+    share = f / np.maximum(F, 1)
+    f, F = f[present], F[present]
+    risks = 1 / F if against.weight is None else np.ceil(GRID / F - 1e-6) / GRID
+    steps, place = np.unique(risks, return_inverse=True)
+    return Matched(
+        ClassSizes(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        steps,
+        np.bincount(place.ravel(), weights=f).astype(float),
+        float(F.min()),
+        float(F.sum()),
+        float((f / F).sum()),
+        Presence(float(share.min()), float(share.max())),
+    )
+
+
+def households(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Attacker:
+    """Give the risk that a record has by any member of its household."""
+    f, F, _, class_of, rows = _classes(frame, question, against)
+    if against.population is not None:
+        base.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+    assert against.household is not None  # noqa: S101
+    home = encode(frame, {against.household: "household"})[against.household]
+    if home.n_missing:
+        raise base.missing_household(against.household, home.n_missing)
+    homes = home.values[rows].astype(np.int64)
+    with np.errstate(divide="ignore"):
+        # A member who is certain to be found makes the sum minus infinity, and the risk 1.
+        log_safe = np.log1p(-1 / (F[class_of] * against.factor))
+    risks = -np.expm1(np.bincount(homes, weights=log_safe, minlength=home.cardinality))[homes]
+    steps, records = np.unique(np.ceil(risks * GRID - 1e-6), return_counts=True)
+    return Attacker(
+        "household", float(risks.mean()), float(risks.max()), steps / GRID, records.astype(float)
+    )
+
+
+def _classes(
+    frame: pd.DataFrame, question: base.Question, against: base.Against
+) -> tuple[NDArray[Any], NDArray[Any], int, NDArray[np.int64], NDArray[np.int64]]:
+    """Count f and F of every class; with the class of each counted row, and those rows."""
+    n = len(frame)
+    weights = None if against.weight is None else _weights(frame, against.weight)
+    table = frame
+    if against.population is not None:
+        # Encoded together, so that equal cells have equal codes in both.
+        table = _stacked(frame, against.population, question)
+    encoded = Encoded.of(table, question)
+    classes, n_classes = closed_up(encoded.keys(question.qid)[0])
+    kept = encoded.kept(question.qid)
+    rows = np.arange(len(table)) if kept is None else np.flatnonzero(kept)
+    released = rows[rows < n]
+    ClassSizes([1][: len(released)], [1][: len(released)], n_dropped=n - len(released))
+    f = np.bincount(classes[released], minlength=n_classes)
+    if against.population is not None:
+        F = np.bincount(classes[rows[rows >= n]], minlength=n_classes)
+    elif weights is not None:
+        F = np.bincount(classes[released], weights=weights[released], minlength=n_classes)
+    else:
+        F = f
+    counted = (f > 0) | (F > 0)
+    number = np.cumsum(counted) - 1
+    return f[counted], F[counted], n - len(released), number[classes[released]], released
+
+
+def _stacked(frame: pd.DataFrame, population: Any, question: base.Question) -> pd.DataFrame:
+    columns = {}
+    for name in question.columns:
+        both = [column_of(frame, name), column_of(population, name)]
+        if any(isinstance(column.dtype, pd.CategoricalDtype) for column in both):
+            both = [column.astype(object) for column in both]
+        columns[name] = pd.concat(
+            [column.reset_index(drop=True) for column in both], ignore_index=True
+        )
+    stacked = pd.DataFrame(dict(enumerate(columns.values())))
+    stacked.columns = pd.Index(list(columns), tupleize_cols=False)
+    return stacked
+
+
+def _weights(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
+    column = column_of(frame, weight)
+    try:
+        weights = pd.to_numeric(column).to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise base.not_a_number(weight) from None
+    missing = np.isnan(weights)
+    base.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))
+    return np.asarray(weights)

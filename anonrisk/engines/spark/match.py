@@ -1,0 +1,247 @@
+"""A release matched with a population on Spark, class by class.
+
+Columns of ours, beside those of `count`: `f` and `size_in` the sizes of a class in the release and
+in the population, `w` what a record adds to the latter, `home` the household, `step` a risk on the
+grid.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.attackers import GRID, Attacker, Matched, Presence
+from anonrisk.counts import ClassSizes
+from anonrisk.engines import base
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.errors import UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row
+
+_WHOLE = ("byte", "short", "integer", "long")
+_NUMBERS = (*_WHOLE, "float", "double", "decimal")
+
+
+def matched(frame: DataFrame, question: base.Question, against: base.Against) -> Matched:
+    """Find the size that each class of the release has in the population, in one action."""
+    with guarded("match the classes"):
+        sides = _Sides(frame, question, against)
+        rows = sides.by_release().union(sides.by_population()).collect()
+    sides.refuse(rows)
+    released = sorted((row for row in rows if row["part"] == 0), key=lambda row: row["key"])
+    sizes = ClassSizes(
+        [int(row["key"]) for row in released],
+        [row["classes"] for row in released],
+        qid=question.qid,
+        missing=question.missing,
+        n_dropped=max((row["dropped"] for row in rows), default=0),
+    )
+    found = [row for row in rows if row["part"] == 1]
+    present = sorted((row for row in found if row["classes"]), key=lambda row: row["key"])
+    keys = np.array([row["key"] for row in present])
+    risks = 1 / keys if against.weight is None else keys / GRID
+    return Matched(
+        sizes,
+        risks,
+        np.array([row["records"] for row in present], dtype=float),
+        min(row["smallest"] for row in present),
+        sum(row["total"] for row in present),
+        sum(row["matches"] for row in present),
+        Presence(min(row["lowest"] for row in found), max(row["highest"] for row in found)),
+    )
+
+
+def households(frame: DataFrame, question: base.Question, against: base.Against) -> Attacker:
+    """Give the risk that a record has by any member of its household, in two actions."""
+    with guarded("match the classes"):
+        sides = _Sides(frame, question, against)
+        rows = sides.by_release().union(sides.by_population()).collect()
+    sides.refuse(rows)
+    ClassSizes([1][: len(rows)], [1][: len(rows)])
+    with guarded("find the risk of households"):
+        steps = sides.households().collect()
+    lost = sum(row["lost"] for row in steps)
+    if lost and against.household is not None:
+        raise base.missing_household(against.household, lost)
+    n = sum(row["records"] for row in steps)
+    return Attacker(
+        "household",
+        sum(row["summed"] for row in steps) / n,
+        max(row["highest"] for row in steps),
+        np.array([row["step"] / GRID for row in steps]),
+        np.array([row["records"] for row in steps], dtype=float),
+    )
+
+
+class _Sides:
+    """Release and population under one set of names."""
+
+    def __init__(self, frame: DataFrame, question: base.Question, against: base.Against) -> None:
+        self.question, self.against = question, against
+        self.projection = Projection.of(frame)
+        self.f = self.projection.functions
+        self.qs = [f"q{i}" for i in range(len(question.columns))]
+        self._check_types()
+        self.records = self._records(self.projection, released=True)
+        self.classes = self._classes()
+
+    def _check_types(self) -> None:
+        """Refuse weights that are no numbers, and columns that differ in type."""
+        against = self.against
+        if (
+            against.weight is not None
+            and self._type(self.projection, against.weight) not in _NUMBERS
+        ):
+            raise base.not_a_number(against.weight)
+        if against.population is None:
+            return
+        other = Projection.of(against.population)
+        for name in self.question.columns:
+            kinds = [self._type(side, name) for side in (self.projection, other)]
+            kinds = ["whole number" if kind in _WHOLE else kind for kind in kinds]
+            if kinds[0] != kinds[1]:
+                raise UnsupportedColumnError(
+                    f"quasi-identifier {name!r} mixes types: {kinds[0]} in the release, "
+                    f"{kinds[1]} in the population"
+                )
+
+    @staticmethod
+    def _type(projection: Projection, name: Any) -> str:
+        return str(projection.fields[projection.names.index(str(name))].dataType.typeName())
+
+    def _records(self, projection: Projection, *, released: bool) -> DataFrame:
+        f, against = self.f, self.against
+        columns = [
+            projection.column(name).alias(q)
+            for name, q in zip(self.question.columns, self.qs, strict=True)
+        ]
+        if not released:
+            weight: Column = f.lit(1.0)
+        elif against.weight is not None:
+            weight = projection.column(against.weight).cast("double")
+        else:
+            weight = f.lit(0.0 if against.population is not None else 1.0)
+        columns += [weight.alias("w"), f.lit(int(released)).alias("in_release")]
+        if released and against.household is not None:
+            columns.append(projection.column(against.household).alias("home"))
+        return projection.table.select(*columns)
+
+    def _classes(self) -> DataFrame:
+        """One row per class: f, its size in the population, and what is wrong with it."""
+        f, against = self.f, self.against
+        table = self.records.drop("home")
+        if against.population is not None:
+            other = self._records(Projection.of(against.population), released=False)
+            table = table.union(other)
+        inside = f.col("in_release") == 1
+        small = f.col("w") < 1 if against.weight is not None else f.expr("false")
+        return table.groupBy(*self.qs).agg(
+            f.sum("in_release").alias("f"),
+            f.sum("w").alias("size_in"),
+            f.count(f.when(inside & f.col("w").isNull(), 1)).alias("no_weight"),
+            f.count(f.when(inside & small, 1)).alias("small_weight"),
+        )
+
+    def kept(self) -> DataFrame:
+        """Leave out classes with a missing quasi-identifier, where those are dropped."""
+        if self.question.missing != "drop":
+            return self.classes
+        return self.classes.where(~self._incomplete())
+
+    def _incomplete(self) -> Column:
+        return self.projection.any_missing(self.f.col(q) for q in self.qs)
+
+    def by_release(self) -> DataFrame:
+        """Classes by their size in the release."""
+        f = self.f
+        table = (
+            self.kept().where(f.col("f") > 0).groupBy("f").agg(f.count(f.lit(1)).alias("classes"))
+        )
+        return table.select(
+            f.lit(0).alias("part"), f.col("f").cast("double").alias("key"), "classes",
+            *(f.lit(0.0).alias(name) for name in _SUMS), *(f.lit(0).alias(n) for n in self._bad()),
+        )  # fmt: skip
+
+    def by_population(self) -> DataFrame:
+        """Classes by their size in the population, with sums over them and what is wrong."""
+        f, against = self.f, self.against
+        released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
+        key = size if against.weight is None else f.ceil(f.lit(GRID) / size - 1e-6)
+        wrong = {
+            "lost": f.when(released & (size == 0), f.col("f")),
+            "short": f.when((size > 0) & (f.col("f") > size), f.col("f")),
+            "no_weight": f.col("no_weight"),
+            "small_weight": f.col("small_weight"),
+            "dropped": f.when(self._incomplete(), f.col("f")),
+            **{
+                f"m{i}": f.when(f.col(q).isNull(), f.col("f") + size) for i, q in enumerate(self.qs)
+            },
+        }
+        counts = f.expr("true")
+        if self.question.missing == "drop":
+            counts = ~self._incomplete()
+        table = self.classes.withColumn(
+            "key", f.when(counts & (size > 0), key.cast("double"))
+        ).groupBy("key").agg(
+            f.count(f.when(released & counts, 1)).alias("classes"),
+            f.sum(f.when(counts, f.col("f"))).cast("double").alias("records"),
+            f.sum(f.when(released, size)).cast("double").alias("total"),
+            f.sum(f.when(released & (size > 0), share)).alias("matches"),
+            f.min(f.when(released, size)).cast("double").alias("smallest"),
+            f.min(f.when(size > 0, share)).alias("lowest"),
+            f.max(f.when(size > 0, share)).alias("highest"),
+            *(f.sum(amount).cast("long").alias(name) for name, amount in wrong.items()),
+        )  # fmt: skip
+        # A key of NULL has what is dropped, or lost: it is read for what is wrong only.
+        part = f.when(f.col("key").isNull(), 2).otherwise(1)
+        return table.select(
+            part.alias("part"), "key", "classes", *_SUMS,
+            *(f.coalesce(f.col(name), f.lit(0)).alias(name) for name in self._bad()),
+        )  # fmt: skip
+
+    def _bad(self) -> list[str]:
+        names = [f"m{i}" for i in range(len(self.qs))]
+        return ["lost", "short", "no_weight", "small_weight", "dropped", *names]
+
+    def refuse(self, rows: list[Row]) -> None:
+        """Refuse what the question refuses, and a population that does not fit."""
+        total = {name: sum(row[name] for row in rows) for name in self._bad()}
+        if self.question.missing == "error":
+            n_missing = {name: total[f"m{i}"] for i, name in enumerate(self.question.columns)}
+            if any(n_missing.values()):
+                raise base.missing_values(n_missing)
+        if self.against.weight is not None:
+            base.check_weights(self.against.weight, total["no_weight"], total["small_weight"])
+        if self.against.population is not None:
+            base.check_population(total["lost"], total["short"])
+
+    def households(self) -> DataFrame:
+        """Records by the risk of their household, on the grid."""
+        f = self.f
+        renamed = self.kept().select(*(f.col(q).alias(f"k_{q}") for q in self.qs), f.col("size_in"))
+        same = reduce(and_, (f.col(q).eqNullSafe(f.col(f"k_{q}")) for q in self.qs))
+        risk = f.lit(1.0) / (f.col("size_in") * f.lit(self.against.factor))
+        table = self.records.join(renamed, same).withColumn("risk", risk)
+        # The logarithm of what is certain is no number in Spark, so that certainty goes by itself.
+        certain = f.max((f.col("risk") >= 1).cast("int"))
+        safe = f.sum(f.when(f.col("risk") < 1, f.log1p(-f.col("risk"))).otherwise(f.lit(0.0)))
+        homes = table.groupBy("home").agg(
+            f.count(f.lit(1)).alias("members"), certain.alias("certain"), safe.alias("safe")
+        )
+        any_of_them = f.when(f.col("certain") == 1, f.lit(1.0)).otherwise(-f.expm1("safe"))
+        homes = homes.withColumn("risk", any_of_them)
+        homes = homes.withColumn("step", f.ceil(f.col("risk") * GRID - 1e-6))
+        return homes.groupBy("step").agg(
+            f.sum("members").alias("records"),
+            f.max("risk").alias("highest"),
+            f.sum(f.col("risk") * f.col("members")).alias("summed"),
+            f.sum(f.when(f.col("home").isNull(), f.col("members")).otherwise(0)).alias("lost"),
+        )
+
+
+_SUMS = ("records", "total", "matches", "smallest", "lowest", "highest")

@@ -1,0 +1,191 @@
+"""Attackers and populations, against sums over records."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import oracle
+import pytest
+
+from anonrisk import ClassSizes, errors
+
+RELEASE = {
+    "zip": ["a", "a", "b", "c", None, "c", "c"],
+    "age": [1, 1, 1, 2, 2, 2, 3],
+    "w": [2.5, 1.0, 4.0, 1.5, 3.0, 1.0, 8.0],
+    "home": [1, 1, 2, 2, 3, 3, 4],
+    "who": [1, 2, 3, 4, 5, 5, 6],
+}
+PEOPLE = {
+    "zip": ["a"] * 5 + ["b"] * 3 + ["c"] * 4 + [None] * 2 + ["z"] * 2,
+    "age": [1] * 8 + [2] * 3 + [3] + [2] * 4,
+}
+
+
+def rows_of(cells):
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+ROWS, POPULATION = rows_of(RELEASE), rows_of(PEOPLE)
+
+
+def check(attacker, risks):
+    """Compare one attacker with the risks of all records."""
+    assert attacker.highest == pytest.approx(max(risks), rel=1e-12)
+    assert attacker.average == pytest.approx(sum(risks) / len(risks), rel=1e-12)
+    for threshold in (0, 0.1, 0.2, 0.25, 0.3, 0.5, 0.99, 1):
+        above = sum(risk > threshold * (1 + 1e-9) for risk in risks) / len(risks)
+        assert attacker.share_above(threshold) == pytest.approx(above, abs=1e-12)
+
+
+@pytest.mark.parametrize("qid", [["zip"], ["zip", "age"]])
+def test_without_a_population(frame, qid):
+    risk = frame(RELEASE).anon.risk(qid)
+    risks = [1 / size for size in oracle.sizes(ROWS, qid)]
+    check(risk.prosecutor, risks)
+    check(risk.journalist, risks)
+    assert risk.marketer.average == pytest.approx(sum(risks) / len(risks))
+    assert risk.basis == "release"
+    assert "no population given" in repr(risk)
+
+
+@pytest.mark.parametrize("qid", [["zip"], ["zip", "age"]])
+def test_with_a_population(frame, qid):
+    risk = frame(RELEASE).anon.risk(qid, frame(PEOPLE))
+    sizes = oracle.population_sizes(ROWS, POPULATION, qid)
+    check(risk.prosecutor, [1 / f for f, _ in sizes])
+    journalist = [1 / F for _, F in sizes]
+    assert risk.journalist.highest == pytest.approx(max(journalist))
+    marketer = sum(journalist) / len(ROWS)
+    assert risk.marketer.average == pytest.approx(marketer, rel=1e-12)
+    classes = {oracle.key(row, qid): F for row, (_, F) in zip(ROWS, sizes, strict=True)}
+    spread = len(classes) / sum(classes.values())
+    assert risk.journalist.average == pytest.approx(max(spread, marketer), rel=1e-12)
+    assert risk.journalist.share_above(0.2) == pytest.approx(
+        sum(r > 0.2 + 1e-9 for r in journalist) / len(ROWS)
+    )
+    assert risk.basis == "population"
+
+
+def test_a_marketer_has_an_average_only(frame):
+    risk = frame(RELEASE).anon.risk("zip")
+    assert risk.marketer.highest is None
+    with pytest.raises(errors.ArgumentError, match="average only"):
+        risk.marketer.share_above(0.1)
+
+
+def test_kmap_and_presence(frame):
+    table, people = frame(RELEASE), frame(PEOPLE)
+    there = Counter(oracle.key(row, ["zip"]) for row in POPULATION)
+    here = Counter(oracle.key(row, ["zip"]) for row in ROWS)
+    assert table.anon.kmap("zip", people) == min(there[g] for g in here)
+    presence = table.anon.delta_presence("zip", people)
+    assert presence.lowest == 0, "nobody from z is in the release"
+    assert presence.highest == pytest.approx(max(here[g] / there[g] for g in there))
+    assert table.anon.kmap("zip", people, missing="drop") == 3
+
+
+def test_weights(frame):
+    risk = frame(RELEASE).anon.risk("zip", weight="w")
+    sums = Counter()
+    for row in ROWS:
+        sums[oracle.key(row, ["zip"])] += row["w"]
+    risks = [1 / sums[oracle.key(row, ["zip"])] for row in ROWS]
+    assert risk.journalist.highest == pytest.approx(max(risks), rel=1e-12)
+    assert risk.marketer.average == pytest.approx(sum(risks) / len(risks), rel=1e-12)
+    for threshold in (0.05, 0.2, 0.25, 0.3):
+        expected = sum(r > threshold * (1 + 1e-9) for r in risks) / len(risks)
+        assert risk.journalist.share_above(threshold) == pytest.approx(expected)
+    assert "sums of sampling weights" in repr(risk)
+
+
+def test_sampling_fraction(frame):
+    risk = frame(RELEASE).anon.risk("zip", sampling_fraction=0.1)
+    plain = frame(RELEASE).anon.risk("zip")
+    assert risk.journalist.highest == pytest.approx(plain.prosecutor.highest / 10)
+    assert risk.marketer.average == pytest.approx(plain.marketer.average / 10)
+    assert risk.prosecutor.highest == plain.prosecutor.highest
+    assert risk.basis == "sampling_fraction"
+
+
+@pytest.mark.parametrize("how", ["release", "weights", "fraction", "population"])
+def test_households(frame, how):
+    table = frame(RELEASE)
+    given = {
+        "release": {},
+        "weights": {"weight": "w"},
+        "fraction": {"sampling_fraction": 0.5},
+        "population": {"population": frame(PEOPLE)},
+    }[how]
+    risk = table.anon.risk("zip", household="home", **given)
+    sums = Counter()
+    for row in ROWS:
+        sums[oracle.key(row, ["zip"])] += row["w"]
+    own = {
+        "release": [1 / f for f in oracle.sizes(ROWS, ["zip"])],
+        "weights": [1 / sums[oracle.key(row, ["zip"])] for row in ROWS],
+        "fraction": [0.5 / f for f in oracle.sizes(ROWS, ["zip"])],
+        "population": [1 / F for _, F in oracle.population_sizes(ROWS, POPULATION, ["zip"])],
+    }[how]
+    check(risk.household, oracle.household_risks(ROWS, own, "home"))
+
+
+def test_persons(frame):
+    risk = frame(RELEASE).anon.risk("age", unit="who")
+    assert risk.prosecutor.highest == 1
+    assert risk.prosecutor.average == pytest.approx((1 / 3 * 3 + 1 / 2 * 2 + 1) / 6)
+
+
+@pytest.mark.parametrize(
+    ("people", "text"),
+    [
+        ({"zip": ["a"] * 9 + ["c"] * 9 + [None] * 2}, r"1 record .* lacks \(1\)"),
+        ({"zip": ["a", "b"] + ["c"] * 9 + [None] * 2}, r"2 records .* than the release \(2\)"),
+        ({"zip": ["a"] * 2 + ["b"]}, r"4 records .* lacks \(4\)"),
+    ],
+)
+def test_a_population_that_does_not_fit(frame, people, text):
+    for call in ("risk", "kmap", "delta_presence"):
+        with pytest.raises(errors.PopulationError, match=text):
+            getattr(frame(RELEASE).anon, call)("zip", frame(people))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda t, p: t.anon.risk("zip", p, weight="w"), errors.ArgumentError, "not several"),
+        (lambda t, p: t.anon.risk("zip", weight="ww"), errors.ColumnNotFoundError, "mean 'w'"),
+        (lambda t, p: t.anon.risk("zip", weight="zip"), errors.RoleConflictError, "and weight"),
+        (lambda t, p: t.anon.risk("age", weight="zip"), errors.WeightError, "not a column of num"),
+        (lambda t, p: t.anon.risk("zip", household="hom"), errors.ColumnNotFoundError, "'home'"),
+        (lambda t, p: t.anon.risk("zip", sampling_fraction=0), errors.ArgumentError, "above 0"),
+        (lambda t, p: t.anon.risk("zip", sampling_fraction=2), errors.ArgumentError, "at most 1"),
+        (lambda t, p: t.anon.risk("zip", [1]), errors.UnsupportedFrameError, "not a supported"),
+        (lambda t, p: t.anon.risk("zip", p, unit="who"), errors.ArgumentError, "one row a person"),
+        (lambda t, p: t.anon.risk("who", p), errors.ColumnNotFoundError, "of the population"),
+        (lambda t, p: t.anon.kmap("zip"), errors.ArgumentError, "population= is needed"),
+        (
+            lambda t, p: t.anon.risk("zip", p, missing="error"),
+            errors.MissingValuesError,
+            "'zip' in",
+        ),
+        (lambda t, p: t.anon.risk("age", household="zip"), errors.MissingUnitError, "in 1 row"),
+    ],
+)
+def test_wrong_calls(frame, call, error, text):
+    with pytest.raises(error, match=text):
+        call(frame(RELEASE), frame(PEOPLE))
+
+
+def test_small_and_missing_weights(frame):
+    table = frame({"q": ["a", "b", "c"], "w": [0.5, None, 2.5]})
+    with pytest.raises(errors.WeightError, match="missing in 1 row and below 1 in 1 row"):
+        table.anon.risk("q", weight="w")
+
+
+def test_thresholds_do_not_turn_on_the_last_bit():
+    risk = ClassSizes([5, 10], [1, 1]).risk()
+    assert risk.prosecutor.share_above(0.2) == 0
+    assert risk.prosecutor.share_above(0.1) == pytest.approx(5 / 15)
+    assert risk.to_dict()["prosecutor"] == {"highest": 0.2, "average": pytest.approx(2 / 15)}
+    assert risk._repr_html_().startswith("<table>")
