@@ -19,6 +19,7 @@ import sys
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.api.assess import assess
 from anonrisk.api.at_risk import at_risk
 from anonrisk.api.attributes import (
     alpha,
@@ -52,6 +53,7 @@ __all__ = [
     "__version__",
     "alpha",
     "anvc",
+    "assess",
     "at_risk",
     "beta_likeness",
     "classes",

@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.beta_likeness,
     attributes.delta_disclosure,
     attributes.profiles,
+    assess.assess,
     roles.declare,
     roles.roles,
 )

@@ -31,7 +31,10 @@ CALLS = {
 }
 
 
-ABOUT_VALUES = ("ldiv", "tcloseness", "alpha", "beta_likeness", "delta_disclosure", "profiles")
+ABOUT_VALUES = (
+    *("ldiv", "tcloseness", "alpha", "beta_likeness", "delta_disclosure", "profiles", "assess"),
+    *("risk", "kmap", "delta_presence"),
+)
 
 
 @pytest.mark.parametrize("name", CALLS)

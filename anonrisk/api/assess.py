@@ -1,0 +1,159 @@
+"""Many measures in as few passes as possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.about_sensitive import ask_about, with_distance
+from anonrisk.api.ask import ask
+from anonrisk.arguments import one_of, positive
+from anonrisk.assessment import Assessment
+from anonrisk.engines.base import Score
+from anonrisk.errors import ArgumentError
+from anonrisk.results import Closeness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+    from anonrisk.engines.base import Engine, Question, Sensitive
+
+    Values = dict[tuple[str, Any], Any]
+
+_OF_SIZES: dict[str, Callable[[ClassSizes], Any]] = {
+    "k": lambda sizes: sizes.k,
+    "uniqueness": lambda sizes: sizes.uniqueness,
+    "highest_risk": lambda sizes: sizes.risk().prosecutor.highest,
+    "average_risk": lambda sizes: sizes.risk().prosecutor.average,
+}
+_OF_VALUES = {
+    "ldiv": "distinct",
+    "entropy_ldiv": "entropy",
+    "recursive_ldiv": "recursive",
+    "tcloseness": "",
+    "alpha": "alpha",
+    "beta_likeness": "beta",
+    "enhanced_beta_likeness": "enhanced_beta",
+    "delta_disclosure": "delta",
+}
+
+
+def assess(
+    frame: Any,
+    qids: Any = None,
+    sensitive: Any = None,
+    measures: Sequence[str] | None = None,
+    *,
+    c: float | None = None,
+    distance: str = "auto",
+    order: Any = None,
+    hierarchy: Any = None,
+    unit: Name | None = None,
+    missing: str = "value",
+    missing_sensitive: str = "value",
+) -> Assessment:
+    """Take many measures of a table in as few passes as possible: one per sensitive column.
+
+    Parameters
+    ----------
+    frame, qids, sensitive, unit, missing, missing_sensitive
+        As in `anonrisk.ldiv`.
+    measures : list of str, optional
+        Among ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's),
+        ``"ldiv"``, ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`), ``"tcloseness"``,
+        ``"alpha"``, ``"beta_likeness"``, ``"enhanced_beta_likeness"``, ``"delta_disclosure"``.
+        Left out, all of them.
+    c, distance, order, hierarchy
+        As in `anonrisk.ldiv` and `anonrisk.tcloseness`.
+
+    Returns
+    -------
+    Assessment
+        Each measure of each sensitive column, and the sizes of the classes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": ["flu", "cold", "flu", "flu"]})
+    >>> df.anon.assess("zip", "illness", ["k", "ldiv", "tcloseness"])
+    4 records, classes of zip
+       measure   sensitive   value   distance
+             k                   2
+          ldiv     illness       1
+    tcloseness     illness    0.25      equal
+    """
+    names = _measures(measures, c)
+    of_values = [name for name in names if name in _OF_VALUES]
+    if not of_values:
+        engine, question = ask(frame, qids, unit=unit, missing=missing)
+        sizes = engine.count(frame, question)[0]
+        alone: Values = {(name, None): _OF_SIZES[name](sizes) for name in names}
+        return Assessment(sizes, alone)
+    engine, question, columns = ask_about(
+        frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
+    )
+    found: Values = {}
+    dropped = missing_sensitive == "drop"
+    sizes = engine.count(frame, question)[0] if dropped else None
+    for column in columns:
+        about, settled = column, "equal"
+        if "tcloseness" in of_values:
+            about, settled = with_distance(
+                engine, frame, column, distance, order=order, hierarchy=hierarchy
+            )
+        counted, values = _score(engine, frame, question, about, settled, of_values, c)
+        # Where records are left out for their sensitive value, class sizes are still those of all.
+        sizes = counted if sizes is None else sizes
+        found |= {(name, column.column): value for name, value in values.items()}
+    assert sizes is not None  # noqa: S101
+    of_sizes: Values = {(name, None): _OF_SIZES[name](sizes) for name in names if name in _OF_SIZES}
+    return Assessment(sizes, {**of_sizes, **found})
+
+
+def _measures(given: Sequence[str] | None, c: float | None) -> list[str]:
+    known = [*_OF_SIZES, *_OF_VALUES]
+    if given is None:
+        return [name for name in known if name != "recursive_ldiv" or c is not None]
+    names = [
+        one_of(name, "measure", known) for name in ([given] if isinstance(given, str) else given)
+    ]
+    if not names:
+        raise ArgumentError("no measure given: the list is empty")
+    if "recursive_ldiv" in names:
+        positive(c, "c")
+    elif c is not None:
+        raise ArgumentError("c= belongs to the measure 'recursive_ldiv'")
+    return list(dict.fromkeys(names))
+
+
+def _score(  # noqa: PLR0917
+    engine: Engine,
+    frame: Any,
+    question: Question,
+    about: Sensitive,
+    distance: str,
+    names: Sequence[str],
+    c: float | None,
+) -> tuple[ClassSizes, dict[str, Any]]:
+    """Score one sensitive column: one pass, and one more for a hierarchical distance."""
+    scores = {
+        name: Score(
+            _OF_VALUES[name] or distance, positive(c, "c") if name == "recursive_ldiv" else None
+        )
+        for name in names
+    }
+    apart = [score for score in scores.values() if score.name == "hierarchical"]
+    together = [score for score in scores.values() if score.name != "hierarchical"]
+    worst: dict[Score, float] = {}
+    sizes = None
+    for asked in (together, apart):
+        if asked:
+            scored = engine.scores(frame, question, about, asked)
+            sizes, worst = scored.sizes, worst | scored.worst
+    assert sizes is not None  # noqa: S101
+    values = {name: worst[score] for name, score in scores.items()}
+    if "tcloseness" in values:
+        values["tcloseness"] = Closeness(values["tcloseness"], distance)
+    return sizes, values
