@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
-from anonrisk.columns import as_names, require
+from anonrisk.columns import as_name, as_names, require
 from anonrisk.errors import (
     RoleConflictError,
     RolesLostError,
@@ -87,7 +87,12 @@ class Roles:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave, also after a round trip through JSON."""
-        return cls(**{name: _restored(value) for name, value in stored.items()})
+        try:
+            return cls(**{name: _restored(value) for name, value in stored.items()})
+        except (AttributeError, TypeError):
+            raise RolesLostError(
+                "the roles that this table carries cannot be read; declare them again"
+            ) from None
 
     def __repr__(self) -> str:
         """Print a table of columns and roles."""
@@ -111,11 +116,11 @@ def declare(columns: Sequence[Name], *, strict: bool, unit: Name | None, **given
     """Check roles as a caller gave them against a table's columns."""
     named: dict[str, Qid] = {}
     for role, word in ROLE_NAMES.items():
-        empty = given[role] is None or (hasattr(given[role], "__len__") and not len(given[role]))
+        empty = given[role] is None or (isinstance(given[role], (list, tuple)) and not given[role])
         named[role] = () if empty else as_names(given[role], word, columns)
         require(named[role], word, columns)
     if unit is not None:
-        require([unit], "unit", columns)
+        require([as_name(unit, "unit")], "unit", columns)
     _refuse_conflicts(named, unit)
     roles = Roles(**named, unit=unit, strict=strict, columns=tuple(columns))
     if not roles:
@@ -127,12 +132,19 @@ def declare(columns: Sequence[Name], *, strict: bool, unit: Name | None, **given
     return roles
 
 
-def current(stored: Roles, columns: Sequence[Name]) -> Roles:
+def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) -> Roles:
     """Bring declared roles to a table as it is now, or refuse where that is in doubt.
 
     A column present by name keeps its role; one that was simply dropped leaves it; a
-    quasi-identifier or unit that is gone while a new column has appeared may have been renamed.
+    quasi-identifier or unit that is gone while a new column has appeared may have been renamed; one
+    that is in the index now is still published with the table.
     """
+    for name in (*stored.quasi, stored.unit):
+        if name is not None and name not in columns and name in index:
+            raise RolesLostError(
+                f"declared column {name!r} is in the index now, where it is not measured; "
+                "bring it back with reset_index()"
+            )
     new = [column for column in columns if column not in stored.columns]
     for role, names in (("quasi-identifier", stored.quasi), ("unit", (stored.unit,))):
         for name in names:
@@ -141,17 +153,23 @@ def current(stored: Roles, columns: Sequence[Name]) -> Roles:
                     f"declared {role} {name!r} is gone and column {new[0]!r} is new: "
                     "renamed? Declare the roles again."
                 )
-    if stored.unit is not None and stored.unit not in columns:
-        raise RolesLostError(
-            f"declared unit {stored.unit!r} is gone: without it rows would be counted as persons. "
-            "Declare the roles again."
-        )
+    unit_of(stored, columns)
     if stored.strict:
         _refuse_unclassified(stored, columns)
     kept: dict[str, Any] = {
         role: tuple(c for c in getattr(stored, role) if c in columns) for role in ROLE_NAMES
     }
     return replace(stored, **kept, columns=tuple(columns))
+
+
+def unit_of(stored: Roles, columns: Sequence[Name]) -> Name | None:
+    """Give the declared unit, and refuse a table that has lost it."""
+    if stored.unit is not None and stored.unit not in columns:
+        raise RolesLostError(
+            f"declared unit {stored.unit!r} is gone: without it rows would be counted as persons. "
+            "Declare the roles again."
+        )
+    return stored.unit
 
 
 def quasi_of(roles: Roles | None) -> Qid:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
+from datetime import date
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias
+from numbers import Number
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from anonrisk.errors import (
     ArgumentError,
@@ -39,6 +42,37 @@ def nearest(word: object, words: Iterable[object]) -> str:
     return f"; did you mean {spelled[close[0]]!r}?" if close else ""
 
 
+def as_name(given: Any, role: str) -> Name:
+    """Read one name; a column itself is not a name, and its cells must not end up in a message.
+
+    Examples
+    --------
+    >>> as_name("zip", "unit")
+    'zip'
+    """
+    plain = isinstance(given, (str, bytes, Number, tuple, date))
+    if not plain or not _hashable(given):
+        kind = type(given).__name__
+        raise ArgumentError(f"a {role} is given by the name of a column, not by a {kind}")
+    return cast("Name", given)
+
+
+def _is_list(given: Any) -> bool:
+    """Tell whether this is a list of names. A Series is not: it holds cells."""
+    if isinstance(given, (list, tuple, set, frozenset, KeysView)):
+        return True
+    array = hasattr(given, "tolist") and not hasattr(given, "iloc")
+    return array and getattr(given, "ndim", 0) == 1
+
+
+def _hashable(given: Any) -> bool:
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
 def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
     """Read a name or a list of names; a tuple counts as one name where a column is called that.
 
@@ -47,17 +81,12 @@ def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
     >>> as_names("zip", "quasi-identifier"), as_names(["zip", "age"], "quasi-identifier")
     (('zip',), ('zip', 'age'))
     """
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if isinstance(given, tuple) and _hashable(given) and given in columns:
         names: Qid = (given,)
-    elif isinstance(given, tuple) and given in columns:
-        names = (given,)
+    elif _is_list(given):
+        names = tuple(as_name(name, role) for name in given)
     else:
-        names = tuple(given)
-    for name in names:
-        if name is None or getattr(name, "__hash__", None) is None:
-            raise ArgumentError(
-                f"a {role} is given by the name of a column, not by a {type(name).__name__}"
-            )
+        names = (as_name(given, role),)
     if not names:
         raise NoColumnsError(f"no {role} given: the list is empty")
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -83,13 +112,14 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
             )
 
 
-def check_missing(missing: str) -> None:
+def check_missing(missing: Any) -> None:
     """Refuse a policy for missing values that does not exist."""
     if missing == "wildcard":
         raise ArgumentError(
             "missing='wildcard' is not offered: use 'value' (missing is a value like any other), "
             "'drop' or 'error'"
         )
-    if missing not in MISSING:
-        hint = nearest(missing, MISSING)
-        raise ArgumentError(f"missing={missing!r} is not one of 'value', 'drop', 'error'{hint}")
+    if not isinstance(missing, str) or missing not in MISSING:
+        given = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
+        hint = nearest(missing, MISSING) if isinstance(missing, str) else ""
+        raise ArgumentError(f"missing={given} is not one of 'value', 'drop', 'error'{hint}")

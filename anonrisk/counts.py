@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.results import Divergence, LowerBound
 
 # Upper ends of the bands that the printed form groups class sizes into.
+_TOO_MANY = 2.0**62
 _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
@@ -98,6 +100,8 @@ class ClassSizes:
             raise ArgumentError(
                 "sizes must ascend from 1 or more, and each must have at least one class"
             )
+        if float((sizes_.astype(float) * classes_).sum()) >= _TOO_MANY or n_dropped < 0:
+            raise ArgumentError("no table has that many records")
         if (records_ < 0).any() or (records_ > sizes_ * classes_).any():
             raise ArgumentError("a size cannot have more records than its classes hold")
         fields = {
@@ -175,7 +179,7 @@ class ClassSizes:
         """Count the records in classes smaller than `k`; with a `unit`, persons."""
         return int(self.records[self.sizes < k].sum())
 
-    def quantile(self, q: float) -> float:
+    def quantile(self, q: Any) -> float:
         """Quantile of the class sizes, over classes, with linear interpolation.
 
         Examples
@@ -183,9 +187,9 @@ class ClassSizes:
         >>> ClassSizes([1, 4], [2, 3]).quantile(0.375)
         2.5
         """
-        if not 0 <= q <= 1:
+        if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) <= 1:
             raise ArgumentError("a quantile lies between 0 and 1")
-        position = q * (self.n_classes - 1)
+        position = float(q) * (self.n_classes - 1)
         last = np.cumsum(self.classes) - 1
         below, above = self.sizes[np.searchsorted(last, [np.floor(position), np.ceil(position)])]
         return float(below + (above - below) * (position - np.floor(position)))
@@ -194,8 +198,9 @@ class ClassSizes:
 
     def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
         """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
+        _entropy.check_order(order, quantile)
         if quantile is not None:
-            return _entropy.addressing_bits(self.sizes, self.classes, quantile, order)
+            return _entropy.addressing_bits(self.sizes, self.classes, quantile)
         return _entropy.renyi(self.sizes, self.classes, order)
 
     @property
@@ -252,8 +257,8 @@ class ClassSizes:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
         return {
-            "qid": list(self.qid),
-            "unit": self.unit,
+            "qid": [_plain(name) for name in self.qid],
+            "unit": _plain(self.unit),
             "missing": self.missing,
             "n_records": self.n_records,
             "n_rows": self.n_rows,
@@ -277,6 +282,10 @@ class ClassSizes:
         from anonrisk.plot import class_sizes
 
         return class_sizes(self, ax)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make copies and pickles anew, so that they are frozen too."""
+        return _rebuilt, (vars(self),)
 
     def __eq__(self, other: object) -> bool:
         """Two are equal if they say the same of the same columns."""
@@ -328,6 +337,15 @@ class ClassSizes:
                 share = render.percent(records / self.n_records)
                 rows.append([name, f"{int(self.classes[inside].sum()):,}", f"{records:,}", share])
         return rows
+
+
+def _rebuilt(fields: dict[str, Any]) -> ClassSizes:
+    return ClassSizes(**fields)
+
+
+def _plain(name: Hashable) -> Any:
+    """Give a label as JSON can hold it."""
+    return name if name is None or isinstance(name, (str, int, float, bool)) else str(name)
 
 
 def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:

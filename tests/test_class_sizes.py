@@ -265,3 +265,44 @@ def test_plot_draws_the_share_of_records(tmp_path):
     _, own = plt.subplots()
     assert ClassSizes([1], [1]).plot(own) is own
     plt.close("all")
+
+
+def test_degree_of_persons_is_relative_to_their_number():
+    # Two persons, each in a class of both and one also in a class of their own.
+    sizes = ClassSizes([1, 2], [1, 1], [1, 1], unit="who", n_rows=3)
+    assert sizes.degree == pytest.approx((2 / 3) * 1 / 1)
+
+
+@pytest.mark.parametrize("order", ["a", None, [1], 1j, True])
+def test_orders_that_are_no_numbers(order):
+    with pytest.raises(errors.ArgumentError, match="order"):
+        ClassSizes([1], [1]).entropy(order)
+
+
+@pytest.mark.parametrize("n_values", [math.nan, math.inf, 2.5, "a", True])
+def test_domains_that_are_no_whole_numbers(n_values):
+    with pytest.raises(errors.ArgumentError, match="whole number"):
+        ClassSizes([1], [1]).kl(n_values)
+
+
+def test_more_records_than_can_be_counted():
+    with pytest.raises(errors.ArgumentError, match="that many records"):
+        ClassSizes([2**40], [2**40])
+
+
+def test_copies_are_frozen_too():
+    import copy
+
+    for again in (
+        copy.deepcopy(ClassSizes([1], [1])),
+        pickle.loads(pickle.dumps(ClassSizes([1], [1]))),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            again.sizes[0] = 2
+
+
+def test_any_label_serialises():
+    import pandas as pd
+
+    sizes = ClassSizes([1], [1], qid=[pd.Timestamp("2020-01-01"), 3, "x"])
+    assert json.loads(json.dumps(sizes.to_dict()))["qid"] == ["2020-01-01 00:00:00", 3, "x"]

@@ -262,11 +262,13 @@ def test_summary_by_group(frame, missing, unit):
     for label, qid in (("zip", ["zip"]), ("zip + age", ["zip", "age"])):
         for group in (34, 35, 51, None):
             inside = [row for row in rows if row["age"] == group]
-            if not oracle.kept(inside, qid, missing):
-                assert all(not same_label(g, group) for g in found.loc[label].index)
+            row = next(r for g, r in found.loc[label].iterrows() if same_label(g, group))
+            kept = oracle.kept(inside, qid, missing)
+            assert row.get("dropped", 0) == len(inside) - len(kept)
+            if not kept:
+                assert (row["sets"], row["records"]) == (0, 0)
                 continue
             classes, records = oracle.class_sizes(inside, qid, unit, missing)
-            row = next(r for g, r in found.loc[label].iterrows() if same_label(g, group))
             assert (row["sets"], row["records"]) == (sum(classes.values()), sum(records.values()))
             assert row["at_most_1"] == records[1]
 
@@ -310,3 +312,11 @@ def test_the_table_is_not_changed(frame):
     assert sorted(map(repr, to_rows(table))) == before
     assert list(table.columns) == columns
     assert not table.anon.roles()
+
+
+def test_ten_thousand_groups_are_the_most():
+    from anonrisk.engines import base
+
+    base.check_groups("g", 10_000)
+    with pytest.raises(errors.TooManyGroupsError):
+        base.check_groups("g", 10_001)

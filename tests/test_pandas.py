@@ -279,3 +279,104 @@ def test_subclasses_of_dataframe_are_tables():
 def test_a_column_called_anon_does_not_matter():
     df = pd.DataFrame({"anon": ["a", "a"]})
     assert anonrisk.k(df, "anon") == 2
+
+
+def test_persons_with_long_numbers_take_no_room():
+    df = pd.DataFrame({"zip": ["a", "a", "b"], "bsn": [100_000_001, 2_147_000_000, 555_555_555]})
+    import tracemalloc
+
+    tracemalloc.start()
+    assert df.anon.classes("zip", unit="bsn").records.tolist() == [1, 2]
+    assert df.anon.summary("zip", by="zip", unit="bsn")["records"].tolist() == [2, 1]
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+def test_different_instants_in_the_repeated_hour_stay_apart():
+    earlier = dt.datetime(2020, 10, 25, 2, 30, tzinfo=AMSTERDAM)
+    later = earlier.replace(fold=1)
+    assert earlier == later, "Python calls them equal; they are an hour apart"
+    assert n_classes(pd.Series([earlier, later, None], dtype=object)) == 3
+
+
+def test_keys_are_closed_up_before_they_overflow():
+    top = 2**31 - 1
+    df = pd.DataFrame({"a": [0, 4, top], "b": [0, 0, top], "c": [0, 0, top]})
+    assert df.anon.classes(["a", "b", "c"]).n_classes == 3
+
+
+def test_a_quasi_identifier_in_the_index_is_noticed():
+    df = pd.DataFrame({"zip": ["a", "b"], "age": [1, 1]}).anon.declare(quasi=["zip", "age"])
+    for moved in (df.set_index("zip"), df.groupby("zip")[["age"]].sum()):
+        if moved.attrs:
+            with pytest.raises(errors.RolesLostError, match="'zip' is in the index now"):
+                moved.anon.k()
+        else:
+            with pytest.raises(errors.RolesNotGivenError):
+                moved.anon.k()
+    assert df.set_index("zip").reset_index().anon.k() == 1
+
+
+def test_explicit_names_do_not_depend_on_stale_roles():
+    df = pd.DataFrame({"zip": ["a", "b"], "age": [1, 1]}).anon.declare(quasi=["zip", "age"])
+    assert df.rename(columns={"zip": "pc"}).anon.k(["pc", "age"]) == 1
+
+
+def test_roles_that_cannot_be_read_are_an_error_of_ours():
+    df = pd.DataFrame({"zip": ["a"]})
+    for broken in ({"newer": 1}, "text", 3):
+        df.attrs["anonrisk"] = broken
+        with pytest.raises(errors.RolesLostError, match="cannot be read"):
+            df.anon.k()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda df, cells: df.anon.k(cells),
+        lambda df, cells: df.anon.k("age", unit=cells),
+        lambda df, cells: df.anon.summary("age", by=cells),
+        lambda df, cells: df.anon.declare(quasi=cells),
+    ],
+)
+def test_cells_given_by_mistake_are_not_repeated(call):
+    df = pd.DataFrame({"zip": ["secret", "secret"], "age": [1, 2]})
+    for cells in (df["zip"], df[["zip"]], df):
+        with pytest.raises(errors.ArgumentError, match="given by the name of a column") as raised:
+            call(df, cells)
+        assert "secret" not in str(raised.value)
+
+
+def test_lists_of_names_come_in_many_kinds():
+    df = pd.DataFrame({"zip": ["a", "b"], "age": [1, 1]})
+    names = ["zip", "age"]
+    for given in (
+        names,
+        tuple(names),
+        set(names),
+        dict.fromkeys(names).keys(),
+        pd.Index(names),
+        np.array(names),
+        df.columns,
+    ):
+        assert df.anon.k(given) == 1
+
+
+def test_numbers_of_another_byte_order():
+    assert n_classes(np.array([1.5, 2.5, 1.5], dtype=">f8")) == 2
+    assert n_classes(np.array([1, 2, 1], dtype=">i8")) == 2
+
+
+def test_times_with_and_without_zone_are_mixed():
+    with pytest.raises(errors.UnsupportedColumnError, match="time with zone"):
+        n_classes([dt.time(1), dt.time(1, tzinfo=dt.UTC)])
+
+
+def test_durations_of_two_libraries_are_one_kind():
+    assert n_classes(pd.Series([np.timedelta64(1, "D"), np.timedelta64(1, "D")], dtype=object)) == 1
+
+
+@pytest.mark.parametrize("name", [None, 3, "", ["x"]])
+def test_the_new_column_needs_a_name(name):
+    with pytest.raises(errors.ArgumentError, match="name="):
+        pd.DataFrame({"x": [1]}).anon.sizes("x", name=name)

@@ -180,6 +180,32 @@ def test_an_error_of_spark_is_replaced(people):
     assert raised.value.__cause__ is None
 
 
+def test_an_error_of_spark_is_not_printed(people, capfd):
+    bad = people.selectExpr("cast(concat('secret', zip) as int) as y")
+    capfd.readouterr()
+    with pytest.raises(errors.EngineError):
+        bad.anon.k("y")
+    assert '"logger"' not in capfd.readouterr().err, "pyspark logs errors, cells and all, as JSON"
+
+
+def test_orders_are_checked_before_any_job(people, jobs):
+    def wrong():
+        with pytest.raises(errors.ArgumentError):
+            people.anon.entropy("zip", order=-1)
+
+    assert jobs(wrong) == 0
+
+
+def test_a_column_is_not_a_name(people):
+    for call in (
+        lambda: people.anon.k(f.col("zip")),
+        lambda: people.anon.k("zip", unit=f.col("who")),
+        lambda: people.anon.summary("zip", by=f.col("who")),
+    ):
+        with pytest.raises(errors.ArgumentError, match="by the name of a column, not by a Column"):
+            call()
+
+
 def test_a_streaming_table_is_refused(spark):
     stream = spark.readStream.format("rate").load()
     with pytest.raises(errors.UnsupportedFrameError, match="streaming"):

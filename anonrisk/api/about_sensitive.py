@@ -48,7 +48,7 @@ def ask_about(
 def _declared(engine: Engine, frame: Any) -> Qid:
     stored = engine.read_roles(frame)
     if stored is not None:
-        roles = column_roles.current(stored, engine.columns(frame))
+        roles = column_roles.current(stored, engine.columns(frame), engine.index(frame))
         if roles.sensitive:
             return roles.sensitive
     raise RolesNotGivenError(

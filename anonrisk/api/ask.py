@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import column_roles
-from anonrisk.columns import as_names, check_missing, require
+from anonrisk.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.errors import NoColumnsError, RoleConflictError
@@ -22,15 +22,19 @@ def ask(
 ) -> tuple[Engine, Question]:
     """Find the engine, fill in declared roles, and check every name and type."""
     check_missing(missing)
+    if unit is not None:
+        as_name(unit, "unit")
     engine = engine_for(frame)
     columns = engine.columns(frame)
     if qids is None or unit is None:
         stored = engine.read_roles(frame)
-        roles = None if stored is None else column_roles.current(stored, columns)
         if qids is None:
-            qids = column_roles.quasi_of(roles)
-        if unit is None and roles is not None:
-            unit = roles.unit
+            current = stored and column_roles.current(stored, columns, engine.index(frame))
+            qids = column_roles.quasi_of(current)
+        elif stored is not None and stored.strict:
+            column_roles.current(stored, columns, engine.index(frame))
+        if unit is None and stored is not None:
+            unit = column_roles.unit_of(stored, columns)
     sets = _several(qids, columns) if several else [as_names(qids, "quasi-identifier", columns)]
     question = Question(tuple(sets), unit, missing)
     require(question.columns, "quasi-identifier", columns)
@@ -44,7 +48,7 @@ def ask(
 
 def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
     """Read one quasi-identifier (a name or a list of names) or a list of them."""
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if not isinstance(given, (list, tuple)):
         return [as_names(given, "quasi-identifier", columns)]
     items = list(given)
     if not items:

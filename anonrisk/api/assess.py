@@ -88,9 +88,9 @@ def assess(
     of_values = [name for name in names if name in _OF_VALUES]
     if not of_values:
         engine, question = ask(frame, qids, unit=unit, missing=missing)
-        sizes = engine.count(frame, question)[0]
-        alone: Values = {(name, None): _OF_SIZES[name](sizes) for name in names}
-        return Assessment(sizes, alone)
+        alone_sizes = engine.count(frame, question)[0]
+        alone: Values = {(name, None): _OF_SIZES[name](alone_sizes) for name in names}
+        return Assessment(alone_sizes, alone)
     engine, question, columns = ask_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )

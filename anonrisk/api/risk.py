@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import attackers
 from anonrisk.api.ask import ask
-from anonrisk.columns import require
+from anonrisk.columns import as_name, require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Against
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
@@ -186,7 +186,7 @@ def _against(  # noqa: PLR0917
     columns = engine.columns(frame)
     for name, role in ((weight, "weight"), (household, "household")):
         if name is not None:
-            require([name], role, columns)
+            require([as_name(name, role)], role, columns)
             if name in question.columns:
                 raise RoleConflictError(
                     f"column {name!r} cannot be both quasi-identifier and {role}"

@@ -89,4 +89,4 @@ def roles(frame: Any) -> column_roles.Roles:
     stored, columns = engine.read_roles(frame), engine.columns(frame)
     if stored is None:
         return column_roles.Roles(columns=tuple(columns))
-    return column_roles.current(stored, columns)
+    return column_roles.current(stored, columns, engine.index(frame))

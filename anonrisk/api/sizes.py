@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.ask import ask
+from anonrisk.errors import ArgumentError
+from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name
@@ -147,6 +149,7 @@ def entropy(
     >>> df.anon.entropy("zip", quantile=0.75)
     1.0
     """
+    check_order(order, quantile)
     counted = classes(frame, qids, unit=unit, missing=missing)
     return counted.entropy(order, quantile=quantile)
 
@@ -247,7 +250,7 @@ def sizes(
     *,
     unit: Name | None = None,
     missing: str = "value",
-    name: str = "class_size",
+    name: Any = "class_size",
 ) -> Any:
     """Give the size of each record's class.
 
@@ -273,5 +276,7 @@ def sizes(
     >>> df.anon.sizes("zip").tolist()
     [2, 2, 1]
     """
+    if not isinstance(name, str) or not name:
+        raise ArgumentError("name= is the name of the new column: a text that is not empty")
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     return engine.sizes(frame, question, name)

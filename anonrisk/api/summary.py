@@ -8,7 +8,7 @@ import pandas as pd
 
 from anonrisk.api.ask import ask
 from anonrisk.arguments import whole_number
-from anonrisk.columns import require
+from anonrisk.columns import as_name, require
 from anonrisk.errors import EmptyTableError, RoleConflictError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def summary(
     pandas.DataFrame
         Indexed by the quasi-identifier (and group): records, number of classes (sets), their
         least, quartiles, mean and largest size, and the records in classes of at most 1, 5, ….
+        With ``missing="drop"``, also the rows that were dropped.
 
     Notes
     -----
@@ -70,21 +71,29 @@ def summary(
     sizes = _check_at(at)
     engine, question = ask(frame, qid_sets, unit=unit, missing=missing, several=True)
     if by is None:
-        rows = [_row(counted, sizes) for counted in engine.count(frame, question)]
+        rows = [
+            _row(counted, counted.n_dropped, missing, sizes)
+            for counted in engine.count(frame, question)
+        ]
         return pd.DataFrame(rows, index=pd.Index(_labels(question.qids), name="qid"))
+    as_name(by, "grouping column")
     require([by], "grouping column", engine.columns(frame))
     if by == question.unit:
         raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
     engine.check(frame, {by: "grouping column"})
     groups = engine.count_by(frame, question, by)
-    keys = [
-        (label, group)
-        for label, counted in zip(_labels(question.qids), groups, strict=True)
-        for group, _ in counted
-    ]
-    if not keys:
+    if not any(group.sizes for by_group in groups for group in by_group):
         raise EmptyTableError("no group has a record to measure")
-    rows = [_row(counted, sizes) for by_group in groups for _, counted in by_group]
+    keys = [
+        (label, group.label)
+        for label, by_group in zip(_labels(question.qids), groups, strict=True)
+        for group in by_group
+    ]
+    rows = [
+        _row(group.sizes, group.n_dropped, missing, sizes)
+        for by_group in groups
+        for group in by_group
+    ]
     return pd.DataFrame(rows, index=pd.MultiIndex.from_tuples(keys, names=["qid", by]))
 
 
@@ -97,9 +106,17 @@ def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
     return [" + ".join(map(str, qid)) for qid in qids]
 
 
-def _row(counted: ClassSizes, at: Sequence[int]) -> dict[str, float]:
+def _row(
+    counted: ClassSizes | None, n_dropped: int, missing: str, at: Sequence[int]
+) -> dict[str, float]:
+    """Make a row of the table; a group whose records were all dropped has no class to speak of."""
+    dropped = {"dropped": n_dropped} if missing == "drop" else {}
+    if counted is None:
+        unknown = dict.fromkeys(("min", "q25", "median", "mean", "q75", "max"), float("nan"))
+        return {"records": 0, **dropped, "sets": 0, **unknown, **{f"at_most_{s}": 0 for s in at}}
     return {
         "records": counted.n_records,
+        **dropped,
         "sets": counted.n_classes,
         "min": counted.k,
         "q25": counted.quantile(0.25),

@@ -33,7 +33,7 @@ def engine_for(frame: Any) -> Engine:
             return pandas_on_spark.PandasOnSparkEngine()
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
-    if hasattr(frame, "to_pandas"):
+    if callable(getattr(type(frame), "to_pandas", None)):
         hint = "; this one converts with its to_pandas()"
     elif isinstance(frame, pd.Series):
         hint = "; a Series becomes a table with to_frame()"

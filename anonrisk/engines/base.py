@@ -84,6 +84,15 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Group:
+    """The classes of one group of a column; none where every record of it was dropped."""
+
+    label: Any
+    sizes: ClassSizes | None
+    n_dropped: int = 0
+
+
+@dataclass(frozen=True)
 class Sensitive:
     """A sensitive column, and what is known about its values."""
 
@@ -137,15 +146,16 @@ class Engine(Protocol):
     def columns(self, frame: Any) -> Sequence[Name]:
         """List the names of the table's columns; repeated ones as often as they occur."""
 
+    def index(self, frame: Any) -> Sequence[Name]:
+        """List the names of what is published beside the columns."""
+
     def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
         """Refuse, from the schema alone, a table or column that cannot be counted."""
 
     def count(self, frame: Any, question: Question) -> list[ClassSizes]:
         """Count the classes of each quasi-identifier."""
 
-    def count_by(
-        self, frame: Any, question: Question, by: Name
-    ) -> list[list[tuple[Any, ClassSizes]]]:
+    def count_by(self, frame: Any, question: Question, by: Name) -> list[list[Group]]:
         """Count the classes of each quasi-identifier within each group of `by`, in order."""
 
     def sizes(self, frame: Any, question: Question, name: str) -> Any:
@@ -273,13 +283,11 @@ def check_groups(by: Name, n_groups: int) -> None:
         )
 
 
-def in_order(
-    groups: Iterable[tuple[Any, ClassSizes | None]],
-) -> list[tuple[Any, ClassSizes]]:
-    """Order groups by their value, the missing one last; groups without a record are left out."""
-    counted = [(label, sizes) for label, sizes in groups if sizes is not None]
-    known = [group for group in counted if not pd.isna(group[0])]
+def in_order(groups: Iterable[Group]) -> list[Group]:
+    """Order groups by their value, the missing one last."""
+    all_ = list(groups)
+    known = [group for group in all_ if not pd.isna(group.label)]
     # Values without an order of their own stay as they came.
     with suppress(TypeError):
-        known.sort(key=lambda group: group[0])
-    return known + [group for group in counted if pd.isna(group[0])]
+        known.sort(key=lambda group: group.label)
+    return known + [group for group in all_ if pd.isna(group.label)]

@@ -7,7 +7,8 @@ class of size f among n records has probability p = f/n.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,13 +24,23 @@ if TYPE_CHECKING:
 _NEAR_SHANNON = 0.01
 
 
+def check_order(order: object, quantile: object) -> None:
+    """Refuse an order or quantile that no entropy has."""
+    if isinstance(order, bool) or not isinstance(order, Real) or not float(order) >= 0:
+        raise ArgumentError("the order of an entropy is a number from 0 to infinity")
+    if quantile is None:
+        return
+    if order not in (0, 1):
+        raise ArgumentError("quantile counts classes, an entropy of order 0: leave out order")
+    if isinstance(quantile, bool) or not isinstance(quantile, Real) or not 0 < float(quantile) <= 1:
+        raise ArgumentError("quantile is a share of the records: above 0, at most 1")
+
+
 def renyi(sizes: Counts, classes: Counts, order: float) -> float:
     """Rényi entropy in bits (H3): log2(Σ p^α) / (1 − α); Shannon's (H1) at α = 1.
 
     Order 0 is log2 of the number of classes, order infinity is −log2 of the largest share.
     """
-    if not order >= 0:
-        raise ArgumentError("the order of an entropy is a number from 0 to infinity")
     total = int((sizes * classes).sum())
     weights = sizes * classes / total
     log2_p = np.log2(sizes / total)
@@ -50,18 +61,12 @@ def renyi(sizes: Counts, classes: Counts, order: float) -> float:
     return max(bits, 0.0)
 
 
-def addressing_bits(sizes: Counts, classes: Counts, quantile: float, order: float = 1) -> float:
+def addressing_bits(sizes: Counts, classes: Counts, quantile: float) -> float:
     """Bits that tell apart the fewest classes which together hold a given share of the records.
 
     log2 of the number of classes, largest first, that it takes to hold `quantile` of the records
     (Clauß & Schiffner, after Koot 2012, 2.2.2); at quantile 1 the entropy of order 0.
     """
-    if order not in (0, 1):
-        raise ArgumentError(
-            "quantile counts classes, which is an entropy of order 0: leave out order"
-        )
-    if not 0 < quantile <= 1:
-        raise ArgumentError("quantile is a share of the records: above 0, at most 1")
     descending, multiplicity = sizes[::-1], classes[::-1]
     held = np.cumsum(descending * multiplicity)
     # A share such as 0.9 of 10 records is 9, not the 9.000000000000002 that floats may make of it.
@@ -97,10 +102,12 @@ def rr(sizes: Counts, classes: Counts) -> LowerBound:
     return LowerBound(min(1.0, anvc(sizes, classes) / total), n_classes / total)
 
 
-def kl(sizes: Counts, classes: Counts, n_values: int | None) -> Divergence:
+def kl(sizes: Counts, classes: Counts, n_values: Any) -> Divergence:
     """Kullback-Leibler distance from the uniform law on `n_values` values (H4), in nats."""
     n_classes = int(classes.sum())
-    domain = n_classes if n_values is None else n_values
+    if n_values is not None and (isinstance(n_values, bool) or not isinstance(n_values, Integral)):
+        raise ArgumentError("n_values must be a whole number")
+    domain = n_classes if n_values is None else int(n_values)
     if domain < n_classes:
         raise ArgumentError(f"n_values is {n_values:,} but {n_classes:,} different values occur")
     weights = sizes * classes

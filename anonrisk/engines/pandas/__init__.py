@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
 
 _ATTRS_KEY = "anonrisk"
 
@@ -30,6 +30,10 @@ class PandasEngine:
         """List the column labels."""
         return list(frame.columns)
 
+    def index(self, frame: pd.DataFrame) -> Sequence[Name]:
+        """List the names of the index."""
+        return list(frame.index.names)
+
     def check(self, frame: pd.DataFrame, roles: Mapping[Name, str]) -> None:
         """Refuse nested types; what an object column holds is only seen when it is encoded."""
         for name, role in roles.items():
@@ -39,9 +43,7 @@ class PandasEngine:
         """Count the classes of each quasi-identifier from one encoding of the columns."""
         return count.class_sizes(frame, question)
 
-    def count_by(
-        self, frame: pd.DataFrame, question: Question, by: Name
-    ) -> list[list[tuple[Any, ClassSizes]]]:
+    def count_by(self, frame: pd.DataFrame, question: Question, by: Name) -> list[list[Group]]:
         """Count within each group of `by`."""
         return count.class_sizes_by(frame, question, by)
 

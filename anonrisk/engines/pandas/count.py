@@ -13,7 +13,7 @@ from anonrisk.engines import base
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -85,14 +85,20 @@ class Encoded:
         rows = np.flatnonzero(kept) if kept is not None else None
         return self._count(qid, keys, bound, rows, self.n_rows)
 
-    def class_sizes_within(self, qid: Qid, groups: Sequence[Integers]) -> list[ClassSizes | None]:
-        """Count the classes of one quasi-identifier within each group of rows; None if empty."""
+    def class_sizes_within(
+        self, qid: Qid, groups: Sequence[Integers], labels: Iterable[Any]
+    ) -> list[base.Group]:
+        """Count the classes of one quasi-identifier within each group of rows."""
         keys, bound = self.keys(qid)
         kept = self.kept(qid)
         counted = [rows if kept is None else rows[kept[rows]] for rows in groups]
         return [
-            self._count(qid, keys, bound, rows, len(group)) if len(rows) else None
-            for rows, group in zip(counted, groups, strict=True)
+            base.Group(
+                label,
+                self._count(qid, keys, bound, rows, len(group)) if len(rows) else None,
+                len(group) - len(rows),
+            )
+            for label, rows, group in zip(labels, counted, groups, strict=True)
         ]
 
     def _count(
@@ -127,7 +133,7 @@ def class_sizes(frame: pd.DataFrame, question: base.Question) -> list[ClassSizes
 
 def class_sizes_by(
     frame: pd.DataFrame, question: base.Question, by: Name
-) -> list[list[tuple[Any, ClassSizes]]]:
+) -> list[list[base.Group]]:
     """Count the classes of each quasi-identifier within each group of `by`."""
     encoded = Encoded.of(frame, question, by)
     codes = encoded.columns[by].values
@@ -135,10 +141,7 @@ def class_sizes_by(
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
     base.check_groups(by, len(groups))
     labels = column_of(frame, by).iloc[[rows[0] for rows in groups]]
-    return [
-        base.in_order(zip(labels, encoded.class_sizes_within(qid, groups), strict=True))
-        for qid in question.qids
-    ]
+    return [base.in_order(encoded.class_sizes_within(qid, groups, labels)) for qid in question.qids]
 
 
 def closed_up(keys: Integers) -> tuple[Integers, int]:
@@ -194,10 +197,11 @@ def histogram_of_persons(keys: Integers, units: Integers) -> tuple[Integers, Int
     """Sizes, number of classes of each, and of persons by the smallest of their classes."""
     counts = np.diff(runs_of(keys), append=len(keys))
     sizes, classes = histogram(counts)
-    smallest = np.full(int(units.max(initial=0)) + 1, len(keys) + 1)
-    np.minimum.at(smallest, units, np.repeat(counts, counts))
-    present = smallest[smallest <= len(keys)]
-    return sizes, classes, np.bincount(np.searchsorted(sizes, present), minlength=len(sizes))
+    # By sorting, because codes of persons may span far more numbers than there are persons.
+    order = np.argsort(units, kind="stable")
+    of_person = np.repeat(counts, counts)[order]
+    smallest = np.minimum.reduceat(of_person, runs_of(units[order])) if len(order) else of_person
+    return sizes, classes, np.bincount(np.searchsorted(sizes, smallest), minlength=len(sizes))
 
 
 def runs_of(ascending: Integers) -> Integers:

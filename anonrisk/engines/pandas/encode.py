@@ -77,7 +77,6 @@ def refuse_nested(dtype: Any, name: Name, role: str) -> None:
 
 
 def _encode_column(column: pd.Series[Any], name: Name, role: str) -> Codes:
-    refuse_nested(column.dtype, name, role)
     try:
         return _dispatch(column, name, role)
     except AnonRiskError:
@@ -103,7 +102,8 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
                 return spanned
         if dtype.kind == "O":
             return _objects(column, name, role)
-        return _factorized(column.to_numpy())
+        # pandas has no hash tables for numbers in the byte order of another machine.
+        return _factorized(column.to_numpy().astype(dtype.newbyteorder("="), copy=False))
     arrow = _arrow(column)
     return _factorized(column.array) if arrow is None else _dictionary(arrow, name, role)
 
@@ -138,9 +138,8 @@ def _objects(column: pd.Series[Any], name: Name, role: str) -> Codes:
     # 1, 1.0 and True hash alike, so that one of them hides the others among the uniques.
     hiding = any(map(objects.may_hide_another, kinds))
     objects.refuse_mixed(values[codes >= 0] if hiding else uniques, name, role)
-    same = objects.same_instants(uniques)
-    if same is not None:
-        codes = np.where(codes < 0, codes, same[codes])
+    if objects.are_instants(uniques):
+        codes, uniques = pd.factorize(objects.as_instants(values))
     return _with_missing(codes, len(uniques))
 
 
@@ -188,8 +187,6 @@ def _with_missing(codes: NDArray[Any], size: int) -> Codes:
     n_missing = int(np.count_nonzero(absent))
     if not n_missing:
         return Codes(_narrow(codes, size), max(size, 1))
-    if codes.dtype.kind == "i" and size > np.iinfo(codes.dtype).max:
-        codes = codes.astype(np.int64)
     return Codes(_narrow(np.where(absent, size, codes), size + 1), size + 1, n_missing)
 
 

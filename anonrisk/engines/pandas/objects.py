@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
 
 # Types that Python holds equal across each other, or that are one notion under two names; the
-# first that fits is the kind of a cell. bool comes before int, datetime before date, because one
-# is derived from the other.
+# first that fits is the kind of a cell. bool comes before int, timedelta64 before integer, datetime
+# before date, because one is derived from the other.
 _KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("text", (str,)),
     ("bytes", (bytes,)),
     ("boolean", (bool, np.bool_)),
+    ("duration", (dt.timedelta, np.timedelta64)),
     ("integer", (int, np.integer)),
     ("float", (float, np.floating)),
     ("timestamp", (dt.datetime,)),
     ("date", (dt.date,)),
     ("time", (dt.time,)),
-    ("duration", (dt.timedelta,)),
     ("period", (pd.Period,)),
     ("interval", (pd.Interval,)),
 )
@@ -65,8 +65,8 @@ def refuse_mixed(values: Collection[Any], name: Name, role: str) -> None:
     """Refuse cells of different kinds in one column: nobody knows whether 1 is 1.0, or True."""
     types = kinds_of(values, name, role)
     found = sorted({_kind(kind) for kind in types})
-    if found == ["timestamp"] and len({value.tzinfo is None for value in values}) > 1:
-        found = ["timestamp with zone", "timestamp without zone"]
+    if found in (["timestamp"], ["time"]) and len({v.tzinfo is None for v in values}) > 1:
+        found = [f"{found[0]} with zone", f"{found[0]} without zone"]
     if len(found) > 1:
         raise UnsupportedColumnError(
             f"{role} {name!r} mixes types ({', '.join(found)}); convert the column to one of them"
@@ -80,17 +80,22 @@ def _kind(type_: type) -> str:
     return type_.__qualname__
 
 
-def same_instants(uniques: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Map timestamps that carry zones to one code per instant; None if these are not such.
+def are_instants(uniques: NDArray[Any]) -> bool:
+    """Tell whether these are timestamps that carry zones."""
+    first = uniques[0] if len(uniques) else None
+    return isinstance(first, dt.datetime) and first.tzinfo is not None
 
-    Python itself calls two aware datetimes unequal where one falls into the repeated hour of a
-    clock change, even if they are the same instant.
+
+def as_instants(values: NDArray[Any]) -> NDArray[Any]:
+    """Turn timestamps that carry zones into what a clock in Greenwich shows.
+
+    Python itself compares two of the same zone by the clock on the wall: in the hour that a clock
+    change repeats, it calls different instants equal, and equal ones of two zones different.
     """
-    if not len(uniques) or not isinstance(uniques[0], dt.datetime) or uniques[0].tzinfo is None:
-        return None
-    instants = [value.astimezone(dt.UTC).replace(tzinfo=None) for value in uniques]
-    codes, _ = pd.factorize(np.array(instants, dtype=object))
-    return codes
+    known = ~pd.isna(values)
+    instants = values.copy()
+    instants[known] = [v.astimezone(dt.UTC).replace(tzinfo=None) for v in values[known]]
+    return instants
 
 
 def arrow_nested(dtype: Any) -> bool:

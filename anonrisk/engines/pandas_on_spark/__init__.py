@@ -6,7 +6,10 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from anonrisk.engines.spark import SparkEngine
+from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
 
 
 def frame_type() -> type:
@@ -42,22 +45,21 @@ class PandasOnSparkEngine:
         """List the column labels."""
         return list(frame.columns)
 
+    def index(self, frame: Any) -> Sequence[Name]:
+        """List the names of the index."""
+        return list(frame.index.names)
+
     def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
-        """Refuse what Spark refuses, and labels that Spark has no name for."""
+        """Refuse what Spark refuses, and what Spark does not know: other labels, categories."""
         for name, role in roles.items():
-            if not isinstance(name, str):
-                raise UnsupportedColumnError(
-                    f"{role} {name!r} must be a string to name a Spark column"
-                )
+            _refuse_lossy(name, frame[name].dtype, role)
         self._spark.check(_without_index(frame), roles)
 
     def count(self, frame: Any, question: Question) -> list[ClassSizes]:
         """Count the classes of each quasi-identifier."""
         return self._spark.count(_without_index(frame), question)
 
-    def count_by(
-        self, frame: Any, question: Question, by: Name
-    ) -> list[list[tuple[Any, ClassSizes]]]:
+    def count_by(self, frame: Any, question: Question, by: Name) -> list[list[Group]]:
         """Count within each group of `by`."""
         return self._spark.count_by(_without_index(frame), question, by)
 
@@ -110,8 +112,19 @@ class PandasOnSparkEngine:
         return _with_index(frame, lambda table: self._spark.write_roles(table, declared))
 
 
+def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
+    """Refuse a column that would not come through Spark as it is."""
+    if not isinstance(name, str):
+        raise UnsupportedColumnError(f"{role} {name!r} must be a string to name a Spark column")
+    if isinstance(dtype, pd.CategoricalDtype):
+        raise UnsupportedColumnError(
+            f"{role} {name!r} is categorical, which pandas-on-Spark keeps as codes; "
+            "convert it, for example with astype(str)"
+        )
+
+
 def _without_index(frame: Any) -> DataFrame:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), guarded("read the table"):
         # pandas-on-Spark warns that the index is lost; a count has no use for it.
         warnings.simplefilter("ignore")
         table: DataFrame = frame.to_spark()
@@ -126,7 +139,16 @@ def _on_spark(against: Against) -> Against:
 
 def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
     """Change a table while its index travels along as columns of its own."""
+    dtypes = dict(frame.dtypes.items())
+    for name, dtype in dtypes.items():
+        _refuse_lossy(name, dtype, "column")
     labels = [f"__anonrisk_index_{i}" for i in range(frame.index.nlevels)]
-    changed = change(frame.to_spark(index_col=labels)).pandas_api(index_col=labels)
-    changed.index.names = frame.index.names
-    return changed
+    with guarded("read the table"):
+        table = frame.to_spark(index_col=labels)
+    changed = change(table)
+    with guarded("make the table"):
+        made = changed.pandas_api(index_col=labels)
+        made.index.names = frame.index.names
+        # Nullable types come back from Spark as plain ones.
+        lost = {name: dtype for name, dtype in dtypes.items() if made[name].dtype != dtype}
+        return made.astype(lost) if lost else made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
 from anonrisk.engines.spark import sensitive as sensitive_values
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
 
 
 def frame_types() -> tuple[type, ...]:
@@ -42,6 +42,10 @@ class SparkEngine:
         with guarded("read the columns"):
             return list(frame.columns)
 
+    def index(self, frame: DataFrame) -> Sequence[Name]:  # noqa: ARG002
+        """List nothing: a Spark table has no index."""
+        return ()
+
     def check(self, frame: DataFrame, roles: Mapping[Name, str]) -> None:
         """Refuse streams and nested types from the schema, before any job."""
         with guarded("read the schema"):
@@ -58,9 +62,7 @@ class SparkEngine:
         """Count the classes of every quasi-identifier in one action over one scan."""
         return count.class_sizes(frame, question)
 
-    def count_by(
-        self, frame: DataFrame, question: Question, by: Name
-    ) -> list[list[tuple[Any, ClassSizes]]]:
+    def count_by(self, frame: DataFrame, question: Question, by: Name) -> list[list[Group]]:
         """Count within each group of `by`."""
         return count.class_sizes_by(frame, question, by)
 

@@ -28,9 +28,7 @@ def class_sizes(frame: DataFrame, question: base.Question) -> list[ClassSizes]:
     return [read[s, None].class_sizes(qid, question) for s, qid in enumerate(question.qids)]
 
 
-def class_sizes_by(
-    frame: DataFrame, question: base.Question, by: Name
-) -> list[list[tuple[Any, ClassSizes]]]:
+def class_sizes_by(frame: DataFrame, question: base.Question, by: Name) -> list[list[base.Group]]:
     """Count within each group of `by`; a first action makes sure that there are not too many."""
     with guarded("count the groups"):
         projection = Projection.of(frame)
@@ -40,7 +38,7 @@ def class_sizes_by(
     read = _collect(frame, question, by)
     labels = list(dict.fromkeys(label for _, label in read))
     return [
-        base.in_order((label, read[s, label].class_sizes_if_any(qid, question)) for label in labels)
+        base.in_order(read[s, label].group(label, qid, question) for label in labels)
         for s, qid in enumerate(question.qids)
     ]
 
@@ -77,8 +75,9 @@ class _Histogram:
             n_dropped=self.n_dropped,
         )
 
-    def class_sizes_if_any(self, qid: Qid, question: base.Question) -> ClassSizes | None:
-        return self.class_sizes(qid, question) if self.classes else None
+    def group(self, label: Any, qid: Qid, question: base.Question) -> base.Group:
+        sizes = self.class_sizes(qid, question) if self.classes else None
+        return base.Group(label, sizes, self.n_dropped)
 
 
 def _collect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 # What Spark says, in one version or another, when the session of a table is gone.
 _STOPPED = (
     "stopped sparkcontext",
+    "sparksession should be created first",
     "sparkcontext was shut down",
     "session_or_context_not_exists",
     "no_active_session",
@@ -21,11 +23,29 @@ _STOPPED = (
 )
 
 
+# Loggers of pyspark 4 that write an error, with the cell it quotes, to standard error.
+_TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in _TELLTALES]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
 @contextmanager
 def guarded(doing: str) -> Iterator[None]:
     """Run some Spark code; let our own errors through and replace all others."""
     try:
-        yield
+        with _in_silence():
+            yield
     except AnonRiskError:
         raise
     except Exception as error:  # noqa: BLE001
