@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import KeysView
 from datetime import date
-from difflib import get_close_matches
 from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -36,6 +35,8 @@ def nearest(word: object, words: Iterable[object]) -> str:
     >>> nearest("diagnosis", ["zip", "age"])
     ''
     """
+    from difflib import get_close_matches
+
     # Compared without regard to case: the commonest slip is 'ZIP' for 'zip'.
     spelled = {str(known).casefold(): known for known in words}
     close = get_close_matches(str(word).casefold(), spelled, n=1, cutoff=0.5)

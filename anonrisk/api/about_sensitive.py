@@ -11,7 +11,6 @@ from anonrisk.arguments import one_of, positive
 from anonrisk.columns import as_names, require
 from anonrisk.engines.base import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
-from anonrisk.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
@@ -94,6 +93,8 @@ def with_distance(
     if distance == "ordered":
         return replace(sensitive, ordered=True, order=_order(order)), distance
     if distance == "hierarchical":
+        from anonrisk.hierarchy import Hierarchy
+
         return replace(sensitive, hierarchy=Hierarchy.of(hierarchy)), distance
     return sensitive, distance
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.about_sensitive import ask_about, with_distance
 from anonrisk.api.ask import ask
 from anonrisk.arguments import one_of, positive
-from anonrisk.assessment import Assessment
 from anonrisk.engines.base import Score
 from anonrisk.errors import ArgumentError
 from anonrisk.results import Closeness
@@ -15,6 +14,7 @@ from anonrisk.results import Closeness
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from anonrisk.assessment import Assessment
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Engine, Question, Sensitive
@@ -84,6 +84,8 @@ def assess(
           ldiv     illness       1
     tcloseness     illness    0.25      equal
     """
+    from anonrisk.assessment import Assessment
+
     names = _measures(measures, c)
     of_values = [name for name in names if name in _OF_VALUES]
     if not of_values:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import attackers
 from anonrisk.api.ask import ask
 from anonrisk.columns import as_name, require
 from anonrisk.engines import engine_for
@@ -75,6 +74,8 @@ def risk(
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
+    from anonrisk import attackers
+
     fraction = _fraction(sampling_fraction)
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (given[0] or given[1] or household is not None):

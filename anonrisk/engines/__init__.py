@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.engines.pandas import PandasEngine
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -19,6 +18,9 @@ SUPPORTED = "pandas, Spark (classic and Connect) and pandas-on-Spark DataFrames"
 def engine_for(frame: Any) -> Engine:
     """Find the engine of a table by its type, importing nothing that is not there already."""
     if isinstance(frame, pd.DataFrame):
+        # Engines are loaded with the first question, so that importing the package stays cheap.
+        from anonrisk.engines.pandas import PandasEngine
+
         return PandasEngine()
     # A Spark table cannot exist before pyspark was imported, so absent libraries cost nothing.
     if "pyspark.sql" in sys.modules:
