@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import anonrisk  # noqa: F401 - puts .anon on tables
+
 settings.register_profile("anonrisk", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("anonrisk")
 

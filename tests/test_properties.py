@@ -145,6 +145,88 @@ def test_persons_equal_the_oracle(cells, data):
         assert sizes.n_records <= sizes.n_memberships <= sizes.n_rows
 
 
+@st.composite
+def with_sensitive(draw):
+    """A table with a coarse and a fine quasi-identifier and a sensitive column."""
+    n = draw(st.integers(1, 14))
+    column = st.lists(st.none() | st.sampled_from("abc"), min_size=n, max_size=n)
+    numbers = st.lists(st.sampled_from([0.0, -0.0, 1.5, 2.5, float("nan")]), min_size=n, max_size=n)
+    return {"coarse": draw(column), "finer": draw(column), "s": draw(column), "x": draw(numbers)}
+
+
+def measured(table, qid):
+    return {
+        "l": table.anon.ldiv(qid, "s"),
+        "exp H": table.anon.ldiv(qid, "s", "entropy"),
+        "c, l": table.anon.ldiv(qid, "s", "recursive", c=2),
+        "equal": table.anon.tcloseness(qid, "s"),
+        "ordered": table.anon.tcloseness(qid, "x", "ordered"),
+        "alpha": table.anon.alpha(qid, "s"),
+        "beta": table.anon.beta_likeness(qid, "s"),
+        "delta": table.anon.delta_disclosure(qid, "s"),
+    }
+
+
+@given(with_sensitive())
+def test_sensitive_measures_equal_the_oracle(cells):
+    table, rows = pandas_table("pandas_object", cells), rows_of(cells)
+    found = measured(table, ["coarse", "finer"])
+    qid = ["coarse", "finer"]
+    assert found["l"] == oracle.ldiv(rows, qid, "s")
+    assert found["exp H"] == pytest.approx(oracle.ldiv(rows, qid, "s", "entropy"), rel=1e-12)
+    assert found["c, l"] == oracle.ldiv(rows, qid, "s", "recursive", 2)
+    cost = oracle.ordered_cost(rows, "x")
+    assert found["ordered"] == pytest.approx(oracle.tcloseness(rows, qid, "x", cost), abs=1e-9)
+    equal = oracle.tcloseness(rows, qid, "s", oracle.equal_cost)
+    assert found["equal"] == pytest.approx(equal, abs=1e-9)
+    assert found["alpha"] == pytest.approx(oracle.alpha(rows, qid, "s"), rel=1e-12)
+    assert found["beta"] == pytest.approx(oracle.beta(rows, qid, "s"), rel=1e-12, abs=1e-12)
+    assert found["delta"] == pytest.approx(oracle.delta(rows, qid, "s"), rel=1e-12, abs=1e-12)
+
+
+@given(with_sensitive(), st.randoms(use_true_random=False))
+def test_order_and_labels_of_rows_do_not_matter_to_values(cells, random):
+    table = pandas_table("pandas_object", cells)
+    positions = list(range(len(table)))
+    random.shuffle(positions)
+    shuffled = table.iloc[positions].set_axis([3] * len(table))
+    again = measured(shuffled, ["coarse", "finer"])
+    assert again == pytest.approx(measured(table, ["coarse", "finer"]), rel=1e-12, abs=1e-12)
+
+
+@given(with_sensitive())
+def test_splitting_classes_never_protects(cells):
+    table = pandas_table("pandas_object", cells)
+    coarse, fine = measured(table, ["coarse"]), measured(table, ["coarse", "finer"])
+    for name in ("l", "exp H"):
+        assert fine[name] <= coarse[name] * (1 + 1e-12)
+    for name in ("equal", "ordered", "alpha", "beta"):
+        assert fine[name] >= coarse[name] - 1e-12
+
+
+@given(with_sensitive())
+def test_one_class_is_the_table(cells):
+    table = pandas_table("pandas_object", cells).assign(one=1)
+    found = measured(table, ["one"])
+    assert [found[name] for name in ("equal", "ordered", "beta", "delta")] == pytest.approx([0] * 4)
+
+
+@pytest.mark.spark("spark")
+@pytest.mark.slow
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cells=with_sensitive())
+def test_spark_scores_equal_pandas(spark, cells):
+    table, twin = spark_table(spark, cells), pandas_table("pandas_object", cells)
+    for column, distance in (("s", "equal"), ("x", "ordered")):
+        how = {"c": 2, "distance": distance}
+        ours = table.anon.assess(["coarse", "finer"], column, **how)
+        theirs = twin.anon.assess(["coarse", "finer"], column, **how)
+        assert list(ours.values) == list(theirs.values)
+        assert list(ours.values.values()) == pytest.approx(
+            list(theirs.values.values()), rel=1e-12, abs=1e-12
+        )
+
+
 @pytest.mark.spark("spark")
 @pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

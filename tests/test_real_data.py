@@ -72,3 +72,20 @@ def test_spark_finds_the_same(adult, spark):
     qids = [[A[i] for i in columns] for columns in SINGLETONS]
     found = spark.createDataFrame(adult).anon.summary(qids, at=(1,))
     assert found["at_most_1"].tolist() == list(SINGLETONS.values())
+
+
+def test_ordered_closeness_on_which_other_tools_agree(adult):
+    found = adult.anon.tcloseness(["race", "sex"], "hours_per_week", "ordered")
+    assert found == pytest.approx(0.0496, abs=5e-5)
+
+
+def test_hierarchies_of_arx(shared):
+    tables, trees = shared / "data" / "tables", shared / "data" / "hierarchies"
+    arx = pd.read_csv(tables / "arx_adult.csv", sep=None, engine="python")
+    for column in ("education", "marital-status", "occupation"):
+        path = trees / f"adult_hierarchy_{column}.csv"
+        name = column.replace("-", "_")
+        found = arx.anon.tcloseness(["race", "sex"], name, hierarchy=path)
+        assert found.distance == "hierarchical"
+        equal = arx.anon.tcloseness(["race", "sex"], name)
+        assert 0 < found <= equal, "moves within a branch cost less than moves across"

@@ -76,7 +76,7 @@ def plans(monkeypatch):
 
 def shuffles(plan):
     """The keys of each hash exchange, those of reused ones left out."""
-    return re.findall(r"(?<!Reused)Exchange hashpartitioning\(([^)]*)", plan)
+    return re.findall(r"\+- Exchange hashpartitioning\(([^)]*)", plan)
 
 
 @pytest.fixture
@@ -295,3 +295,52 @@ def test_the_executors_need_nothing_of_ours(big, plans):
     assert not re.search("Python|Arrow|UDF", plans[0][0])
     sized = big.anon.sizes("a", unit="who")._jdf.queryExecution().executedPlan().toString()
     assert not re.search("Python|Arrow|UDF", sized)
+
+
+def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, monkeypatch):
+    from anonrisk.engines.spark import score
+
+    seen, worst = [], score._worst
+
+    def recorded(*arguments):
+        table = worst(*arguments)
+        seen.append(table._jdf.queryExecution().executedPlan().toString())
+        return table
+
+    monkeypatch.setattr(score, "_worst", recorded)
+    measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness"]
+    # A broadcast is a job of its own to the listener, but no action of ours.
+    assert jobs(lambda: big.anon.assess("a", "b", measures, c=2)) <= 2
+    (plan,) = seen
+    assert plan.count("Range (") == 1
+    by_data = [keys for keys in shuffles(plan) if "q0" in keys]
+    assert len(by_data) == 2
+    assert plan.count("Sort [") == 1
+    assert not re.search("Python|Arrow|UDF", plan)
+
+
+def test_no_number_of_classes_is_refused(plain):
+    """Classes that all look different: nothing but the worst of each size reaches the driver."""
+    n = 60_000
+    table = plain.range(n).select(
+        (f.col("id") % (n // 3)).alias("q"), (f.hash("id") % 5_000 + 0.5).alias("s")
+    )
+    twin = table.toPandas()
+    for measure in (
+        lambda t: t.anon.ldiv("q", "s", "entropy"),
+        lambda t: t.anon.tcloseness("q", "s"),
+        lambda t: t.anon.tcloseness("q", "s", "equal"),
+    ):
+        assert measure(table) == pytest.approx(measure(twin), rel=1e-12)
+
+
+def test_profiles_are_bounded(people, monkeypatch):
+    monkeypatch.setattr("anonrisk.engines.base.MAX_PROFILES", 1)
+    with pytest.raises(errors.TooManyProfilesError, match="more than 1 kinds of class"):
+        people.anon.profiles("zip", "who")
+
+
+def test_too_many_ordered_values_are_refused(people, monkeypatch):
+    monkeypatch.setattr("anonrisk.engines.base.MAX_ORDERED", 1)
+    with pytest.raises(errors.TooManyValuesError, match="more than 1 different values; bin"):
+        people.anon.tcloseness("zip", "who", "ordered")

@@ -111,13 +111,16 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
     if names & set(_COMPARED):
         values = f.broadcast(pairs.values().withColumnRenamed("s", "v"))
         table = table.join(values, f.col("s").eqNullSafe(f.col("v")), "left")
-    table = table.withColumn("all", f.sum("c").over(pairs.window()))
-    table = table.withColumn("size", f.sum("first").over(pairs.window()))
+    # Windows that need an order come first: their sort serves those that need none.
+    if "ordered" in names:
+        table = _walked(pairs, table, len(counts))
     if "recursive" in names:
         # From the smallest count up, the running sum is the tail r_l + … + r_m.
         up = pairs.window(f.col("c")).rowsBetween(pairs.projection.window.unboundedPreceding, 0)
         table = table.withColumn("tail", f.sum("c").over(up))
         table = table.withColumn("most", f.max("c").over(pairs.window()))
+    table = table.withColumn("all", f.sum("c").over(pairs.window()))
+    table = table.withColumn("size", f.sum("first").over(pairs.window()))
     if "ordered" in names:
         table = _moved(pairs, table, counts)
     expressions = [
@@ -168,6 +171,18 @@ def _expression(f: Any, score: base.Score, n_values: int) -> Any:  # noqa: PLR09
     return apart
 
 
+def _walked(pairs: Pairs, table: DataFrame, n_values: int) -> DataFrame:
+    """Add, rank by rank, the running count of a class and where its next value is."""
+    f = pairs.f
+    up = pairs.window(f.col("r"))
+    running = up.rowsBetween(pairs.projection.window.unboundedPreceding, 0)
+    return (
+        table.withColumn("running", f.sum("c").over(running))
+        .withColumn("high", f.coalesce(f.lead("r").over(up), f.lit(n_values - 1)))
+        .withColumn("before", f.when(f.lag("r").over(up).isNull(), f.col("r")))
+    )
+
+
 def _moved(pairs: Pairs, table: DataFrame, counts: list[int]) -> DataFrame:
     """Add what each value moves in an ordered distance; see `measures.closeness.ordered`."""
     f = pairs.f
@@ -175,12 +190,7 @@ def _moved(pairs: Pairs, table: DataFrame, counts: list[int]) -> DataFrame:
     prefix = np.concatenate(([0.0], np.cumsum(Q)))
     starts = np.searchsorted(Q, np.arange(_GRID + 2) / _GRID, side="right")
     below_, prefix_, starts_ = (_array(f, numbers) for numbers in (Q, prefix, starts))
-    last = len(counts) - 1
-    up = pairs.window(f.col("r"))
-    running = up.rowsBetween(pairs.projection.window.unboundedPreceding, 0)
-    table = table.withColumn("P", f.sum("c").over(running) / f.col("all"))
-    table = table.withColumn("high", f.coalesce(f.lead("r").over(up), f.lit(last)))
-    table = table.withColumn("before", f.when(f.lag("r").over(up).isNull(), f.col("r")))
+    table = table.withColumn("P", f.col("running") / f.col("all"))
     cell = f.least(f.floor(f.col("P") * _GRID), f.lit(_GRID)).cast("int")
     start = f.element_at(starts_, cell + 1).cast("int")
     end = f.element_at(starts_, cell + 2).cast("int")
