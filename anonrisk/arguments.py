@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def _within(given: Any) -> bool:
+    """Tell whether a number is from zero up, and small enough to be a float."""
+    return bool(0 <= given < 10**300)
+
+
 def whole_number(given: Any, what: str, *, at_least: int) -> int:
     """Read a whole number; True is not one, nor is 2.5.
 
@@ -33,7 +38,7 @@ def positive(given: Any, what: str) -> float:
     >>> positive(3, "c")
     3.0
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given) or given == 0:
         raise ArgumentError(f"{what} must be a number above 0")
     return float(given)
 
@@ -46,7 +51,7 @@ def not_negative(given: Any, what: str) -> float:
     >>> not_negative(0, "t")
     0.0
     """
-    if isinstance(given, bool) or not isinstance(given, Real) or not float(given) >= 0:
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given):
         raise ArgumentError(f"{what} must be a number from 0 up")
     return float(given)
 
@@ -59,7 +64,8 @@ def one_of(given: Any, what: str, words: Sequence[str]) -> str:
     >>> one_of("equal", "distance", ["equal", "ordered"])
     'equal'
     """
-    if given not in words:
+    if not isinstance(given, str) or given not in words:
         known = ", ".join(map(repr, words))
-        raise ArgumentError(f"{what}={given!r} is not one of {known}{nearest(given, words)}")
+        shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+        raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
     return str(given)

@@ -168,7 +168,7 @@ def of_release(sizes: ClassSizes, factor: float = 1.0) -> Risk:
     average = float((records * risks).sum() / records.sum())
     prosecutor = Attacker("prosecutor", average, float(risks[0]), risks, records)
     journalist = Attacker(
-        "journalist", average / factor, risks[0] / factor, risks / factor, records
+        "journalist", average / factor, float(risks[0] / factor), risks / factor, records
     )
     marketer = Attacker("marketer", average / factor)
     basis = "release" if factor == 1 else "sampling_fraction"

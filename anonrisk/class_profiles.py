@@ -72,6 +72,11 @@ class ClassProfiles:
     n_rows: int = 0
     n_dropped: int = 0
 
+    def __post_init__(self) -> None:
+        """Freeze the arrays too."""
+        for array in (self.starts, self.ranks, self.counts, self.classes, self.sizes, self.overall):
+            array.setflags(write=False)
+
     # ---- measures: the worst class --------------------------------------------------------------
 
     def ldiv(self, kind: str = "distinct", *, c: float | None = None) -> float:

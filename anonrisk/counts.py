@@ -363,4 +363,4 @@ def _nothing_left(n_dropped: int) -> str:
     if not n_dropped:
         return "the table has no records; there is nothing to measure"
     rows = render.count_of(n_dropped, "row")
-    return f"no record is left to measure: {rows} dropped for a missing quasi-identifier"
+    return f"no record is left to measure: {rows} dropped for a missing value"

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from anonrisk.errors import HierarchyError
 
 # A node is the path of labels from the root down to it, so that two may share a label.
@@ -57,8 +59,10 @@ class Hierarchy:
             return _from_levels(_read(Path(given)))
         if hasattr(given, "itertuples"):
             return _from_levels(list(row) for row in given.itertuples(index=False))
-        if isinstance(given, Iterable):
-            return _from_levels(list(row) for row in given)
+        if isinstance(given, Iterable) and not isinstance(given, bytes):
+            rows = list(given)
+            if all(isinstance(row, (list, tuple)) and row for row in rows):
+                return _from_levels(list(row) for row in rows)
         raise HierarchyError("a hierarchy is a nested dict, a table of levels or a path of one")
 
     @property
@@ -83,18 +87,25 @@ class Hierarchy:
         return numbered
 
 
+def text_of(value: Any) -> str:
+    """Write a value as a hierarchy knows it, the same on every engine."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return str(value)
+
+
 def _read(path: Path) -> list[list[str]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file, delimiter=";") if row]
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError, csv.Error):
         raise HierarchyError(f"cannot read a hierarchy from {str(path)!r}") from None
     return rows
 
 
 def _from_levels(rows: Iterable[list[Any]]) -> Hierarchy:
     """Read rows from the value up to the top; a label repeated on the next level is one node."""
-    table = [[str(cell) for cell in row] for row in rows]
+    table = [[text_of(cell) for cell in row] for row in rows]
     if not table:
         raise HierarchyError("the hierarchy is empty")
     if len({len(row) for row in table}) > 1:
@@ -120,13 +131,13 @@ def _paths_of(tree: Mapping[Any, Any]) -> Iterable[Node]:
         if not below:
             yield node
         elif isinstance(below, Mapping):
-            stack += [((*node, str(label)), under) for label, under in below.items()]
+            stack += [((*node, text_of(label)), under) for label, under in below.items()]
         elif isinstance(below, str) or not isinstance(below, Iterable):
             raise HierarchyError(
                 "below a node of a hierarchy is a dict of nodes or a list of values"
             )
         else:
-            stack += [((*node, str(label)), None) for label in below]
+            stack += [((*node, text_of(label)), None) for label in below]
 
 
 def _from_paths(paths: Iterable[Node]) -> Hierarchy:

@@ -328,3 +328,52 @@ def test_profiles_collapse_equal_classes(frame):
     assert profiles.classification_metric() == pytest.approx(2 / 6)
     assert profiles.class_sizes().k == 2
     assert "3 classes of q: 2 kinds of class, 3 values" in repr(profiles)
+
+
+def test_dropped_records_are_not_asked_for_a_value(frame):
+    table = frame({"q": ["a", None, "b"], "s": ["x", None, "x"]})
+    assert table.anon.ldiv("q", "s", missing="drop", missing_sensitive="error") == 1
+    again = frame({"q": ["a", "a", None], "s": ["x", None, "y"]})
+    assert again.anon.tcloseness("q", "s", order=["x"], missing="drop") == 0
+    assert (
+        again.anon.tcloseness(
+            "q", "s", hierarchy={"any": ["x"]}, missing="drop", missing_sensitive="drop"
+        )
+        == 0
+    )
+
+
+def test_at_risk_where_every_value_is_dropped(frame):
+    table = frame({"q": list("aab"), "s": [None, None, None]})
+    found = table.anon.at_risk("q", 2, sensitive="s", l=2, missing_sensitive="drop")
+    assert len(to_rows(found)) == 1
+
+
+def test_hierarchies_of_booleans_and_numbers(frame):
+    table = frame(
+        {"q": list("aab"), "s": [True, False, True], "n": [1, 2, 2], "x": [1.5, 2.5, 2.5]}
+    )
+    both = table.anon.tcloseness("q", "s", hierarchy={"any": [True, False]})
+    assert both == pytest.approx(1 / 3)
+    assert table.anon.tcloseness("q", "n", hierarchy={"any": [1, 2]}) == pytest.approx(1 / 3)
+    with pytest.raises(errors.ArgumentError, match="numbers with a fraction"):
+        table.anon.tcloseness("q", "x", hierarchy={"any": [1.5, 2.5]})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.anon.assess("zip", "ill", 5),
+        lambda t: t.anon.ldiv("zip", "ill", [1]),
+        lambda t: t.anon.ldiv("zip", "ill", "recursive", c=10**400),
+        lambda t: t.anon.tcloseness("zip", "ill", order=[["x"], "y"]),
+        lambda t: t.anon.tcloseness("zip", "ill", order={"x", "y"}),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=[[]]),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=[5, 6]),
+        lambda t: t.anon.tcloseness("zip", "ill", hierarchy=b"x"),
+        lambda t: t.anon.risk("zip").prosecutor.share_above(10**400),
+    ],
+)
+def test_arguments_of_a_wrong_kind(frame, call):
+    with pytest.raises(errors.AnonRiskError):
+        call(frame(CELLS))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import oracle
+import pandas as pd
 import pytest
 
 from anonrisk import ClassSizes, errors
@@ -179,7 +181,9 @@ def test_wrong_calls(frame, call, error, text):
 
 def test_small_and_missing_weights(frame):
     table = frame({"q": ["a", "b", "c"], "w": [0.5, None, 2.5]})
-    with pytest.raises(errors.WeightError, match="missing in 1 row and below 1 in 1 row"):
+    with pytest.raises(
+        errors.WeightError, match="missing or infinite in 1 row and below 1 in 1 row"
+    ):
         table.anon.risk("q", weight="w")
 
 
@@ -189,3 +193,58 @@ def test_thresholds_do_not_turn_on_the_last_bit():
     assert risk.prosecutor.share_above(0.1) == pytest.approx(5 / 15)
     assert risk.to_dict()["prosecutor"] == {"highest": 0.2, "average": pytest.approx(2 / 15)}
     assert risk._repr_html_().startswith("<table>")
+
+
+def test_large_integers_stay_apart_beside_a_population():
+    big = 2**53
+    release = pd.DataFrame({"q": [big, big + 1]})
+    for people in (
+        np.array([big, big + 1], dtype="uint64"),
+        pd.array([big, big + 1], dtype="Int64"),
+    ):
+        assert release.anon.risk("q", pd.DataFrame({"q": people})).prosecutor.highest == 1
+        assert release.anon.kmap("q", pd.DataFrame({"q": people})) == 1
+    with pytest.raises(errors.UnsupportedColumnError, match="mixes types"):
+        release.anon.kmap("q", pd.DataFrame({"q": [big, big + 1, None]}))
+
+
+def test_instants_of_another_width_beside_a_population():
+    release = pd.DataFrame({"q": np.array(["9999-01-01"], dtype="datetime64[s]")})
+    people = pd.DataFrame({"q": np.array(["2020-01-01"], dtype="datetime64[ns]")})
+    with pytest.raises(errors.PopulationError) as raised:
+        release.anon.kmap("q", people)
+    assert "9999" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        ["1", "2"],
+        [True, True],
+        [1 + 0j, 2],
+        [b"1", b"2"],
+        pd.to_datetime(["2020-01-01"] * 2),
+        pd.to_timedelta([1, 2], unit="D"),
+        [10**400, 1],
+    ],
+)
+def test_weights_that_are_no_numbers(weights):
+    with pytest.raises(errors.WeightError):
+        pd.DataFrame({"q": [1, 1], "w": weights}).anon.risk("q", weight="w")
+
+
+def test_infinite_weights_are_refused(frame):
+    with pytest.raises(errors.WeightError, match="infinite in 1 row"):
+        frame({"q": ["a", "b"], "w": [1.5, float("inf")]}).anon.risk("q", weight="w")
+
+
+def test_dropped_records_need_no_class_in_the_population(frame):
+    table, people = frame({"q": ["a", "a", None]}), frame({"q": ["a"] * 4 + ["b"]})
+    assert table.anon.kmap("q", people, missing="drop") == 4
+    assert table.anon.delta_presence("q", people, missing="drop").highest == 0.5
+    assert table.anon.risk("q", people, missing="drop").journalist.highest == 0.25
+
+
+def test_dropped_records_need_no_household(frame):
+    table = frame({"q": ["a", "a", None], "home": [1, 1, None]})
+    assert table.anon.risk("q", household="home", missing="drop").household.average == 0.75

@@ -188,6 +188,14 @@ def test_an_error_of_spark_is_not_printed(people, capfd):
     assert '"logger"' not in capfd.readouterr().err, "pyspark logs errors, cells and all, as JSON"
 
 
+def test_errors_of_the_users_own_queries_stay_what_they_are(people):
+    from pyspark.errors import AnalysisException
+
+    people.anon.k("zip")
+    with pytest.raises(AnalysisException):
+        people.select(f.col("nope")).count()
+
+
 def test_orders_are_checked_before_any_job(people, jobs):
     def wrong():
         with pytest.raises(errors.ArgumentError):

@@ -102,10 +102,14 @@ def with_distance(
 def _order(given: Any) -> tuple[Any, ...] | None:
     if given is None:
         return None
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if isinstance(given, (str, set, frozenset)) or not hasattr(given, "__iter__"):
         raise ArgumentError("order= lists the values from the smallest to the largest")
     order = tuple(given)
-    if len(set(order)) < len(order):
+    try:
+        repeated = len(set(order)) < len(order)
+    except TypeError:
+        raise ArgumentError("order= lists single values, not lists of them") from None
+    if repeated:
         raise ArgumentError("order= names a value twice")
     return order
 

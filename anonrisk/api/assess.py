@@ -118,6 +118,8 @@ def _measures(given: Sequence[str] | None, c: float | None) -> list[str]:
     known = [*_OF_SIZES, *_OF_VALUES]
     if given is None:
         return [name for name in known if name != "recursive_ldiv" or c is not None]
+    if not isinstance(given, (str, list, tuple, set)):
+        raise ArgumentError("measures is a list of their names")
     names = [
         one_of(name, "measure", known) for name in ([given] if isinstance(given, str) else given)
     ]

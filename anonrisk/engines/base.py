@@ -235,7 +235,7 @@ def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
     """Refuse sampling weights that are missing or below 1."""
     if n_missing or n_small:
         raise WeightError(
-            f"weight {weight!r} is missing in {count_of(n_missing, 'row')} "
+            f"weight {weight!r} is missing or infinite in {count_of(n_missing, 'row')} "
             f"and below 1 in {count_of(n_small, 'row')}; a record stands for at least itself"
         )
 
@@ -249,6 +249,14 @@ def missing_household(household: Name, n_missing: int) -> MissingUnitError:
 def not_a_number(weight: Name) -> WeightError:
     """Say that weights must be numbers."""
     return WeightError(f"weight {weight!r} is not a column of numbers")
+
+
+def no_hierarchy(column: Name) -> ArgumentError:
+    """Say that numbers with a fraction have no place in a hierarchy."""
+    return ArgumentError(
+        f"sensitive column {column!r} holds numbers with a fraction, which can be written in more "
+        "than one way; a hierarchy is over text, whole numbers, dates or booleans"
+    )
 
 
 def not_ordered(column: Name) -> ArgumentError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,8 +48,9 @@ def households(frame: pd.DataFrame, question: base.Question, against: base.Again
         base.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     assert against.household is not None  # noqa: S101
     home = encode(frame, {against.household: "household"})[against.household]
-    if home.n_missing:
-        raise base.missing_household(against.household, home.n_missing)
+    lost = int(home.missing[rows].sum())
+    if lost:
+        raise base.missing_household(against.household, lost)
     homes = home.values[rows].astype(np.int64)
     with np.errstate(divide="ignore"):
         # A member who is certain to be found makes the sum minus infinity, and the risk 1.
@@ -92,7 +94,8 @@ def _stacked(frame: pd.DataFrame, population: Any, question: base.Question) -> p
     columns = {}
     for name in question.columns:
         both = [column_of(frame, name), column_of(population, name)]
-        if any(isinstance(column.dtype, pd.CategoricalDtype) for column in both):
+        if both[0].dtype != both[1].dtype:
+            # Left to itself, pandas would turn long integers into floats that merge them.
             both = [column.astype(object) for column in both]
         columns[name] = pd.concat(
             [column.reset_index(drop=True) for column in both], ignore_index=True
@@ -102,12 +105,23 @@ def _stacked(frame: pd.DataFrame, population: Any, question: base.Question) -> p
     return stacked
 
 
+def _are_numbers(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
+        return False
+    if column.dtype == object:
+        kinds = set(map(type, column[column.notna()]))
+        return all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds)
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
+
+
 def _weights(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
     column = column_of(frame, weight)
+    if not _are_numbers(column):
+        raise base.not_a_number(weight)
     try:
-        weights = pd.to_numeric(column).to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
+        weights = column.astype(object).where(column.notna(), np.nan).to_numpy(dtype=float)
+    except (TypeError, ValueError, OverflowError):
         raise base.not_a_number(weight) from None
-    missing = np.isnan(weights)
+    missing = ~np.isfinite(weights)
     base.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))
     return np.asarray(weights)

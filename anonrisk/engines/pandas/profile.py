@@ -20,6 +20,7 @@ from anonrisk.engines.pandas.count import (
     tally,
 )
 from anonrisk.engines.pandas.rank import ranked
+from anonrisk.errors import EmptyTableError
 from anonrisk.measures import closeness, diversity
 
 if TYPE_CHECKING:
@@ -88,7 +89,11 @@ def breaking(
     if not len(frame):
         return marked
     for sensitive, score, limit in limits:
-        found = _count(frame, question, sensitive)
+        try:
+            found = _count(frame, question, sensitive)
+        except EmptyTableError:
+            # Every value was dropped: no class is left that could break this limit.
+            continue
         values = _SCORES[score.name](found.profiles, score)
         beyond = score.breaks(limit)
         bad = values < beyond if score.least else values > beyond
@@ -102,8 +107,9 @@ def breaking(
 def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
     encoded = Encoded.of(frame, question, sensitive.column)
-    values = ranked(frame, encoded.columns[sensitive.column], sensitive)
-    rows = _counted_rows(encoded, question, values.missing, sensitive)
+    codes = encoded.columns[sensitive.column]
+    rows = _counted_rows(encoded, question, codes.missing, sensitive)
+    values = ranked(frame, codes, rows, sensitive)
     keys, bound = encoded.keys(question.qid)
     if bound * values.n_ranks > MAX_KEY:
         keys, bound = closed_up(keys)
@@ -156,8 +162,10 @@ def _counted_rows(
 ) -> Integers:
     """Find the rows that count: none dropped for a missing quasi-identifier or sensitive value."""
     kept = encoded.kept(question.qid)
-    if sensitive.missing == "error" and missing.any():
-        raise base.missing_sensitive(sensitive.column, int(missing.sum()))
+    if sensitive.missing == "error":
+        lost = int((missing if kept is None else missing & kept).sum())
+        if lost:
+            raise base.missing_sensitive(sensitive.column, lost)
     if sensitive.missing == "drop" and missing.any():
         kept = ~missing if kept is None else kept & ~missing
     return np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from anonrisk.engines import base
 from anonrisk.engines.pandas.encode import column_of
+from anonrisk.hierarchy import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,31 +25,35 @@ class Ranked:
 
     ranks: NDArray[np.int64]
     n_ranks: int
-    missing: NDArray[np.bool_]
     ordered: bool = False
     levels: NDArray[np.int64] | None = None
 
 
-def ranked(frame: pd.DataFrame, codes: Codes, sensitive: base.Sensitive) -> Ranked:
-    """Give the values ranks; in order, or with their place in a hierarchy, where asked for."""
-    ranks, missing = codes.values.astype(np.int64), codes.missing
+def ranked(
+    frame: pd.DataFrame, codes: Codes, rows: NDArray[np.int64], sensitive: base.Sensitive
+) -> Ranked:
+    """Give the values ranks; in order, or with their place in a hierarchy, where asked for.
+
+    Only the values of the given rows take part.
+    """
+    ranks = codes.values.astype(np.int64)
     if not sensitive.ordered and sensitive.hierarchy is None:
-        return Ranked(ranks, codes.cardinality, missing)
+        return Ranked(ranks, codes.cardinality)
     # Where each code occurs first: assigned backwards, so that the first is what remains.
     first = np.full(codes.cardinality, -1)
-    first[ranks[::-1]] = np.arange(len(ranks) - 1, -1, -1)
+    first[ranks[rows][::-1]] = rows[::-1]
     present = np.flatnonzero(first >= 0)
-    if codes.n_missing:
+    missing = codes.n_missing and first[-1] >= 0
+    if missing:
         present = present[:-1]
     values = column_of(frame, sensitive.column).iloc[first[present]]
     if sensitive.hierarchy is not None:
-        kept = missing if sensitive.missing == "value" else np.zeros(1, dtype=bool)
-        levels = _levels(values, codes, present, sensitive, n_missing=int(kept.sum()))
-        return Ranked(ranks, codes.cardinality, missing, levels=levels)
-    base.check_ordered(sensitive.column, len(present) + bool(codes.n_missing))
+        levels = _levels(values, codes, present, sensitive, missing=bool(missing))
+        return Ranked(ranks, codes.cardinality, levels=levels)
+    base.check_ordered(sensitive.column, len(present) + bool(missing))
     place = np.full(codes.cardinality, len(present))
     place[present] = _order(values, sensitive)
-    return Ranked(place[ranks], len(present) + 1, missing, ordered=True)
+    return Ranked(place[ranks], len(present) + 1, ordered=True)
 
 
 def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int64]:
@@ -80,13 +86,15 @@ def _levels(
     present: NDArray[np.int64],
     sensitive: base.Sensitive,
     *,
-    n_missing: int,
+    missing: bool,
 ) -> NDArray[np.int64]:
     """Find the group of each code on each level of the hierarchy."""
     hierarchy = sensitive.hierarchy
     assert hierarchy is not None  # noqa: S101
-    texts = [str(value) for value in values]
-    unknown = sum(text not in hierarchy.leaves for text in texts) + bool(n_missing)
+    if any(isinstance(value, (float, np.floating, Decimal)) for value in values):
+        raise base.no_hierarchy(sensitive.column)
+    texts = [text_of(value) for value in values]
+    unknown = sum(text not in hierarchy.leaves for text in texts) + missing
     if unknown:
         raise base.unknown_values(sensitive.column, unknown, "hierarchy")
     levels = np.zeros((max(hierarchy.height, 1), codes.cardinality), dtype=np.int64)

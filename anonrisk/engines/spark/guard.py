@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator
 
 # What Spark says, in one version or another, when the session of a table is gone.
@@ -27,9 +27,19 @@ _STOPPED = (
 _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
+def _telltales() -> list[logging.Logger]:
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        # Spark 3.5 has no such loggers.
+        return []
+    # Made by pyspark's own class: a plain logger of that name would break pyspark's calls to it.
+    return [PySparkLogger.getLogger(name) for name in _TELLTALES]
+
+
 @contextmanager
 def _in_silence() -> Iterator[None]:
-    loggers = [logging.getLogger(name) for name in _TELLTALES]
+    loggers = _telltales()
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True

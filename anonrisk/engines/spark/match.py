@@ -139,11 +139,12 @@ class _Sides:
             other = self._records(Projection.of(against.population), released=False)
             table = table.union(other)
         inside = f.col("in_release") == 1
+        unknown = f.col("w").isNull() | (f.col("w") == f.lit(float("inf")))
         small = f.col("w") < 1 if against.weight is not None else f.expr("false")
         return table.groupBy(*self.qs).agg(
             f.sum("in_release").alias("f"),
             f.sum("w").alias("size_in"),
-            f.count(f.when(inside & f.col("w").isNull(), 1)).alias("no_weight"),
+            f.count(f.when(inside & unknown, 1)).alias("no_weight"),
             f.count(f.when(inside & small, 1)).alias("small_weight"),
         )
 
@@ -172,9 +173,12 @@ class _Sides:
         f, against = self.f, self.against
         released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
         key = size if against.weight is None else f.ceil(f.lit(GRID) / size - 1e-6)
+        counts = f.expr("true")
+        if self.question.missing == "drop":
+            counts = ~self._incomplete()
         wrong = {
-            "lost": f.when(released & (size == 0), f.col("f")),
-            "short": f.when((size > 0) & (f.col("f") > size), f.col("f")),
+            "lost": f.when(counts & released & (size == 0), f.col("f")),
+            "short": f.when(counts & (size > 0) & (f.col("f") > size), f.col("f")),
             "no_weight": f.col("no_weight"),
             "small_weight": f.col("small_weight"),
             "dropped": f.when(self._incomplete(), f.col("f")),
@@ -182,9 +186,6 @@ class _Sides:
                 f"m{i}": f.when(f.col(q).isNull(), f.col("f") + size) for i, q in enumerate(self.qs)
             },
         }
-        counts = f.expr("true")
-        if self.question.missing == "drop":
-            counts = ~self._incomplete()
         table = self.classes.withColumn(
             "key", f.when(counts & (size > 0), key.cast("double"))
         ).groupBy("key").agg(

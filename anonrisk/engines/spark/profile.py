@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitive) -> ClassProfiles:
     """Count the sensitive values of each kind of class."""
     pairs = Pairs(frame, question, sensitive)
-    pairs.check()
+    with guarded("rank the sensitive values"):
+        pairs.check()
     f = pairs.f
     with guarded("count the profiles"):
         values = pairs.values()

@@ -98,7 +98,8 @@ def breaking(
 
 def scored_classes(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
     """One row per class: its key, size `n`, `rows`, and the scores `x0`, `x1`, …."""
-    counts = pairs.check()
+    with guarded("rank the sensitive values"):
+        counts = pairs.check()
     with guarded("score the classes"):
         if any(score.name == "hierarchical" for score in asked):
             return _in_hierarchy(pairs, asked)
@@ -297,7 +298,8 @@ def refuse_missing(rows: list[Row], question: base.Question, sensitive: base.Sen
         }
         if any(n_missing.values()):
             raise base.missing_values(n_missing)
-    no_value = sum(row["no_value"] for row in rows)
+    # Dropped rows carry no value either, but that is no fault of theirs.
+    no_value = sum(row["no_value"] for row in rows if not (row.get("d")))
     if sensitive.missing == "error" and no_value:
         raise base.missing_sensitive(sensitive.column, no_value)
 

@@ -142,6 +142,8 @@ class Pairs:
         """Refuse values without a rank or a group; give the counts of ordered values by rank."""
         column = self.sensitive.column
         if self.sensitive.hierarchy is not None:
+            if self._type() in ("float", "double", "decimal"):
+                raise base.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
                 lost = self.values().where(self.f.col("h0").isNull()).count()
             if lost:
