@@ -233,6 +233,8 @@ def test_weights_that_are_no_numbers(weights):
         pd.DataFrame({"q": [1, 1], "w": weights}).anon.risk("q", weight="w")
 
 
+# pandas 2 warns of infinities when it looks for a nullable type.
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_infinite_weights_are_refused(frame):
     with pytest.raises(errors.WeightError, match="infinite in 1 row"):
         frame({"q": ["a", "b"], "w": [1.5, float("inf")]}).anon.risk("q", weight="w")

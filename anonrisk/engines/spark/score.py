@@ -299,7 +299,7 @@ def refuse_missing(rows: list[Row], question: base.Question, sensitive: base.Sen
         if any(n_missing.values()):
             raise base.missing_values(n_missing)
     # Dropped rows carry no value either, but that is no fault of theirs.
-    no_value = sum(row["no_value"] for row in rows if not (row.get("d")))
+    no_value = sum(row["no_value"] for row in rows if not (row.asDict().get("d")))
     if sensitive.missing == "error" and no_value:
         raise base.missing_sensitive(sensitive.column, no_value)
 

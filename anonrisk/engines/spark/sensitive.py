@@ -124,7 +124,10 @@ class Pairs:
     def place(self) -> Any:
         """The place of a value in the caller's order, from 1; 0 where it has none."""
         f = self.f
-        return f.array_position(f.array(*map(f.lit, self.sensitive.order or ())), f.col("s"))
+        if not self.sensitive.order:
+            return f.lit(0)
+        places = (f.lit(x) for place in enumerate(self.sensitive.order, 1) for x in place[::-1])
+        return f.coalesce(f.create_map(*places)[f.col("s")], f.lit(0))
 
     def _groups(self) -> list[Column]:
         f, hierarchy = self.f, self.sensitive.hierarchy
