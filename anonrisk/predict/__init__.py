@@ -1,0 +1,8 @@
+"""Predict: what will be true of a table that does not exist yet."""
+
+from __future__ import annotations
+
+from anonrisk.predict.answers import Answer, JointTable
+from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
+
+__all__ = ["Answer", "JointTable", "Questionnaire", "Step", "questionnaire"]
