@@ -36,7 +36,9 @@ def entropy(kl: float, n_values: int) -> float:
     return max(math.log(n_values) - kl, 0.0)
 
 
-def checked(kl: Any, s2: Any, s3: Any, n_values: Any, n_records: Any, domain: Any) -> dict[str, Any]:
+def checked(
+    *, kl: Any, s2: Any, s3: Any, n_values: Any, n_records: Any, domain: Any
+) -> dict[str, Any]:
     """Check the numbers of a prior against each other; give them rounded."""
     one_of(domain, "domain", DOMAINS)
     n, values = _count(n_records, "n_records"), _count(n_values, "n_values")
@@ -49,8 +51,8 @@ def checked(kl: Any, s2: Any, s3: Any, n_values: Any, n_records: Any, domain: An
             f"n_values is {values:,} and n_records {n:,}: there cannot be more observed values "
             "than records; is this a domain='declared'?"
         )
-    _check_kl(distance, two, values, n)
     _check_moments(two, three, values, n)
+    _check_kl(distance, two, values, n)
     return {
         "kl": rounded(distance),
         "s2": rounded(two),
@@ -114,7 +116,8 @@ def _check_moments(s2: float, s3: float, n_values: int, n: int) -> None:
 
 
 def _count(given: Any, what: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, Integral) or not 1 <= given <= _LARGEST:
+    whole = not isinstance(given, bool) and isinstance(given, Integral)
+    if not whole or not 1 <= given <= _LARGEST:
         raise InvalidPriorError(f"{what} must be a whole number from 1 to 10^15")
     return int(given)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
@@ -77,7 +77,12 @@ class Prior:
 
     def __post_init__(self) -> None:
         numbers = checks.checked(
-            self.kl, self.s2, self.s3, self.n_values, self.n_records, self.domain
+            kl=self.kl,
+            s2=self.s2,
+            s3=self.s3,
+            n_values=self.n_values,
+            n_records=self.n_records,
+            domain=self.domain,
         )
         own = {
             "qid": as_qid(self.qid),
@@ -105,7 +110,7 @@ class Prior:
         --------
         >>> from anonrisk import ClassSizes
         >>> Prior.of(ClassSizes([20, 30], [20, 30], qid=["age"]), population="X", by="Y").s2
-        0.0208
+        0.02
         """
         qid = as_qid(counted.qid if qid is None else qid)
         if counted.qid and as_qid(counted.qid) != qid:
@@ -228,7 +233,7 @@ def as_text(given: Any, what: str) -> str:
 def as_day(given: Any) -> date:
     """Read a day: a date, its ISO form, or nothing for today."""
     if given is None:
-        return datetime.now(timezone.utc).date()
+        return datetime.now(UTC).date()
     if isinstance(given, datetime):
         return given.date()
     if isinstance(given, date):
