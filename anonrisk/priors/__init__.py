@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from anonrisk.priors.disagreement import Disagreement
+from anonrisk.priors.forecast import Forecast, forecast
 from anonrisk.priors.listing import Disagreements, Submissions
 from anonrisk.priors.prior import Prior
 from anonrisk.priors.repository import Repository
 
-__all__ = ["Disagreement", "Disagreements", "Prior", "Repository", "Submissions"]
+__all__ = ["Disagreement", "Disagreements", "Forecast", "Prior", "Repository", "Submissions", "forecast"]

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.priors.checks import ROUNDING
+from anonrisk.priors import precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from anonrisk.priors.precision import Precision
     from anonrisk.priors.prior import Prior
-
-# So many standard errors are put down to chance.
-ERRORS = 3
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,27 @@ def find(submissions: Iterable[Prior]) -> Iterator[Disagreement]:
     values each holder takes to be possible; it is left out where one of the two has fewer than
     five records a value.
     """
-    latest: dict[tuple[tuple[str, ...], str], dict[str, Prior]] = {}
-    for prior in submissions:
-        holders = latest.setdefault((prior.qid, prior.population), {})
-        before = holders.get(prior.by)
-        if before is None or _order(prior) >= _order(before):
-            holders[prior.by] = prior
-    for holders in latest.values():
-        for first, second in combinations(holders.values(), 2):
+    about: dict[tuple[tuple[str, ...], str], list[Prior]] = {}
+    for prior in latest(submissions):
+        about.setdefault((prior.qid, prior.population), []).append(prior)
+    for holders in about.values():
+        for first, second in combinations(holders, 2):
             yield from _compare(first, second)
+
+
+def latest(submissions: Iterable[Prior]) -> list[Prior]:
+    """Give the latest submission of each holder about each (QID, population)."""
+    kept: dict[tuple[tuple[str, ...], str, str], Prior] = {}
+    for prior in submissions:
+        key = prior.qid, prior.population, prior.by
+        if key not in kept or _order(prior) >= _order(kept[key]):
+            kept[key] = prior
+    return list(kept.values())
+
+
+def chosen(submissions: Iterable[Prior]) -> Prior:
+    """Give the latest submission of the holder with the most records."""
+    return max(latest(submissions), key=lambda prior: (prior.n_records, *_order(prior)))
 
 
 def _order(prior: Prior) -> tuple[Any, int]:
@@ -80,54 +90,19 @@ def _order(prior: Prior) -> tuple[Any, int]:
 
 
 def _compare(first: Prior, second: Prior) -> Iterator[Disagreement]:
-    measures: list[tuple[str, Callable[[Prior], float], Callable[[Prior], tuple[float, float]]]] = [
-        ("s2", lambda prior: prior.s2, _about_s2),
-        ("s3", lambda prior: prior.s3, _about_s3),
+    measures: list[tuple[str, Callable[[Prior], float], Callable[[Prior], Precision]]] = [
+        ("s2", lambda prior: prior.s2, precision.of_s2),
+        ("s3", lambda prior: prior.s3, precision.of_s3),
     ]
     if all(prior.n_records >= 5 * prior.n_values for prior in (first, second)):
-        measures.append(("entropy", _entropy, _about_entropy))
+        measures.append(("entropy", precision.unbiased_entropy, precision.of_entropy))
     if first.domain == second.domain == "declared":
-        measures.append(("n_values", lambda prior: prior.n_values, _about_domain))
+        measures.append(("n_values", lambda prior: prior.n_values, precision.of_domain))
     for what, value, about in measures:
         values = value(first), value(second)
-        (rounding_1, error_1), (rounding_2, error_2) = about(first), about(second)
-        allowed = rounding_1 + rounding_2 + ERRORS * math.hypot(error_1, error_2)
+        one, other = about(first), about(second)
+        chance = precision.ERRORS * math.hypot(one.error, other.error)
+        allowed = one.rounding + other.rounding + chance
         difference = abs(values[0] - values[1])
         if difference > allowed:
             yield Disagreement(first, second, what, values, difference, allowed)
-
-
-def _entropy(prior: Prior) -> float:
-    """Entropy without the bias of counting few records (Miller and Madow)."""
-    return prior.entropy + (prior.n_values - 1) / (2 * prior.n_records)
-
-
-def _about_s2(prior: Prior) -> tuple[float, float]:
-    """Rounding and standard error of s2: Var ≈ 4(s3 − s2²)/n + 2 s2/n²."""
-    n = prior.n_records
-    spread = max(prior.s3 - prior.s2**2, 0.0)
-    return ROUNDING * prior.s2, math.sqrt(4 * spread / n + 2 * prior.s2 / n**2)
-
-
-def _about_s3(prior: Prior) -> tuple[float, float]:
-    """Rounding and standard error of s3: Var ≈ 9(s5 − s3²)/n + 6 s3/n³, where s5 ≤ s3^(5/3)."""
-    n = prior.n_records
-    spread = max(prior.s3 ** (5 / 3) - prior.s3**2, 0.0)
-    return ROUNDING * prior.s3, math.sqrt(9 * spread / n + 6 * prior.s3 / n**3)
-
-
-def _about_entropy(prior: Prior) -> tuple[float, float]:
-    """Rounding and standard error of the entropy.
-
-    Its variance is that of ln p over n. The moments give it as ln(s3/s2²), exactly so where the
-    logarithms are Normal.
-    """
-    rounding = ROUNDING * (prior.kl + 1)
-    ratio = prior.s3 / prior.s2**2 if prior.s2 else 0.0
-    spread = math.log(ratio) if ratio > 1 else 0.0
-    error = math.sqrt((spread + 1 / prior.n_records) / prior.n_records)
-    return rounding + (prior.n_values - 1) / (2 * prior.n_records), error
-
-
-def _about_domain(prior: Prior) -> tuple[float, float]:
-    return ROUNDING * prior.n_values, 0.0

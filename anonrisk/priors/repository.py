@@ -12,10 +12,12 @@ from anonrisk.counts import ClassSizes
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
+    DisagreementError,
     PopulationTooSmallError,
     PriorNotFoundError,
 )
 from anonrisk.priors import disagreement
+from anonrisk.priors.forecast import Forecast, forecast
 from anonrisk.priors.listing import Disagreements, Submissions
 from anonrisk.priors.prior import Prior, as_population, as_qid
 from anonrisk.priors.store import Store
@@ -175,6 +177,51 @@ class Repository:
         counting so many records as a sample explain, or declared domains by more than rounding.
         """
         return Disagreements(tuple(disagreement.find(self.query(qid, population))))
+
+    def predict(
+        self,
+        qid: Any,
+        population: Any,
+        group_size: int,
+        *,
+        by: str | None = None,
+        method: str = "auto",
+    ) -> Forecast:
+        """Predict the singletons in a group from this population, without its data.
+
+        Parameters
+        ----------
+        qid, population
+            As in `query`.
+        group_size : int
+            Number of people in the group.
+        by : str, optional
+            Whose numbers to use. Left out, the latest of the holder with the most records, and
+            an error where holders disagree.
+        method : {"auto", "pairs", "kl", "bounds"}
+            ``"pairs"`` uses s2 and s3 where hardly any three people share a value, ``"kl"`` the
+            Kullback-Leibler distance within its limits, ``"bounds"`` only what every
+            distribution with these numbers has in common. ``"auto"`` takes the first of
+            ``"pairs"`` and ``"kl"`` that may be used, and is an error where neither may.
+
+        Returns
+        -------
+        Forecast
+            The prediction, and the bounds in any case.
+
+        Notes
+        -----
+        S15 and U5 (pairs), S5, S6 and U6 (kl) with the limits within which they are good; the
+        bounds are a linear programme over all distributions that fit (see `Forecast`).
+        """
+        found = self._found(qid, population, by)
+        if by is None:
+            differing = Disagreements(tuple(disagreement.find(found)))
+            if differing:
+                raise DisagreementError(
+                    f"holders disagree about this population; say by= whom to believe.\n{differing}"
+                )
+        return forecast(disagreement.chosen(found), group_size, method=method)
 
     def _read(self) -> Submissions:
         """Read every row, and put aside those that somebody wrote past this library."""
