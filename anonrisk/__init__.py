@@ -9,6 +9,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.predict`    what will be true of a table that does not exist yet
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -16,6 +17,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from anonrisk import register
 from anonrisk._version import __version__
@@ -29,6 +31,7 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.predict import predict_classes, predict_singletons
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -45,6 +48,9 @@ from anonrisk.api.summary import summary
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = [
     "AnonRiskError",
@@ -65,6 +71,8 @@ __all__ = [
     "k",
     "kmap",
     "ldiv",
+    "predict_classes",
+    "predict_singletons",
     "profiles",
     "risk",
     "roles",
@@ -74,6 +82,22 @@ __all__ = [
     "tcloseness",
     "uniqueness",
 ]
+
+# Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
+_LATER = ("predict",)
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LATER:
+        import importlib
+
+        return importlib.import_module(f"anonrisk.{name}")
+    raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_LATER]
+
 
 register.register_pandas()
 register.register_spark()

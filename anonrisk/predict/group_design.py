@@ -10,9 +10,9 @@ from anonrisk import render
 from anonrisk.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import kl as _kl
-from anonrisk.predict import singletons
 from anonrisk.predict.distribution import Distribution, KnownByKl
 from anonrisk.predict.search import best_whole
+from anonrisk.predict.singletons import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def _exactly(known: Distribution, cost: float) -> GroupDesign:
     p, w = known.p, known.values
 
     def share(k: int) -> float:
-        return singletons.mean(p, w, k) / k
+        return mean(p, w, k) / k
 
     # Beyond 1/p every value is had by one person less and less often.
     return _design(share, cost, ceil(1 / float(p.min())), "exact", known.n_values)

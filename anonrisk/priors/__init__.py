@@ -11,4 +11,12 @@ from anonrisk.priors.listing import Disagreements, Submissions
 from anonrisk.priors.prior import Prior
 from anonrisk.priors.repository import Repository
 
-__all__ = ["Disagreement", "Disagreements", "Forecast", "Prior", "Repository", "Submissions", "forecast"]
+__all__ = [
+    "Disagreement",
+    "Disagreements",
+    "Forecast",
+    "Prior",
+    "Repository",
+    "Submissions",
+    "forecast",
+]

@@ -83,9 +83,7 @@ class FromMoments:
         k, two, three = self.k, self.s2, self.s3
         falling = k * (k - 1)
         exponent = (
-            -falling * two / 2
-            + falling * (k - 2) * three / 3
-            - falling * (2 * k - 3) * two**2 / 4
+            -falling * two / 2 + falling * (k - 2) * three / 3 - falling * (2 * k - 3) * two**2 / 4
         )
         if exponent < log(0.1):
             raise ApproximationError("too small a chance to know from pairs and triples")

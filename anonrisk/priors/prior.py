@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk import render
 from anonrisk.columns import nearest
 from anonrisk.errors import ArgumentError, InvalidPriorError, NoColumnsError, RepeatedColumnError
+from anonrisk.predict.distribution import Distribution
 from anonrisk.priors import checks
-from anonrisk.priors.moments import moments_of
 
 if TYPE_CHECKING:
     from anonrisk.counts import ClassSizes
@@ -124,13 +124,13 @@ class Prior:
                 "publish a table with one row a person"
             )
         kl = counted.kl(n_values)
-        s2, s3 = moments_of(counted)
+        shared = Distribution.from_class_sizes(counted)
         return cls(
             qid,
             population,
             float(kl),
-            s2,
-            s3,
+            shared.s2,
+            shared.s3,
             kl.n_values,
             counted.n_records,
             by,

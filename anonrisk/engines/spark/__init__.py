@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import count, interval, match, profile, rewrite, roles, score
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
@@ -105,6 +105,10 @@ class SparkEngine:
     def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def in_intervals(self, frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
+        """Give the table with the number of its interval in place of each value."""
+        return interval.in_intervals(frame, widths)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
