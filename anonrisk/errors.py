@@ -89,6 +89,10 @@ class PopulationError(AnonRiskError, ValueError):
     """The release has records that the population cannot have given it."""
 
 
+class ModelError(AnonRiskError, ValueError):
+    """A model of the population does not hold for this table, or could not be fitted to it."""
+
+
 class WeightError(AnonRiskError, ValueError):
     """A sampling weight is missing, not a number, or below 1."""
 
@@ -99,3 +103,7 @@ class EngineError(AnonRiskError, RuntimeError):
 
 class SessionStoppedError(EngineError):
     """The Spark session that the table belongs to has stopped."""
+
+
+class ApproximationWarning(UserWarning):
+    """A number rests on an approximation that may be off; the message says by how much, or why."""

@@ -1,0 +1,1 @@
+"""What will be true of a table, or of a population, that nobody has seen yet."""
