@@ -9,6 +9,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.predict`    tables and populations that nobody has seen yet
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -29,6 +30,7 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.population import predict_population
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -65,6 +67,7 @@ __all__ = [
     "k",
     "kmap",
     "ldiv",
+    "predict_population",
     "profiles",
     "risk",
     "roles",

@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import assess, at_risk, attributes, population, risk, roles, sizes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     sizes.rr,
     sizes.sizes,
     at_risk.at_risk,
+    population.predict_population,
     risk.risk,
     risk.kmap,
     risk.delta_presence,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from anonrisk.attackers import Risk
+    from anonrisk.predict.population import PopulationEstimate
     from anonrisk.results import Divergence, LowerBound
 
 # Upper ends of the bands that the printed form groups class sizes into.
@@ -244,6 +245,14 @@ class ClassSizes:
         from anonrisk import attackers
 
         return attackers.of_release(self)
+
+    def predict_population(
+        self, population_size: int, *, model: str = "auto"
+    ) -> PopulationEstimate:
+        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
+        from anonrisk.predict.population import Sample, estimate
+
+        return estimate(Sample.of(self, population_size), model)
 
     # ---- leaving --------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:
     f, W = np.broadcast_arrays(np.asarray(size, dtype=float), np.asarray(weight, dtype=float))
     if (f < 1).any() or (f % 1 != 0).any():
         raise ArgumentError("a class has a whole number of records, at least 1")
-    if not (np.isfinite(W) & (W >= f * (1 - 1e-12))).all():
+    if not (np.isfinite(W) & (f * (1 - 1e-12) <= W)).all():
         raise ArgumentError("the weights of a class sum to at least its number of records")
     p = np.minimum(f / W, 1.0)
     recursive = (f <= RECURSION) & (p <= 0.5)
@@ -123,9 +123,7 @@ def of_sample(sample: Sample) -> ModelEstimate:
 
 def of_weights(weighted: WeightedClasses) -> ModelEstimate:
     """Give the risks from sampling weights."""
-    return _estimate(
-        weighted.sizes.singletons, weighted.singles, weighted.all, weighted.highest
-    )
+    return _estimate(weighted.sizes.singletons, weighted.singles, weighted.all, weighted.highest)
 
 
 def _estimate(s1: int, singles: float, every: float, highest: float) -> ModelEstimate:

@@ -16,12 +16,17 @@ import numpy as np
 
 from anonrisk.errors import ModelError
 from anonrisk.predict.population.figures import Interval
-from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+    from typing import TypeAlias
 
-    from anonrisk.predict.population.sample import Floats
+    from numpy.typing import NDArray
+    from scipy.optimize import OptimizeResult
+
+    from anonrisk.predict.population.sample import Floats, Sample
+
+    Gain: TypeAlias = Callable[[NDArray[np.int64]], Floats]
 
 LEVEL = 0.95
 # Sample classes up to this size have a row each in the programme, larger ones share one.
@@ -62,6 +67,7 @@ def bounds(sample: Sample) -> Bounds:
 
     Examples
     --------
+    >>> from anonrisk.predict.population import Sample
     >>> found = bounds(Sample.of({1: 40, 2: 10, 3: 5}, 150))
     >>> found.uniques.low < 30 < found.uniques.high
     True
@@ -159,11 +165,13 @@ class Programme:
 
     def uniques(self, sizes: NDArray[np.int64]) -> Floats:
         """Give the uniques per person in classes of each size."""
-        return (sizes == 1).astype(float)
+        unique: Floats = (sizes == 1).astype(float)
+        return unique
 
     def matches(self, sizes: NDArray[np.int64]) -> Floats:
         """Give the expected correct matches per person in classes of each size."""
-        return self._chances(sizes)[0] / sizes / sizes
+        matched: Floats = self._chances(sizes)[0] / sizes / sizes
+        return matched
 
     def _rows(self, sizes: NDArray[np.int64]) -> Floats:
         return self._chances(sizes) / sizes * (self.sample.N / self.half[:, None])
@@ -225,12 +233,13 @@ class Programme:
         slack = self.widened - 1.0
         return np.concatenate((self.high / self.half + slack, slack - self.low / self.half))
 
-    def between(self, gain: object) -> Interval:
+    def between(self, gain: Gain) -> Interval:
         """Give the least and the largest total of a gain per person."""
-        return Interval(-self._most(gain, -1.0), self._most(gain, 1.0))
+        low, high = -self._most(gain, -1.0), self._most(gain, 1.0)
+        # What was added for rounding must not make less than none of it.
+        return Interval(max(low, 0.0), max(high, 0.0))
 
-    def _most(self, gain: object, sign: float) -> float:
-        assert callable(gain)  # noqa: S101
+    def _most(self, gain: Gain, sign: float) -> float:
         matrix, right = np.vstack((self._table, -self._table)), self._right()
         found = _solve(-sign * gain(self.sizes), matrix, right, np.ones(len(self.sizes)))
         dual, level = found.ineqlin.marginals, float(found.eqlin.marginals[0])
@@ -249,10 +258,9 @@ def _falling(start: int, top: int) -> Floats:
     return np.concatenate(([0.0], np.cumsum(logs)))
 
 
-def _solve(cost: Floats, matrix: Floats, right: Floats, shares: Floats):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _solve(cost: Floats, matrix: Floats, right: Floats, shares: Floats) -> OptimizeResult:
     from scipy.optimize import linprog
 
-    # With all costs zero but one, the solver's scaling needs none of ours.
     found = linprog(cost, matrix, right, shares[None, :], [1.0], method="highs")
     if not found.success:
         raise ModelError(
@@ -260,6 +268,3 @@ def _solve(cost: Floats, matrix: Floats, right: Floats, shares: Floats):  # type
             f"could not be solved (status {found.status})"
         )
     return found
-
-
-__all__ = ["LEVEL", "Bounds", "Programme", "bounds", "certainties", "counted"]

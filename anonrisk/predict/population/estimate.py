@@ -170,8 +170,10 @@ class PopulationEstimate:
         people = f"{self.population_size:,} people"
         share = self.unique_fraction
         lines = [
-            f"Of {people}, {_between(self.uniques)} ({_shares(share)}) are unique{by}: "
-            f"{BASES[self.basis]}.",
+            (
+                f"Of {people}, {_between(self.uniques)} ({_shares(share)}) are unique{by}: "
+                f"{BASES[self.basis]}."
+            )
         ]
         table = (
             f"The table has {render.count_of(self.n_records, 'record')} of them "

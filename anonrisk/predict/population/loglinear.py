@@ -65,10 +65,10 @@ def loglinear(sample: Sample, found: Independence) -> ModelEstimate:
     # Beyond chance, and large enough to matter.
     doubtful = abs(z) > 1.96 and abs(bias) > _BIAS * found.unique
     if doubtful:
-        way = "high" if bias > 0 else "low"
+        way = "many" if bias > 0 else "few"
         note = (
-            f"fits badly: columns are not independent, and the uniques are about "
-            f"{abs(bias) / max(found.unique, 1e-300):.0%} too {way} (B = {bias:.3g}, z = {z:.1f})"
+            "fits badly: the columns are not independent, and about "
+            f"{abs(bias):,.0f} singletons too {way} count as unique (z = {z:.1f})"
         )
     return ModelEstimate(
         "loglinear",

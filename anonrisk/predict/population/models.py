@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING
 
 from anonrisk.arguments import one_of
 from anonrisk.errors import ApproximationWarning, ArgumentError, ModelError
-from anonrisk.predict.population import benedetti_franconi, bounds
+from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
+from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.estimate import PopulationEstimate
 from anonrisk.predict.population.figures import (
@@ -68,7 +70,7 @@ def estimate(
     check_model(model)
     if sample.n == sample.N:
         return _whole(sample, model)
-    found = bounds.bounds(sample)
+    found = bounds(sample)
     if found.widened > 1:
         _warn(
             "the class sizes are not those of a simple random sample (were small classes removed "
@@ -99,7 +101,7 @@ def estimate_weighted(
 
     def with_weights(name: str) -> ModelEstimate:
         if name == "benedetti_franconi":
-            return benedetti_franconi.of_weights(weighted)
+            return of_weights(weighted)
         return dis(sample, weight_of_pairs=weighted.pairs)
 
     if model == "auto":
@@ -112,7 +114,7 @@ def estimate_weighted(
     else:
         rows = [with_weights(model)]
         _warn_of_doubt(rows[0])
-    return _result(sample, bounds.certainties(sample), rows, basis="weights")
+    return _result(sample, certainties(sample), rows, basis="weights")
 
 
 def dankar(sample: Sample) -> ModelEstimate:
@@ -132,14 +134,13 @@ def dankar(sample: Sample) -> ModelEstimate:
         chosen = pitman(sample)
     else:
         chosen = zayatz(sample)
-        try:
+        # Where SNB fails, Zayatz stands alone: so says the rule.
+        with suppress(ModelError):
             chosen = min(chosen, snb(sample), key=lambda one: one.uniques or 0.0)
-        except ModelError:
-            # The rule says so: Zayatz stands alone then.
-            pass
-    return replace(
-        chosen, model="dankar", formula="P7", note=f"by {chosen.model}; a rule, not a bound"
-    )
+    note = f"by {chosen.model}; a rule, not a bound"
+    if chosen.doubtful:
+        note += f"; {chosen.note}"
+    return replace(chosen, model="dankar", formula="P7", note=note)
 
 
 def most_uniques(sample: Sample) -> int:
@@ -152,7 +153,7 @@ def most_uniques(sample: Sample) -> int:
     Examples
     --------
     >>> most_uniques(Sample.of({5: 200}, 100_000))
-    298
+    297
     """
     n, N = sample.n, sample.N
     low, high = 0, N - n
@@ -178,7 +179,7 @@ _POINT: dict[str, Callable[[Sample], ModelEstimate]] = {
     "snb": snb,
     "poisson_gamma": poisson_gamma,
     "dis": dis,
-    "benedetti_franconi": benedetti_franconi.of_sample,
+    "benedetti_franconi": of_sample,
 }
 
 
@@ -233,12 +234,12 @@ def _whole(sample: Sample, model: str) -> PopulationEstimate:
         matches=float(s1),
         note="the table is the whole population: counted, not estimated",
     )
-    return _result(sample, bounds.counted(sample), [row], basis="population")
+    return _result(sample, counted(sample), [row], basis="population")
 
 
 def _result(
     sample: Sample,
-    found: bounds.Bounds,
+    found: Bounds,
     rows: Sequence[ModelEstimate],
     basis: str = "sample",
 ) -> PopulationEstimate:

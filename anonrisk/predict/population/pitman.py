@@ -40,7 +40,9 @@ class Pitman:
     def __post_init__(self) -> None:
         """Refuse parameters outside the model."""
         if not 0 <= self.alpha < 1 or not -self.alpha < self.theta < inf:
-            raise ArgumentError("Pitman's model takes 0 ≤ alpha < 1 and theta > −alpha")
+            raise ArgumentError(
+                "Pitman's model takes alpha from 0 to below 1, and theta + alpha above 0"
+            )
 
     def expected_classes(self, N: int, size: int) -> float:
         """Give the expected number of classes of a size among N people (P4)."""
@@ -100,14 +102,14 @@ def pitman(
     Examples
     --------
     >>> round(pitman({1: 25, 2: 5, 3: 3, 4: 2, 8: 1}, 300).uniques)
-    78
+    50
     """
     sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
     if not sample.s(1):
         raise ModelError("Pitman's model needs singletons, and the table has none")
     model = fit(sample)
     all_, known = model.uniques(sample.n, sample.N, sample.s(1), sample.u)
-    even = "far too high: at its limit alpha = 0, classes are more even than the model allows"
+    even = "may be several times too high: classes are more even than the model allows (alpha = 0)"
     return ModelEstimate(
         "pitman",
         "P4, P5",
@@ -117,9 +119,7 @@ def pitman(
         matches=sample.s(1) * model.match(sample.n, sample.N),
         parameters={"theta": model.theta, "alpha": model.alpha},
         doubtful=not model.alpha,
-        note="up to twice too high where classes are not of Pitman's kind"
-        if model.alpha
-        else even,
+        note="up to twice too high where classes are not of Pitman's kind" if model.alpha else even,
     )
 
 

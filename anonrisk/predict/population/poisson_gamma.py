@@ -68,7 +68,7 @@ def poisson_gamma(
     Examples
     --------
     >>> round(poisson_gamma({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 10_500).uniques)
-    309
+    118
     """
     sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
     n, N, s1 = sample.n, sample.N, sample.s(1)

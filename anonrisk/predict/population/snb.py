@@ -44,7 +44,7 @@ def snb(
     Examples
     --------
     >>> round(snb({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 2100).uniques)
-    372
+    432
     """
     sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
     if sample.f < FINITE:
@@ -116,7 +116,8 @@ def _fit(sample: Sample, K: float) -> tuple[float, float]:
         a, b = np.clip(logs, -_FAR, _FAR)
         chances = snb_chances(exp(a), 1 / (1 + exp(-b)), sample.f)
         # As ratios, so that rare classes count as much as common ones.
-        return np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
+        ratios: NDArray[np.float64] = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
+        return ratios
 
     best, least = None, np.inf
     for start in _STARTS:
