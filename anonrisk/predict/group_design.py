@@ -57,10 +57,10 @@ class GroupDesign:
     def _lines(self) -> list[str]:
         people = render.count_of(self.group_size, "person", "people")
         how = "exact mean" if self.method == "exact" else "approximated from kl"
+        alone = f"{render.percent(self.fraction)} of the people are then singled out"
         return [
             f"Best group: {people}, at a cost of {self.cost_per_group:g} per group",
-            f"{render.percent(self.fraction)} of the people are then singled out, "
-            f"{self.worth:.3g} per person less the cost ({how})",
+            f"{alone}, {self.worth:.3g} per person less the cost ({how})",
         ]
 
 

@@ -52,7 +52,7 @@ def expected_singletons(prior: Prior, k: int) -> Interval:
             )
             if found.status == 0:
                 break
-        else:
+        if found.fun is None:
             raise InvalidPriorError("no distribution has these published numbers all together")
         ends.append(sign * k * float(found.fun))
     return Interval(max(ends[0], 0.0), min(ends[1], float(k)), level=1.0)

@@ -125,9 +125,9 @@ class Forecast:
             "kl": "divergence from uniform",
             "bounds": "bounds alone",
         }
+        first = f"Predicted singletons in a group of {k:,}: {expected}"
         return [
-            f"Predicted singletons in a group of {k:,}: {expected}{low:,.0f} to {high:,.0f} "
-            f"({shares}) with 95% probability",
+            f"{first}{low:,.0f} to {high:,.0f} ({shares}) with 95% probability",
             f"whatever the distribution behind the numbers: {least:,.1f} to {most:,.1f} expected",
             f"by {how[self.method]}; from {self.prior}",
         ]
