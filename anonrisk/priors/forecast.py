@@ -68,12 +68,12 @@ class Forecast:
         k, (least, most) = self.group_size, self.bounds
         if self.prediction is None:
             chance = math.sqrt(2 * k * math.log(2 / (1 - level))) if k > 1 else 0.0
-            low, high = least - chance, most + chance
+            low, high = math.floor(least - chance), math.ceil(most + chance)
         else:
-            low, high = self.prediction.interval(level)
-            low -= max(self.prediction.mean - least, 0.0)
-            high += max(most - self.prediction.mean, 0.0)
-        return Interval(max(math.floor(low), 0), min(math.ceil(high), k), level=level)
+            near, far = self.prediction.interval(level)
+            low = round(near - max(self.prediction.mean - least, 0.0))
+            high = round(far + max(most - self.prediction.mean, 0.0))
+        return Interval(max(low, 0), min(high, k), level=level)
 
     def verdict(self, max_fraction: float) -> str:
         """Tell whether at most this share of the group will be singletons.
@@ -142,8 +142,8 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     >>> prior = Prior(["zip", "age"], "Amsterdam 2021", kl=0.123, s2=0.0013, s3=2e-6,
     ...               n_values=900, n_records=873_000, by="City of Amsterdam", when="2021-06-01")
     >>> forecast(prior, 25)
-    Predicted singletons in a group of 25: 24.2 expected, 21 to 25 (84.0% to 100.0%) ...
-    whatever the distribution behind the numbers: 24.2 to 24.3 expected
+    Predicted singletons in a group of 25: 24.2 expected, 21 to 25 (84.0% to 100.0%) with ...
+    whatever the distribution behind the numbers: 24.2 to 24.2 expected
     by pairs of people who share a value; from age + zip in Amsterdam 2021: 0.123 nats ...
     """
     one_of(method, "method", METHODS)
@@ -158,7 +158,8 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
         except ApproximationError as error:
             reasons.append(str(error))
             continue
-        if predicted is not None and within.low <= predicted.mean <= within.high:
+        slack = _TOLERANCE * k
+        if predicted and within.low - slack <= predicted.mean <= within.high + slack:
             return Forecast(prior, k, name, predicted, within)
         reasons.append(f"what {name!r} says contradicts the other numbers")
     raise ApproximationError(
