@@ -10,6 +10,7 @@ no limit on the divergence.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,32 +31,53 @@ if TYPE_CHECKING:
 _POINTS = 800
 
 
-def expected_singletons(prior: Prior, k: int) -> Interval:
+@dataclass(frozen=True)
+class Bounds:
+    """What a group may have at least and at most.
+
+    Attributes
+    ----------
+    mean : Interval
+        The expected number of singletons.
+    variance : float
+        The largest variance of their number: by Efron and Stein's inequality it is at most
+        E S + 2 E C₂, as somebody who comes or goes adds a singleton, or joins one to a pair.
+    """
+
+    mean: Interval
+    variance: float
+
+
+def of_singletons(prior: Prior, k: int) -> Bounds:
     """Give the least and the largest expected number of singletons in a group of `k`.
 
     Allowed for are rounding and three standard errors of every published number.
     """
-    from scipy.optimize import linprog
-
     if k <= 1:
-        return Interval(k, k, level=1.0)
+        return Bounds(Interval(k, k, level=1.0), 0.0)
     p = _grid(prior)
     rows, limits = _constraints(prior, p)
-    alone = np.exp((k - 1) * np.log1p(-np.minimum(p, 1 - 1e-12)))
-    everybody = np.ones((1, len(p)))
-    ends = []
-    for sign in (1, -1):
-        # The second way is slower; it is for the rare case that rounding confuses the first.
-        for method in ("highs", "highs-ipm"):
-            found = linprog(
-                sign * alone, A_ub=rows, b_ub=limits, A_eq=everybody, b_eq=[1.0], method=method
-            )
-            if found.status == 0:
-                break
-        if found.fun is None:
-            raise InvalidPriorError("no distribution has these published numbers all together")
-        ends.append(sign * k * float(found.fun))
-    return Interval(max(ends[0], 0.0), min(ends[1], float(k)), level=1.0)
+    others = np.log1p(-np.minimum(p, 1 - 1e-12))
+    alone = np.exp((k - 1) * others)
+    paired = (k - 1) * p * np.exp((k - 2) * others)
+    low, high = (sign * _least(sign * alone, rows, limits) for sign in (1, -1))
+    spread = -_least(-(alone + paired), rows, limits)
+    mean = Interval(k * max(low, 0.0), k * min(high, 1.0), level=1.0)
+    return Bounds(mean, k * max(spread, 0.0))
+
+
+def _least(objective: Floats, rows: Floats, limits: Floats) -> float:
+    from scipy.optimize import linprog
+
+    everybody = np.ones((1, len(objective)))
+    # The second way is slower; it is for the rare case that rounding confuses the first.
+    for method in ("highs", "highs-ipm"):
+        found = linprog(
+            objective, A_ub=rows, b_ub=limits, A_eq=everybody, b_eq=[1.0], method=method
+        )
+        if found.status == 0 and found.fun is not None:
+            return float(found.fun)
+    raise InvalidPriorError("no distribution has these published numbers all together")
 
 
 def _grid(prior: Prior) -> Floats:

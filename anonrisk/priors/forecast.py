@@ -38,6 +38,8 @@ class Forecast:
     bounds : Interval
         The least and the largest expected number of singletons over all distributions that have
         the published numbers, within rounding and three standard errors.
+    most_variance : float
+        The largest variance of their number over the same distributions.
     """
 
     prior: Prior
@@ -45,6 +47,7 @@ class Forecast:
     method: str
     prediction: Prediction | None
     bounds: Interval
+    most_variance: float
 
     @property
     def mean(self) -> float | None:
@@ -60,20 +63,29 @@ class Forecast:
         """Between which numbers of singletons the group will have, with this probability.
 
         Chance and ignorance of the distribution together: the law of the approximation, widened
-        by the bounds; with bounds alone, these widened by √(2k ln(2/(1 − level))), as changing
-        one person changes the number by two at most (McDiarmid).
+        by the bounds. With bounds alone, these are widened by what a Normal law with the largest
+        variance, or a Poisson law where few are expected, puts on either side.
         """
         if not 0 < positive(level, "level") < 1:
             raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
         k, (least, most) = self.group_size, self.bounds
         if self.prediction is None:
-            chance = math.sqrt(2 * k * math.log(2 / (1 - level))) if k > 1 else 0.0
-            low, high = math.floor(least - chance), math.ceil(most + chance)
+            low, high = self._around(least, most, (1 - level) / 2)
         else:
             near, far = self.prediction.interval(level)
             low = round(near - max(self.prediction.mean - least, 0.0))
             high = round(far + max(most - self.prediction.mean, 0.0))
-        return Interval(max(low, 0), min(high, k), level=level)
+        return Interval(max(low, 0), min(high, k, self.prior.n_values), level=level)
+
+    def _around(self, least: float, most: float, side: float) -> tuple[int, int]:
+        from scipy.special import gammaincc, ndtri
+
+        chance = float(-ndtri(side)) * math.sqrt(self.most_variance)
+        high = math.ceil(most + chance)
+        # P(Poisson ≤ x) is the upper incomplete gamma function of x + 1.
+        while gammaincc(high + 1, most) < 1 - side:
+            high += 1
+        return math.floor(least - chance), high
 
     def verdict(self, max_fraction: float) -> str:
         """Tell whether at most this share of the group will be singletons.
@@ -148,9 +160,10 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     """
     one_of(method, "method", METHODS)
     k = whole_number(group_size, "group_size", at_least=1)
-    within = bounds.expected_singletons(prior, k)
+    found = bounds.of_singletons(prior, k)
+    within, variance = found.mean, found.variance
     if method != "auto":
-        return Forecast(prior, k, method, _predicted(prior, k, method), within)
+        return Forecast(prior, k, method, _predicted(prior, k, method), within, variance)
     reasons = []
     for name in ("pairs", "kl"):
         try:
@@ -160,7 +173,7 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
             continue
         slack = _TOLERANCE * k
         if predicted and within.low - slack <= predicted.mean <= within.high + slack:
-            return Forecast(prior, k, name, predicted, within)
+            return Forecast(prior, k, name, predicted, within, variance)
         reasons.append(f"what {name!r} says contradicts the other numbers")
     raise ApproximationError(
         f"these numbers give no estimate for a group of {k:,}, only bounds: "
