@@ -45,11 +45,20 @@ def truth(p, k):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("values", "records"), [(30, 3_000), (95, 1_000_000), (500, 20_000)])
-def test_the_true_mean_lies_within_the_bounds(law, values, records):
+@pytest.mark.parametrize(
+    ("values", "records", "domain"),
+    [
+        (30, 3_000, "observed"),
+        (95, 1_000_000, "declared"),
+        (200, 10_000, "observed"),
+        (200, 10_000, "declared"),
+    ],
+)
+def test_the_true_mean_lies_within_the_bounds(law, values, records, domain):
     rng = np.random.default_rng(values + records)
     p = LAWS[law](rng, values)
-    prior = published(p, records, rng)
+    prior = published(p, records, rng, n_values=values if domain == "declared" else None)
+    assert prior.domain == domain
     for share in (0.05, 0.7, 3):
         k = max(2, round(share * values))
         found = bounds.of_singletons(prior, k)

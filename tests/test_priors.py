@@ -217,7 +217,7 @@ def test_the_loop_from_a_table_to_an_answer(url):
     assert (found.kl, found.s2, found.s3) == pytest.approx(by_hand(list(counts)), rel=0.00501)
     assert (found.n_records, found.n_values) == (5_000, len(counts))
     assert again.query("age").items == ()
-    assert again.query(by="Registry")[0] == found
+    assert again.query(by=" Registry ")[0] == found
     assert again.query(by="somebody else").items == ()
 
 
@@ -270,6 +270,15 @@ def test_the_floor_stays_with_the_repository(url):
     assert Repository(url).floor == 2_000
     with pytest.raises(ArgumentError, match="floor must be"):
         Repository(url, floor=0)
+
+
+def test_a_floor_that_rounds_down_lets_its_own_number_in(file):
+    repository = Repository(file, floor=1_004)
+    with pytest.raises(PopulationTooSmallError):
+        repository.publish(people(1_003), "age", **ABOUT)
+    stored = repository.publish(people(1_004), "age", **ABOUT)
+    assert stored.n_records == 1_000
+    assert repository.query()[0] == stored
 
 
 def test_persons_are_counted_where_rows_are_visits(file):

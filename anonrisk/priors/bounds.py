@@ -1,10 +1,10 @@
 """What every distribution that fits the published numbers has in common.
 
 The numbers of a prior are sums over values: Σ p = 1, Σ p² = s2, Σ p³ = s3, Σ p ln p = −entropy,
-and there are at most n_values of them. So is the expected number of singletons,
-k Σ p (1 − p)^(k−1). The least and the largest that the latter can be, given the former, is a
-small linear programme over how many values have each probability. It needs no approximation and
-no limit on the divergence.
+and where n_values was declared there are at most so many of them. So is the expected number of
+singletons, k Σ p (1 − p)^(k−1). The least and the largest that the latter can be, given the
+former, is a small linear programme over how many values have each probability. It needs no
+approximation and no limit on the divergence.
 """
 
 from __future__ import annotations
@@ -86,8 +86,10 @@ def _grid(prior: Prior) -> Floats:
     largest = min(largest, _most(prior.s3, precision.of_s3(prior)) ** (1 / 3))
     even = 1 / prior.n_values
     largest = min(max(largest, 1.02 * even), 1.0)
-    # All values that are rarer than this have a ten-thousandth of the people between them.
-    smallest = min(even, largest) * 1e-4
+    # All values that are rarer than this have a ten-thousandth of the people between them. Where
+    # values were observed in a sample, there may be more of them, and rarer ones.
+    rare = even if prior.domain == "declared" else min(even, 1 / prior.n_records)
+    smallest = min(rare, largest) * 1e-4
     return np.unique(np.concatenate([np.geomspace(smallest, largest, _POINTS), [even]]))
 
 
@@ -96,7 +98,9 @@ def _constraints(prior: Prior, p: Floats) -> tuple[Floats, Floats]:
 
     Written per person rather than per value, with each row scaled to about 1.
     """
-    rows, limits = [1 / (p * prior.n_values)], [1 + ROUNDING]
+    rows, limits = [], []
+    if prior.domain == "declared":
+        rows, limits = [1 / (p * prior.n_values)], [1 + ROUNDING]
     for power, number, precise in (
         (1, prior.s2, precision.of_s2(prior)),
         (2, prior.s3, precision.of_s3(prior)),

@@ -75,7 +75,7 @@ class Forecast:
             near, far = self.prediction.interval(level)
             low = round(near - max(self.prediction.mean - least, 0.0))
             high = round(far + max(most - self.prediction.mean, 0.0))
-        return Interval(max(low, 0), min(high, k, self.prior.n_values), level=level)
+        return Interval(max(low, 0), min(high, k), level=level)
 
     def _around(self, least: float, most: float, side: float) -> tuple[int, int]:
         from scipy.special import gammaincc, ndtri

@@ -17,9 +17,10 @@ from anonrisk.errors import (
     PriorNotFoundError,
 )
 from anonrisk.priors import disagreement
+from anonrisk.priors.checks import rounded
 from anonrisk.priors.forecast import Forecast, forecast
 from anonrisk.priors.listing import Disagreements, Submissions
-from anonrisk.priors.prior import Prior, as_population, as_qid
+from anonrisk.priors.prior import Prior, as_population, as_qid, as_text
 from anonrisk.priors.store import Store
 
 if TYPE_CHECKING:
@@ -129,9 +130,9 @@ class Repository:
 
                 data = classes(data, qid, unit=unit, missing=missing)
                 qid = None
-            self._check_floor(data.n_records)
+            self._check_floor(data.n_records, self.floor)
             prior = Prior.of(data, qid=qid, n_values=n_values, **given)
-        self._check_floor(prior.n_records)
+        self._check_floor(prior.n_records, rounded(self.floor))
         row = prior.to_dict()
         del row["number"]
         return prior.numbered(self._store.add(row))
@@ -157,6 +158,7 @@ class Repository:
         """
         wanted_qid = None if qid is None else as_qid(qid)
         wanted_population = None if population is None else as_population(population)
+        wanted_by = None if by is None else as_text(by, "by")
         everything = self._read()
         return Submissions(
             tuple(
@@ -164,7 +166,7 @@ class Repository:
                 for prior in everything
                 if wanted_qid in {None, prior.qid}
                 and wanted_population in {None, prior.population}
-                and by in {None, prior.by}
+                and wanted_by in {None, prior.by}
             ),
             everything.refused,
         )
@@ -233,7 +235,7 @@ class Repository:
             except AnonRiskError as error:
                 refused.append(f"submission {number}: {error}")
                 continue
-            if prior.n_records < self._store.floor:
+            if prior.n_records < rounded(self._store.floor):
                 refused.append(f"submission {number}: fewer than {self._store.floor:,} records")
                 continue
             priors.append(prior)
@@ -258,8 +260,9 @@ class Repository:
             f"{who} published about {wanted} of {people}{nearest(people, names)}"
         )
 
-    def _check_floor(self, n_records: int) -> None:
-        if n_records < self.floor:
+    def _check_floor(self, n_records: int, floor: float) -> None:
+        """Refuse few records: as they are, and as rounded, which is what others publish."""
+        if n_records < floor:
             raise PopulationTooSmallError(
                 f"{render.count_of(n_records, 'record')} are fewer than the floor of "
                 f"{self.floor:,}: numbers about so few people would say something about single "
