@@ -11,8 +11,8 @@ from anonrisk.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import kl as _kl
 from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.moments import mean
 from anonrisk.predict.search import best_whole
-from anonrisk.predict.singletons import mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
