@@ -7,7 +7,7 @@ correct matches, any population of N people has that agrees with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ LEVEL = 0.95
 _ROWS = 8
 # Classes with this many expected members in the sample are in the last row but for 1e-16.
 _SURE = 60.0
+# A table that needs limits wider than this times is not a simple random sample.
+_HOPELESS = 2.0
 # The sizes that the programme may use, and those at which its answer is checked: all up to a
 # number, then steps by a ratio.
 _USED = (1_000, 1.002)
@@ -52,14 +54,17 @@ class Bounds:
     matches : Interval
         Correct matches that somebody who links the table's singletons can expect.
     widened : float
-        1, or the factor by which the sample's own uncertainty had to be widened before any
-        population agreed with it.
+        1, or the factor by which the limits were widened because no population agreed with them.
+    basis : str
+        ``"sample"``, ``"population"`` if the table is all of it, or ``"certain"`` where the bounds
+        are those that hold however the table was drawn.
     """
 
     uniques: Interval
     singletons_unique: Interval | None
     matches: Interval
     widened: float = 1.0
+    basis: str = "sample"
 
 
 def bounds(sample: Sample) -> Bounds:
@@ -75,7 +80,11 @@ def bounds(sample: Sample) -> Bounds:
     if sample.n == sample.N:
         return counted(sample)
     programme = Programme(sample)
-    programme.widened = programme.needed()
+    needed = programme.needed()
+    if needed > _HOPELESS:
+        return replace(certainties(sample), widened=needed)
+    # The sample's own uncertainty comes on top of what it takes to agree at all.
+    programme.widened = needed if needed == 1 else needed + 1
     all_ = programme.between(programme.uniques)
     matches = programme.between(programme.matches)
     return _with_certainties(sample, all_, matches, programme.alpha, programme.widened)
@@ -85,7 +94,7 @@ def counted(sample: Sample) -> Bounds:
     """Give what is certain of a table that is the whole population."""
     s1 = sample.s(1)
     exact = Interval(s1, s1)
-    return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact)
+    return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact, basis="population")
 
 
 def certainties(sample: Sample) -> Bounds:
@@ -97,7 +106,7 @@ def certainties(sample: Sample) -> Bounds:
     s1, rest = sample.s(1), sample.N - sample.n
     low = max(0, s1 - rest)
     share = Interval(low / s1, 1.0) if s1 else None
-    return Bounds(Interval(low, s1 + rest), share, Interval(low, s1))
+    return Bounds(Interval(low, s1 + rest), share, Interval(low, s1), basis="certain")
 
 
 def _with_certainties(
@@ -227,7 +236,7 @@ class Programme:
         cost = np.append(np.zeros(n_sizes), 1.0)
         found = _solve(cost, matrix, self._right(), np.append(np.ones(n_sizes), 0.0))
         extra = max(float(found.fun), 0.0)
-        return 1.0 if extra < 1e-6 else (1 + extra) * (1 + 1e-6)
+        return 1.0 if extra < 1e-6 else 1 + extra
 
     def _right(self) -> Floats:
         slack = self.widened - 1.0
