@@ -169,7 +169,7 @@ def whole_programme(sample, gain, sign):
     return -sign * found.fun
 
 
-@pytest.mark.parametrize("people", [60, 700, 3000])
+@pytest.mark.parametrize("people", [60, 700, 1500])
 @pytest.mark.parametrize("fraction", [0.01, 0.05, 0.2, 0.6])
 def test_the_grid_of_sizes_does_not_narrow_the_bounds(people, fraction):
     rng = np.random.default_rng(people)
@@ -201,6 +201,16 @@ def test_chances_are_those_of_an_urn_and_of_a_coin():
         assert urn[j - 1] == pytest.approx(stats.hypergeom(400, sizes, 100).pmf(j), abs=1e-12)
         assert coin[j - 1] == pytest.approx(stats.binom(sizes, 0.025).pmf(j), abs=1e-12)
     assert urn[-1] == pytest.approx(stats.hypergeom(400, sizes, 100).sf(8), abs=1e-12)
+
+
+def test_limits_are_exact_for_a_poisson_mean():
+    programme = Programme(Sample.of({1: 60, 2: 20, 9: 3}, 4000))
+    assert programme.low[0] == pytest.approx(stats.chi2.ppf(programme.alpha / 2, 120) / 2)
+    assert programme.high[1] == pytest.approx(stats.chi2.isf(programme.alpha / 2, 42) / 2)
+    assert programme.low[2] == 0
+    assert programme.high[2] == pytest.approx(-math.log(programme.alpha / 2))
+    for count, high in zip((60, 20, 0, 0, 0, 0, 0, 0, 3), programme.high, strict=True):
+        assert high >= count + 1.96 * math.sqrt(count + 1)
 
 
 def test_a_population_of_millions_is_bounded_too():

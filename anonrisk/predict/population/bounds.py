@@ -113,7 +113,7 @@ def _with_certainties(
     sample: Sample, all_: Interval, matches: Interval, alpha: float, widened: float
 ) -> Bounds:
     """Add the luck of the draw, and take away what cannot be."""
-    from scipy.stats import binom, poisson
+    from scipy.special import bdtrik, pdtrik
 
     sure, s1 = certainties(sample), sample.s(1)
     uniques = Interval(
@@ -123,14 +123,16 @@ def _with_certainties(
         # Nothing of this table to match: what stays is the average of tables drawn like it.
         return Bounds(uniques, None, matches, widened)
     # Uniques come into the table by a draw without replacement, which varies less than this.
-    known = Interval(
-        max(float(binom.ppf(alpha / 2, floor(uniques.low), sample.f)), sure.matches.low, 0.0),
-        min(float(binom.isf(alpha / 2, ceil(uniques.high), sample.f)), s1),
-    )
+    least, most = floor(uniques.low), ceil(uniques.high)
+    low = floor(bdtrik(alpha / 2, least, sample.f)) if least else 0
+    high = ceil(bdtrik(1 - alpha / 2, most, sample.f)) if most else 0
+    known = Interval(min(max(low, sure.matches.low, 0), s1), min(high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
-    low = max(float(poisson.ppf(alpha / 2, matches.low)), sure.matches.low, 0.0)
-    high = float(poisson.isf(alpha / 2, matches.high))
-    found = Interval(min(low, s1), min(max(high, known.low), s1))
+    low = floor(pdtrik(alpha / 2, matches.low)) if matches.low >= 1 else 0
+    high = ceil(pdtrik(1 - alpha / 2, matches.high)) if matches.high > 0 else 0
+    found = Interval(
+        min(max(low, sure.matches.low, 0), s1), min(max(high, known.low, sure.matches.low), s1)
+    )
     return Bounds(uniques, known / s1, found, widened)
 
 
@@ -154,14 +156,14 @@ class Programme:
 
     def _limits(self) -> tuple[Floats, Floats]:
         """Give what the average number of sample classes of each size can be."""
-        from scipy.stats import chi2, norm
+        from scipy.special import gammainccinv, gammaincinv, ndtri
 
         seen = [self.sample.s(size) for size in range(1, _ROWS + 1)]
         counts = np.array([*seen, self.sample.u - sum(seen)], dtype=float)
         # Exact limits of a Poisson mean, or s ± z √(s + 1) where that is wider.
-        spread = norm.isf((1 - LEVEL) / 2) * np.sqrt(counts + 1)
-        low = np.where(counts > 0, chi2.ppf(self.alpha / 2, 2 * np.maximum(counts, 0.5)) / 2, 0.0)
-        high = chi2.isf(self.alpha / 2, 2 * counts + 2) / 2
+        spread = -ndtri((1 - LEVEL) / 2) * np.sqrt(counts + 1)
+        low = np.where(counts > 0, gammaincinv(np.maximum(counts, 0.5), self.alpha / 2), 0.0)
+        high = gammainccinv(counts + 1, self.alpha / 2)
         return np.maximum(np.minimum(low, counts - spread), 0.0), np.maximum(high, counts + spread)
 
     def _steps(self, every: int, ratio: float) -> NDArray[np.int64]:

@@ -126,7 +126,7 @@ def dankar(sample: Sample) -> ModelEstimate:
 
     Examples
     --------
-    >>> dankar(Sample.of({1: 40, 2: 10, 3: 5}, 75_000)).note
+    >>> dankar(Sample.of({1: 40, 2: 6, 3: 2, 9: 3}, 75_000)).note
     'by pitman; a rule, not a bound'
     """
     if sample.f <= FINITE:
