@@ -12,12 +12,9 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `k_anonymous`         the chance that no class is smaller than k
 `suggest_width`       how wide intervals must be so that few are singletons
 `expansion`           the classical approximations for small intervals
-<<<<<<< HEAD
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
-=======
 `population`          from a sample to the population: bounds first, models beside them
->>>>>>> main
 ====================  ===============================================================
 """
 
