@@ -268,6 +268,7 @@ def test_one_person_more_than_the_table():
     assert (found.uniques.low, found.uniques.high) == (3, 5)
 
 
+@settings(max_examples=30)
 @given(
     st.dictionaries(st.integers(1, 30), st.integers(1, 50), min_size=1, max_size=6),
     st.integers(0, 5000),
