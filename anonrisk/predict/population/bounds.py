@@ -7,6 +7,7 @@ correct matches, any population of N people has that agrees with it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
@@ -83,11 +84,16 @@ def bounds(sample: Sample) -> Bounds:
     needed = programme.needed()
     if needed > _HOPELESS:
         return replace(certainties(sample), widened=needed)
-    # The sample's own uncertainty comes on top of what it takes to agree at all.
-    programme.widened = needed if needed == 1 else needed + 1
-    all_ = programme.between(programme.uniques)
-    matches = programme.between(programme.matches)
-    return _with_certainties(sample, all_, matches, programme.alpha, programme.widened)
+    # The sample's own uncertainty comes on top of what it takes to agree at all; and what agrees
+    # only by the solver's tolerance may not do so for another question.
+    for factor in (1.0, 2.0) if needed == 1 else (needed + 1,):
+        programme.widened = factor
+        with suppress(ModelError):
+            all_, matches = (
+                programme.between(gain) for gain in (programme.uniques, programme.matches)
+            )
+            return _with_certainties(sample, all_, matches, programme.alpha, factor)
+    return replace(certainties(sample), widened=needed + 1)
 
 
 def counted(sample: Sample) -> Bounds:
