@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import assess, at_risk, attributes, predict, risk, roles, sizes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,8 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.delta_disclosure,
     attributes.profiles,
     assess.assess,
+    predict.predict_singletons,
+    predict.predict_classes,
     roles.declare,
     roles.roles,
 )

@@ -93,6 +93,14 @@ class WeightError(AnonRiskError, ValueError):
     """A sampling weight is missing, not a number, or below 1."""
 
 
+class ApproximationError(AnonRiskError, ValueError):
+    """An approximation was asked for where it is known to be bad."""
+
+
+class ApproximationWarning(UserWarning):
+    """An approximation is used near the end of where it is good; the message says how good."""
+
+
 class EngineError(AnonRiskError, RuntimeError):
     """The engine failed; its own message is withheld because it may quote a cell."""
 

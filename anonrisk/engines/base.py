@@ -32,6 +32,7 @@ from anonrisk.errors import (
     PopulationError,
     TooManyGroupsError,
     TooManyValuesError,
+    UnsupportedColumnError,
     WeightError,
 )
 from anonrisk.render import count_of
@@ -193,6 +194,9 @@ class Engine(Protocol):
     def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker of a suppressed cell in one of the columns."""
 
+    def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
+        """Give the table with the number of its interval in place of each value."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
@@ -252,6 +256,13 @@ def missing_household(household: Name, n_missing: int) -> MissingUnitError:
 def not_a_number(weight: Name) -> WeightError:
     """Say that weights must be numbers."""
     return WeightError(f"weight {weight!r} is not a column of numbers")
+
+
+def not_numbers(column: Name) -> UnsupportedColumnError:
+    """Say that only numbers lie in intervals of a width."""
+    return UnsupportedColumnError(
+        f"column {column!r} does not hold numbers; only those have a width"
+    )
 
 
 def no_hierarchy(column: Name) -> ArgumentError:

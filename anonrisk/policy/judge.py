@@ -226,10 +226,11 @@ def _status(budget: Budget, value: Value) -> str:
 
 
 def _predicted(budget: Budget, sizes: ClassSizes) -> Value:
-    prediction: Any = sizes.predict_singletons(budget.group_size)  # type: ignore[attr-defined]
+    group_size = budget.group_size or 1
+    prediction = sizes.predict_singletons(group_size)
     _, high = prediction.interval(LEVEL)
-    unit = budget.group_size if budget.as_fraction else 1
-    return Value(float(high) / (unit or 1), float(prediction.mean) / (unit or 1))
+    unit = group_size if budget.as_fraction else 1
+    return Value(float(high) / unit, float(prediction.mean) / unit)
 
 
 def _in_population(budget: Budget, sizes: ClassSizes) -> Value:

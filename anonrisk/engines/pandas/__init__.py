@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, match, objects, profile, rewrite
+from anonrisk.engines.pandas import count, encode, interval, match, objects, profile, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,6 +92,10 @@ class PandasEngine:
     def marked(self, frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker in one of the columns."""
         return count.marked(frame, columns, marker)
+
+    def in_intervals(self, frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:
+        """Give the table with the number of its interval in place of each value."""
+        return interval.in_intervals(frame, widths)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

@@ -107,6 +107,12 @@ class PandasOnSparkEngine:
         """Count the rows that have the marker in one of the columns."""
         return self._spark.marked(_without_index(frame), columns, marker)
 
+    def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
+        """Give the table with the number of its interval in place of each value."""
+        table = self._spark.in_intervals(_without_index(frame), widths)
+        with guarded("make the table"):
+            return table.pandas_api()
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import count, interval, match, profile, rewrite, roles, score
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
@@ -109,6 +109,10 @@ class SparkEngine:
     def marked(self, frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker in one of the columns."""
         return count.marked(frame, columns, marker)
+
+    def in_intervals(self, frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
+        """Give the table with the number of its interval in place of each value."""
+        return interval.in_intervals(frame, widths)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
