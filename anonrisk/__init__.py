@@ -32,6 +32,7 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.population import predict_population
 from anonrisk.api.predict import predict_classes, predict_singletons
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
@@ -75,6 +76,7 @@ __all__ = [
     "kmap",
     "ldiv",
     "predict_classes",
+    "predict_population",
     "predict_singletons",
     "profiles",
     "risk",

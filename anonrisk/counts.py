@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from anonrisk.attackers import Risk
+    from anonrisk.predict.population import PopulationEstimate
     from anonrisk.predict.prediction import PredictedClasses, Prediction
     from anonrisk.results import Divergence, LowerBound
 
@@ -285,7 +286,15 @@ class ClassSizes:
         """
         from anonrisk.predict import table
 
-        return table.classes(self, group_size, upto, draw, method, n_values)
+        return table.classes(self, group_size, upto, draw, method=method, n_values=n_values)
+
+    def predict_population(
+        self, population_size: int, *, model: str = "auto"
+    ) -> PopulationEstimate:
+        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
+        from anonrisk.predict.population import Sample, estimate
+
+        return estimate(Sample.of(self, population_size), model)
 
     # ---- leaving --------------------------------------------------------------------------
 

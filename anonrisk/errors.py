@@ -89,6 +89,10 @@ class PopulationError(AnonRiskError, ValueError):
     """The release has records that the population cannot have given it."""
 
 
+class ModelError(AnonRiskError, ValueError):
+    """A model of the population does not hold for this table, or could not be fitted to it."""
+
+
 class WeightError(AnonRiskError, ValueError):
     """A sampling weight is missing, not a number, or below 1."""
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
@@ -196,6 +198,12 @@ class Engine(Protocol):
 
     def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
         """Give the table with the number of its interval in place of each value."""
+
+    def weighted(self, frame: Any, question: Question, weight: Name) -> WeightedClasses:
+        """Sum weights, and risks that follow from them, over the classes."""
+
+    def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
+        """Compare the classes with what their columns give if they are independent."""
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""

@@ -12,6 +12,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `k_anonymous`         the chance that no class is smaller than k
 `suggest_width`       how wide intervals must be so that few are singletons
 `expansion`           the classical approximations for small intervals
+`population`          from a sample to the population: bounds first, models beside them
 ====================  ===============================================================
 """
 

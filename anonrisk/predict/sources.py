@@ -297,7 +297,7 @@ class Enlarged:
         near = law.normal(self.k, self.mean(), self.variance())
         return law.Law(near.first, near.chance, "Normal")
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:  # noqa: ARG002
         """Chance that all class sizes are allowed."""
         raise ApproximationError(
             "a table says nothing exact about a group larger than itself; ask for a group of at "

@@ -32,7 +32,13 @@ def singletons(
 
 
 def classes(
-    counted: ClassSizes, group_size: int, upto: int, draw: str, method: str, n_values: int | None
+    counted: ClassSizes,
+    group_size: int,
+    upto: int,
+    draw: str,
+    *,
+    method: str,
+    n_values: int | None,
 ) -> PredictedClasses:
     """Predict the classes of a group; see `anonrisk.predict_classes`."""
     return predicted_classes(_source(counted, group_size, draw, method, n_values), upto)
@@ -65,8 +71,8 @@ def _source(
     if k <= 2 * n:
         return sources.Enlarged(counted, k)
     raise ArgumentError(
-        f"a group of {k:,} is more than twice the table's {count_of(n, 'record')}: what it holds is "
-        "a question of a model of the population; ask predict_population(population_size=…)"
+        f"a group of {k:,} is more than twice the table's {count_of(n, 'record')}: what it holds "
+        "is a question of a model of the population; ask predict_population(population_size=…)"
     )
 
 
