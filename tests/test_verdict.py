@@ -421,6 +421,46 @@ def test_predictions_are_judged_by_the_upper_end(monkeypatch, estimate, high, st
         assert "nobody can tell" in found.sentence
 
 
+def test_real_predictions_and_populations():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(0, 12, 1_000), "b": rng.integers(0, 5, 1_000)})
+    sizes = table.anon.classes(["a", "b"])
+    asked = {"group_size": 40, "at_most": 30}
+    found = only(Policy(quasi=["a", "b"], predicted_singletons=asked).check(table),
+                 "predicted_singletons")  # fmt: skip
+    prediction = sizes.predict_singletons(40)
+    assert found.estimate == pytest.approx(prediction.mean)
+    assert found.value == prediction.interval(0.95).high
+    whole = {"group_size": 1_000, "at_most": 0}
+    assert Policy(quasi=["a", "b"], predicted_singletons=whole).check(table).passed
+    beyond = {"group_size": 10_000, "at_most": 10_000}
+    verdict = Policy(quasi=["a", "b"], predicted_singletons=beyond).check(table)
+    assert verdict.status == "could_not_assess"
+    for population_size, limit, status in (
+        (1_000, 0.0, "pass"),
+        (100_000, 0.0, "could_not_assess"),
+        (100_000, 1.0, "pass"),
+        (999, 1.0, "could_not_assess"),
+    ):
+        budget = {"population_size": population_size, "at_most": limit}
+        verdict = Policy(quasi=["a", "b"], population_unique_fraction=budget).check(table)
+        assert verdict.status == status, verdict
+    unique = {"population_size": 1_001, "at_most": 0.5}
+    lone = pd.DataFrame({"a": range(1_000)})
+    assert Policy(quasi="a", population_unique_fraction=unique).check(lone).status == "fail"
+
+
+def test_bounds_that_do_not_hold_are_not_relied_on(monkeypatch):
+    class Widened:
+        widened = 2.0
+
+    monkeypatch.setattr(ClassSizes, "predict_population", lambda *_: Widened())
+    budget = {"population_size": 1_000, "at_most": 1}
+    verdict = Policy(quasi="zip", population_unique_fraction=budget).check(pd.DataFrame(CELLS))
+    assert verdict.status == "could_not_assess"
+    assert "simple random sample" in verdict.findings[0].sentence
+
+
 def test_warnings_do_not_block_and_do_not_hide_a_table_that_cannot_be_read():
     warn = Policy(quasi="zip", k={"at_least": 99, "severity": "warn"})
     verdict = warn.check(pd.DataFrame(CELLS))
