@@ -479,12 +479,12 @@ def test_the_schema_takes_what_the_code_takes(valid):
 
 
 @pytest.mark.parametrize(
-    "budgets", [b for b, _ in BAD_BUDGETS if "nan" not in str(b)], ids=lambda x: str(x)[:60]
+    "budgets",
+    # JSON has no NaN, and numbers of any length.
+    [b for b, _ in BAD_BUDGETS if "nan" not in str(b) and len(str(b)) < 400],
+    ids=lambda x: str(x)[:60],
 )
 def test_the_schema_refuses_what_the_code_refuses(valid, budgets):
-    about_values = ["twice", "x.csv"]
-    if any(word in str(budgets) for word in about_values) or budgets.get("k") == 10**400:
-        pytest.skip("beyond a schema")
     assert not valid(document(budgets=budgets))
 
 

@@ -577,6 +577,23 @@ def test_duplicated_and_nested_columns_cannot_be_assessed():
     assert [f.status for f in verdict.findings] == ["could_not_assess", "pass"]
 
 
+def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    changed = {"age": "perturb", "ill": "permute"}
+    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: changed, raising=False)
+    rules = [{"columns": c, "budgets": {"k": 1}} for c in ("zip", "age")]
+    values = {"sensitive": ["ill", "cost"], "ldiv": {"l": 1}}
+    verdict = Policy(qids=rules).check(pd.DataFrame(CELLS))
+    assert [f.status for f in verdict.findings] == ["pass", "could_not_assess"]
+    assert "changed at random (perturb)" in verdict.findings[1].sentence
+    found = Policy(quasi="zip", **values).check(pd.DataFrame(CELLS))
+    assert {f.sensitive: f.status for f in found.findings} == {
+        "ill": "could_not_assess",
+        "cost": "pass",
+    }
+
+
 # ---- nothing unexpected passes, nothing secret leaves -------------------------------------------
 
 

@@ -17,10 +17,11 @@ from anonrisk.errors import (
     RoleConflictError,
     RolesLostError,
     RolesNotGivenError,
+    UnsupportedColumnError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from anonrisk.attackers import Risk
     from anonrisk.columns import Name, Qid
@@ -89,8 +90,8 @@ class Table:
         """Tell whether a column is in the table, or in its index, which is published as well."""
         return name in self.columns or name in self.index
 
-    def require_columns(self, names: Iterable[Name], role: str) -> None:
-        """Refuse columns that are not there, or in the index, where nothing measures them."""
+    def require_columns(self, names: Sequence[Name], role: str) -> None:
+        """Refuse columns that are not there, are in the index, or were changed at random."""
         for name in names:
             if name not in self.columns and name in self.index:
                 raise RolesLostError(
@@ -98,6 +99,14 @@ class Table:
                     "bring it back with reset_index()"
                 )
         require(names, role, self.columns)
+        # Engines that have random steps remember which columns they have changed.
+        changed: dict[Name, str] = getattr(self.engine, "perturbed", lambda _: {})(self.frame)
+        for name in names:
+            if name in changed:
+                raise UnsupportedColumnError(
+                    f"{role} {name!r} was changed at random ({changed[name]}), so that classes of "
+                    "equal cells no longer measure the risk"
+                )
 
 
 @dataclass
@@ -135,8 +144,8 @@ def _questions(table: Table, policy: Policy, qids: list[Qid]) -> dict[Qid, Quest
     """Check every name and type; one bad quasi-identifier does not spoil the others."""
 
     def asked(sets: list[Qid]) -> Question:
-        for qid in sets:
-            table.require_columns(qid, "quasi-identifier")
+        columns = tuple(dict.fromkeys(name for qid in sets for name in qid))
+        table.require_columns(columns, "quasi-identifier")
         if table.roles.unit is not None:
             table.require_columns([table.roles.unit], "unit")
         _check_by(table, policy.by)
