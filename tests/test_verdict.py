@@ -208,6 +208,23 @@ def test_roles_that_a_table_declares(frame):
     assert verdict.status == "fail"
     narrower = Policy(quasi="zip", k=1).check(table)
     assert only(narrower, "k").qid == ("zip",)
+    rules = [{"columns": "ward", "budgets": {"k": 1}}]
+    both = Policy(k=1, qids=rules).check(table)
+    assert [f.qid for f in both.findings if f.budget == "k"] == [("zip", "age"), ("ward",)]
+
+
+def test_declared_roles_of_a_table_that_changed():
+    table = pd.DataFrame(CELLS).anon.declare(
+        quasi=["zip", "age"], sensitive=["ill", "cost"], insensitive=["who", "ward"]
+    )
+    policy = Policy(k=1, ldiv={"l": 1}, strict=True)
+    assert policy.check(table).passed
+    assert policy.check(table.drop(columns=["cost", "age"])).passed
+    assert policy.check(table.assign(new=1)).status == "fail"
+    renamed = table.rename(columns={"cost": "costs"})
+    lenient = Policy(k=1, ldiv={"l": 1})
+    assert lenient.check(renamed).status == "could_not_assess"
+    assert lenient.check(table.rename(columns={"age": "years"})).status == "could_not_assess"
 
 
 def test_explanations(frame):
@@ -218,6 +235,13 @@ def test_explanations(frame):
     first = explained.columns[0]
     assert (first.column, first.after.value, first.after.status) == ("id", 2, "pass")
     assert "would be" in repr(explained)
+    pair = [{"l": 2, "sensitive": "ill"}, {"l": 2, "sensitive": "other"}]
+    two = Policy(quasi=["zip", "id"], sensitive=["ill", "other"], ldiv=pair)
+    both = frame({"zip": ["a", "a"], "id": [1, 2], "ill": ["x", "y"], "other": ["x", "x"]})
+    found = two.check(both).explain()
+    assert {(w.before.sensitive, w.column) for w in found.columns} == {
+        (sensitive, column) for sensitive in ("ill", "other") for column in ("zip", "id")
+    }
     assert json.loads(json.dumps(explained.to_dict()))["without"][0]["column"] == "id"
     assert explained._repr_html_().startswith("<table>")
 

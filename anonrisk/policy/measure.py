@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anonrisk import column_roles
 from anonrisk.api.about_sensitive import diversity_score, with_distance
 from anonrisk.api.ask import ask
+from anonrisk.column_roles import Roles
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Group, Question, Score, Sensitive
@@ -64,7 +65,7 @@ class Table:
     columns: Sequence[Name]
     index: Sequence[Name]
     roles: PolicyRoles
-    declared_direct: Qid = ()
+    declared: Roles
 
     @classmethod
     def of(cls, policy: Policy, frame: Any) -> Table:
@@ -72,19 +73,18 @@ class Table:
         engine = engine_for(frame)
         engine.check(frame, {})
         columns, index = engine.columns(frame), engine.index(frame)
-        roles, declared = policy.roles, engine.read_roles(frame)
-        direct: Qid = ()
-        if declared is not None:
-            direct = declared.direct
-            named = any(rule.columns is not None for rule in policy.rules)
-            if not roles.quasi and not named:
-                current = column_roles.current(declared, columns, index)
-                roles = replace(roles, quasi=current.quasi)
-            if not roles.sensitive:
-                roles = replace(roles, sensitive=declared.sensitive)
-            if roles.unit is None:
-                roles = replace(roles, unit=column_roles.unit_of(declared, columns))
-        return cls(frame, engine, columns, index, roles, direct)
+        roles, declared = policy.roles, engine.read_roles(frame) or Roles()
+        if not roles.quasi and any(rule.columns is None for rule in policy.rules):
+            current = column_roles.current(declared, columns, index)
+            roles = replace(roles, quasi=current.quasi)
+        if not roles.sensitive:
+            # One that was dropped is no matter; where a column is new it may have been renamed.
+            new = any(name not in declared.columns for name in columns)
+            left = tuple(name for name in declared.sensitive if new or name in columns)
+            roles = replace(roles, sensitive=left)
+        if roles.unit is None:
+            roles = replace(roles, unit=column_roles.unit_of(declared, columns))
+        return cls(frame, engine, columns, index, roles, declared)
 
     def published(self, name: Name) -> bool:
         """Tell whether a column is in the table, or in its index, which is published as well."""
