@@ -824,3 +824,38 @@ def test_the_bundled_hospital_is_checked_by_person():
     verdict = Policy(quasi=quasi, unit="patient", k=2).check(table)
     assert only(verdict, "k").value == table.anon.k(quasi, unit="patient")
     assert verdict.n_records == table["patient"].nunique() < verdict.n_rows
+
+
+NAMED = {"quasi": ["zip", "age"], "sensitive": ["ill", "cost"], "unit": "who", "by": "ward"}
+
+
+@given(
+    st.sets(st.sampled_from(sorted(NAMED)), min_size=1),
+    st.sets(st.sampled_from(sorted(CELLS)), min_size=1, max_size=3),
+)
+def test_no_table_passes_that_lacks_a_column_of_the_policy(roles, gone):
+    named = {role: NAMED[role] for role in roles}
+    about_values = {"ldiv": {"l": 1}} if "sensitive" in named else {}
+    policy = Policy(**{"quasi": ["zip"], **named}, k=1, max_unique_fraction=1, **about_values)
+    table = pd.DataFrame(CELLS)
+    assert policy.check(table).passed
+    asked = {"zip"} | {
+        name for names in named.values() for name in (names if isinstance(names, list) else [names])
+    }
+    verdict = policy.check(table.drop(columns=list(gone)))
+    assert verdict.status == ("could_not_assess" if asked & gone else "pass")
+
+
+@pytest.mark.spark("spark")
+def test_a_spark_job_that_fails_is_could_not_assess(spark):
+    from pyspark.sql import functions as f
+    from tables import spark_table
+
+    table = spark_table(spark, CELLS)
+    broken = table.withColumn("zip", f.raise_error(f.lit(SECRET)).cast("string"))
+    policy = Policy(quasi=["zip", "age"], sensitive="ill", k=1, ldiv={"l": 1}, suppressed="*",
+                    max_suppressed=1)  # fmt: skip
+    verdict = policy.check(broken)
+    assert set(statuses(verdict).values()) == {"could_not_assess"}
+    assert SECRET not in verdict.to_json()
+    assert verdict.engine == "spark"
