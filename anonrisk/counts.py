@@ -262,7 +262,7 @@ class ClassSizes:
         Examples
         --------
         >>> ClassSizes([1, 4], [2, 3]).predict_singletons(3).mean
-        2.0769230769...
+        1.91208791208...
         """
         from anonrisk.predict import table
 

@@ -79,19 +79,18 @@ def test_importing_again_does_not_warn():
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "README.md",
-        "docs/how_it_works.md",
-        "docs/policy.md",
-        "docs/predict_population.md",
-        "expectations/README.md",
-    ],
-)
+DOCUMENTS = [
+    path
+    for folder in (".", "docs", "expectations")
+    for path in sorted((ROOT / folder).glob("*.md"))
+    if ">>> " in path.read_text()
+]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    found = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)
+    found = doctest.testfile(str(path), module_relative=False, optionflags=flags)
     assert found.attempted > 3
     assert found.failed == 0
 

@@ -67,7 +67,7 @@ def predict_singletons(
     >>> df.anon.predict_singletons(["age", "sex"], 4).mean
     4.0
     >>> df.anon.predict_singletons(["age", "sex"], 4, widths={"age": 10}).mean
-    2.2857142857142...
+    2.714285714285...
     """
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")

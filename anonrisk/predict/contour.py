@@ -125,6 +125,9 @@ class EmptyOrAtLeast:
 
 def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, str]:
     """Logarithm of the chance that all class sizes of a group of `k` are allowed, and how."""
+    if k >= numbers.most(allowed.K):
+        # The tilt would have to be infinite.
+        return (numbers.log_most(allowed.K) if k == numbers.most(allowed.K) else -np.inf), "exact"
     x, outside, sd = tilted(numbers, k, allowed)
     points = int(12 * sd + 20 * allowed.K + 40)
     if points * len(x.w) > MAX_TERMS:
@@ -142,6 +145,8 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
 
 def saddlepoint(numbers: Numbers, k: int, allowed: Allowed) -> float:
     """Give the same to second order only, in one pass (U4): within 5e-4 where it is no rarity."""
+    if k >= numbers.most(allowed.K):
+        return log_probability(numbers, k, allowed)[0]
     x, outside, _ = tilted(numbers, k, allowed)
     return _second_order(x, k, allowed, outside)
 

@@ -9,8 +9,7 @@ import numpy as np
 from anonrisk.arguments import one_of, whole_number
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import ApproximationError, ArgumentError
-from anonrisk.predict import contour, sources
-from anonrisk.predict import singletons as _moments
+from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution, KnownByKl
 from anonrisk.predict.independent import Poisson
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
@@ -114,7 +113,7 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     n = whole_number(group_size, "group_size", at_least=0)
     K = whole_number(k, "k", at_least=1)
     p, w = known.p, known.values
-    mean, variance = _moments.expected_below(p, w, n, K), _moments.variance_below(p, w, n, K)
+    mean, variance = moments.expected_below(p, w, n, K), moments.variance_below(p, w, n, K)
     return PredictedRecords(n, K, mean, variance)
 
 
@@ -198,7 +197,7 @@ def _recursion(known: Distribution, k: int) -> float:
     if known.n_values * k > MAX_STEPS:
         raise ArgumentError("the recursion takes too many steps for so many values; use 'auto'")
     if k == known.n_values:
-        return float(np.log1p(-np.arange(k) / k).sum() + np.dot(known.values, np.log(k * known.p)))
+        return Poisson(known.p, known.values).log_most(1)
     x, outside, _ = contour.tilted(Poisson(known.p, known.values), k, contour.AtMostOne())
     odds = np.repeat(x.ratio(1), known.values)
     chances = np.zeros(k + 1)

@@ -64,7 +64,10 @@ class Poisson:
 
     def turned(self, turn: Complex) -> Complex:
         """Give the characteristic function, a row a probability, less 1."""
-        return _expm1(self.lam[:, None] * (turn - 1)[None, :])
+        away = turn - 1
+        return _expm1(
+            np.multiply.outer(self.lam, away.real), np.multiply.outer(self.lam, away.imag)
+        )
 
     def log_sum(self, k: int) -> float:
         """Give log P(ΣX = k)."""
@@ -73,6 +76,15 @@ class Poisson:
     def sum_cumulants(self, k: int) -> tuple[float, float, float]:
         """Second to fourth cumulant of ΣX where its mean is k."""
         return float(k), float(k), float(k)
+
+    def most(self, K: int) -> float:
+        """Give the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
+        return float(self.w.sum()) if K == 1 else np.inf
+
+    def log_most(self, K: int) -> float:  # noqa: ARG002
+        """Give the chance of that sum: one person on every value."""
+        k = int(self.w.sum())
+        return float(np.dot(self.w, np.log(k * self.p)) + stirling.log_falling(k, k))
 
 
 @dataclass(frozen=True)
@@ -122,7 +134,7 @@ class Binomial:
     def turned(self, turn: Complex) -> Complex:
         """Give the characteristic function, a row a size, less 1."""
         size, angle = log1p(self.share * (turn - 1))
-        return _expm1(np.multiply.outer(self.c, size + 1j * angle))
+        return _expm1(np.multiply.outer(self.c, size), np.multiply.outer(self.c, angle))
 
     def log_sum(self, k: int) -> float:
         """Give log P(ΣX = k)."""
@@ -133,6 +145,17 @@ class Binomial:
         q = k / float(np.dot(self.w, self.c))
         c2 = k * (1 - q)
         return c2, c2 * (1 - 2 * q), c2 * (1 - 6 * q * (1 - q))
+
+    def most(self, K: int) -> float:
+        """Give the largest sum if every X is 0 or at least K; at most 1 each for K = 1."""
+        return float(self.w.sum() if K == 1 else np.dot(self.w, self.c * (self.c >= K)))
+
+    def log_most(self, K: int) -> float:
+        """Give the chance of that sum: one record of every class, or all of the large ones."""
+        n, k = int(np.dot(self.w, self.c)), int(self.most(K))
+        ways = np.dot(self.w, np.log(self.c)) if K == 1 else 0.0
+        choices = k * np.log(n / k) + stirling.log_falling(n, k) - stirling.log_falling(k, k)
+        return float(ways - choices)
 
 
 Numbers = Poisson | Binomial
@@ -145,9 +168,8 @@ def log1p(z: Complex) -> tuple[Floats, Floats]:
         return 0.5 * np.log1p(np.maximum(a * (2 + a) + b * b, -1.0)), np.arctan2(b, 1 + a)
 
 
-def _expm1(z: Complex) -> Complex:
-    """e^z − 1 for complex z without loss near 0."""
-    a, b = z.real, z.imag
+def _expm1(a: Floats, b: Floats) -> Complex:
+    """e^(a + ib) − 1 without loss near 0; a may be −inf."""
     grown = np.expm1(a)
     real = grown * np.cos(b) - 2 * np.sin(b / 2) ** 2
     return np.asarray(real + 1j * (grown + 1) * np.sin(b))

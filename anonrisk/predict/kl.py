@@ -27,16 +27,21 @@ _EXACT = (
 def check_singletons(known: KnownByKl, k: int) -> None:
     """Refuse or warn where κ says too little about a group of `k`.
 
-    On 4,000 fresh distributions the mean of the number of singletons was off by .5% in the middle
-    and 7% at worst where this says nothing, 1.4% and 13% where it warns, and 10% in the middle with
-    a tail beyond 171% where it refuses.
+    On 2,100 fresh distributions of seven kinds the mean number of singletons was off by .04% in the
+    middle and 6.5% at worst where this says nothing, .4% and 11% where it warns. Groups of two to
+    three people a value at κ above .05 are refused: there two-level distributions are 26% off.
     """
     kl, a = known.kl, k / known.n_values
     if (kl <= 0.05 and a <= 2) or (kl <= 0.2 and a <= 1):
         return
-    if (kl <= 0.1 and a <= 3) or (kl <= 0.2 and a <= 1.5) or (kl <= 0.3 and a <= 0.5):
+    if (
+        (kl <= 0.05 and a <= 3)
+        or (kl <= 0.1 and a <= 2)
+        or (kl <= 0.2 and a <= 1.5)
+        or (kl <= 0.3 and a <= 0.5)
+    ):
         warnings.warn(
-            f"kl = {kl:.3g} with {a:.2g} people a value: typically off by 1.4%, by up to 13%; "
+            f"kl = {kl:.3g} with {a:.2g} people a value: typically off by 1%, by up to 13%; "
             f"{_EXACT}",
             ApproximationWarning,
             stacklevel=4,
@@ -49,11 +54,12 @@ def check_singletons(known: KnownByKl, k: int) -> None:
 
 
 def mean(known: KnownByKl, k: int) -> float:
-    """E S ≈ k e^{−a}(1 + κ a(a − 2)), with a = (k − 1)/N, which removes most of its error (S5)."""
+    """E S ≈ k (1 − 1/N)^(k−1) (1 + κ a(a − 2)) (S5; exact where κ = 0, which e^{−a} is not)."""
     if k == 0:
         return 0.0
-    a = (k - 1) / known.n_values
-    return k * exp(-a) * (1 + known.kl * a * (a - 2))
+    n, a = known.n_values, k / known.n_values
+    alone = exp((k - 1) * float(np.log1p(-1 / n))) if n > 1 else float(k == 1)
+    return k * alone * (1 + known.kl * a * (a - 2))
 
 
 def variance(known: KnownByKl, k: int) -> float:

@@ -237,7 +237,9 @@ class PredictedClasses:
     @property
     def larger(self) -> float:
         """Expected share of the group in larger classes."""
-        return max(0.0, 1 - float(self.share.sum()))
+        rest = 1 - float(self.share.sum())
+        # Nobody is left over but for rounding.
+        return rest if rest > 1e-12 else 0.0
 
     def to_frame(self) -> pd.DataFrame:
         """Give it as a pandas table: size, classes, share."""

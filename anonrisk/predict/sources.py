@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from anonrisk.errors import ApproximationError
-from anonrisk.predict import contour, kl, law, singletons, subgroup
+from anonrisk.predict import contour, kl, law, moments, subgroup
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.population.good_toulmin import good_toulmin
 from anonrisk.results import Interval, Probability
@@ -124,13 +124,13 @@ class FromDistribution(_Drawn):
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        return singletons.mean(self.distribution.p, self.distribution.values, self.k)
+        return moments.mean(self.distribution.p, self.distribution.values, self.k)
 
     def variance(self) -> float:
         """Variance of their number."""
         if self.k <= 1:
             return 0.0
-        return singletons.variance(self.distribution.p, self.distribution.values, self.k)
+        return moments.variance(self.distribution.p, self.distribution.values, self.k)
 
     def bracket(self) -> Interval | None:
         """Each bin keeps its whole probability, and its chance of being alone falls with p."""
@@ -149,7 +149,7 @@ class FromDistribution(_Drawn):
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
-        each = singletons.classes_each(self.distribution.p, self.k, j)
+        each = moments.classes_each(self.distribution.p, self.k, j)
         return float(np.dot(self.distribution.values, each))
 
 

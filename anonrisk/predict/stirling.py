@@ -47,6 +47,8 @@ def log_falling(m: float, a: Any) -> Floats:
     value = -(rest + 0.5) * _log_left(np.where(inside, a, 0.0), m) - a
     value = value + remainder(m) - remainder(rest)
     whole = float(remainder(m)) + 0.5 * log(2 * pi * m) - m
+    # One factor is m itself.
+    value = np.where(a <= 1, 0.0, value)
     return np.where(inside, value, np.where(left == 0, whole, -np.inf))
 
 

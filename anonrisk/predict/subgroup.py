@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.predict.moments import matters
 from anonrisk.predict.pairs import pair_sum
-from anonrisk.predict.singletons import matters
 from anonrisk.predict.stirling import log_apart, log_falling
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ correct matches, any population of N people has that agrees with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ LEVEL = 0.95
 _ROWS = 8
 # Classes with this many expected members in the sample are in the last row but for 1e-16.
 _SURE = 60.0
+# A table that needs limits wider than this times is not a simple random sample.
+_HOPELESS = 2.0
 # The sizes that the programme may use, and those at which its answer is checked: all up to a
 # number, then steps by a ratio.
 _USED = (1_000, 1.002)
@@ -52,14 +54,17 @@ class Bounds:
     matches : Interval
         Correct matches that somebody who links the table's singletons can expect.
     widened : float
-        1, or the factor by which the sample's own uncertainty had to be widened before any
-        population agreed with it.
+        1, or the factor by which the limits were widened because no population agreed with them.
+    basis : str
+        ``"sample"``, ``"population"`` if the table is all of it, or ``"certain"`` where the bounds
+        are those that hold however the table was drawn.
     """
 
     uniques: Interval
     singletons_unique: Interval | None
     matches: Interval
     widened: float = 1.0
+    basis: str = "sample"
 
 
 def bounds(sample: Sample) -> Bounds:
@@ -75,7 +80,11 @@ def bounds(sample: Sample) -> Bounds:
     if sample.n == sample.N:
         return counted(sample)
     programme = Programme(sample)
-    programme.widened = programme.needed()
+    needed = programme.needed()
+    if needed > _HOPELESS:
+        return replace(certainties(sample), widened=needed)
+    # The sample's own uncertainty comes on top of what it takes to agree at all.
+    programme.widened = needed if needed == 1 else needed + 1
     all_ = programme.between(programme.uniques)
     matches = programme.between(programme.matches)
     return _with_certainties(sample, all_, matches, programme.alpha, programme.widened)
@@ -85,7 +94,7 @@ def counted(sample: Sample) -> Bounds:
     """Give what is certain of a table that is the whole population."""
     s1 = sample.s(1)
     exact = Interval(s1, s1)
-    return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact)
+    return Bounds(exact, Interval(1.0, 1.0) if s1 else None, exact, basis="population")
 
 
 def certainties(sample: Sample) -> Bounds:
@@ -97,14 +106,14 @@ def certainties(sample: Sample) -> Bounds:
     s1, rest = sample.s(1), sample.N - sample.n
     low = max(0, s1 - rest)
     share = Interval(low / s1, 1.0) if s1 else None
-    return Bounds(Interval(low, s1 + rest), share, Interval(low, s1))
+    return Bounds(Interval(low, s1 + rest), share, Interval(low, s1), basis="certain")
 
 
 def _with_certainties(
     sample: Sample, all_: Interval, matches: Interval, alpha: float, widened: float
 ) -> Bounds:
     """Add the luck of the draw, and take away what cannot be."""
-    from scipy.stats import binom, poisson
+    from scipy.special import bdtrik, pdtrik
 
     sure, s1 = certainties(sample), sample.s(1)
     uniques = Interval(
@@ -114,14 +123,16 @@ def _with_certainties(
         # Nothing of this table to match: what stays is the average of tables drawn like it.
         return Bounds(uniques, None, matches, widened)
     # Uniques come into the table by a draw without replacement, which varies less than this.
-    known = Interval(
-        max(float(binom.ppf(alpha / 2, floor(uniques.low), sample.f)), sure.matches.low, 0.0),
-        min(float(binom.isf(alpha / 2, ceil(uniques.high), sample.f)), s1),
-    )
+    least, most = floor(uniques.low), ceil(uniques.high)
+    low = floor(bdtrik(alpha / 2, least, sample.f)) if least else 0
+    high = ceil(bdtrik(1 - alpha / 2, most, sample.f)) if most else 0
+    known = Interval(min(max(low, sure.matches.low, 0), s1), min(high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
-    low = max(float(poisson.ppf(alpha / 2, matches.low)), sure.matches.low, 0.0)
-    high = float(poisson.isf(alpha / 2, matches.high))
-    found = Interval(min(low, s1), min(max(high, known.low), s1))
+    low = floor(pdtrik(alpha / 2, matches.low)) if matches.low >= 1 else 0
+    high = ceil(pdtrik(1 - alpha / 2, matches.high)) if matches.high > 0 else 0
+    found = Interval(
+        min(max(low, sure.matches.low, 0), s1), min(max(high, known.low, sure.matches.low), s1)
+    )
     return Bounds(uniques, known / s1, found, widened)
 
 
@@ -145,14 +156,14 @@ class Programme:
 
     def _limits(self) -> tuple[Floats, Floats]:
         """Give what the average number of sample classes of each size can be."""
-        from scipy.stats import chi2, norm
+        from scipy.special import gammainccinv, gammaincinv, ndtri
 
         seen = [self.sample.s(size) for size in range(1, _ROWS + 1)]
         counts = np.array([*seen, self.sample.u - sum(seen)], dtype=float)
         # Exact limits of a Poisson mean, or s ± z √(s + 1) where that is wider.
-        spread = norm.isf((1 - LEVEL) / 2) * np.sqrt(counts + 1)
-        low = np.where(counts > 0, chi2.ppf(self.alpha / 2, 2 * np.maximum(counts, 0.5)) / 2, 0.0)
-        high = chi2.isf(self.alpha / 2, 2 * counts + 2) / 2
+        spread = -ndtri((1 - LEVEL) / 2) * np.sqrt(counts + 1)
+        low = np.where(counts > 0, gammaincinv(np.maximum(counts, 0.5), self.alpha / 2), 0.0)
+        high = gammainccinv(counts + 1, self.alpha / 2)
         return np.maximum(np.minimum(low, counts - spread), 0.0), np.maximum(high, counts + spread)
 
     def _steps(self, every: int, ratio: float) -> NDArray[np.int64]:
@@ -227,7 +238,7 @@ class Programme:
         cost = np.append(np.zeros(n_sizes), 1.0)
         found = _solve(cost, matrix, self._right(), np.append(np.ones(n_sizes), 0.0))
         extra = max(float(found.fun), 0.0)
-        return 1.0 if extra < 1e-6 else (1 + extra) * (1 + 1e-6)
+        return 1.0 if extra < 1e-6 else 1 + extra
 
     def _right(self) -> Floats:
         slack = self.widened - 1.0

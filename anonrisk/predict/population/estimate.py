@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Where the bounds come from, in words.
 BASES = {
     "sample": "95%, without a model, from a simple random sample",
-    "weights": "certain, but all that can be said without a model where weights differ",
+    "certain": "all that is certain without a model and without equal chances for everybody",
     "population": "the table is the whole population",
 }
 _HEADER = (
@@ -49,10 +49,11 @@ class PopulationEstimate:
         register of the population and picks at random among those who match.
     widened : float
         1; more where no population agrees with the table as a simple random sample, so that the
-        limits had to be widened by this factor. The bounds are then no 95% ones, and a gate should
-        not rely on them.
+        limits were widened by this factor, or given up. The bounds are then no 95% ones, and a
+        gate should not rely on them.
     basis : str
-        What the bounds rest on: ``"sample"``, ``"weights"`` or ``"population"``.
+        What the bounds rest on: ``"sample"``; ``"population"`` where the table is all of it;
+        ``"certain"`` where weights differ, or the table is no simple random sample.
     estimates : tuple of ModelEstimate
         What each model says.
     """
@@ -189,8 +190,7 @@ class PopulationEstimate:
             )
         if self.widened > 1:
             lines.append(
-                "Do not rely on this: the class sizes are not those of a simple random sample "
-                f"(limits widened {self.widened:.3g} times)."
+                "Do not rely on this: the class sizes are not those of a simple random sample."
             )
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")

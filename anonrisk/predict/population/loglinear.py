@@ -122,8 +122,6 @@ def _law(n: int, margins: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floa
             mu = np.outer(mu, counts / n).ravel()
             shares = np.outer(shares, counts * values / n).ravel()
         return mu, shares
-    from scipy.signal import fftconvolve
-
     shares = np.array([1.0])
     for counts, values in margins:
         # Each count goes to the two steps next to it, so that the mean of ln μ is kept.
@@ -133,5 +131,7 @@ def _law(n: int, margins: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floa
         weight = counts * values / n
         column = np.bincount(below, weight * (1 - part), int(below.max()) + 2)
         column += np.bincount(below + 1, weight * part, len(column))
-        shares = np.maximum(fftconvolve(shares, column), 0.0)
+        length = len(shares) + len(column) - 1
+        both = np.fft.rfft(shares, length) * np.fft.rfft(column, length)
+        shares = np.maximum(np.fft.irfft(both, length), 0.0)
     return n * np.exp(-_STEP * np.arange(len(shares))), shares

@@ -70,19 +70,18 @@ def estimate(
     check_model(model)
     if sample.n == sample.N:
         return _whole(sample, model)
+    if model == "loglinear" and independence is None and sample.s(1):
+        raise ArgumentError(
+            "the log-linear model needs the columns: ask it of the table, not of its class sizes"
+        )
     found = bounds(sample)
     if found.widened > 1:
         _warn(
             "the class sizes are not those of a simple random sample (were small classes removed "
-            f"from it?): the limits had to be widened {found.widened:.3g} times, and the bounds "
-            "are no longer 95% ones"
+            "from it?): the bounds are no longer 95% ones, and no model holds"
         )
     if model == "auto":
         return _result(sample, found, [_tried(sample, name) for name in _asked(sample)])
-    if model == "loglinear" and independence is None:
-        raise ArgumentError(
-            "the log-linear model needs the columns: ask it of the table, not of its class sizes"
-        )
     one = _one(sample, model, independence)
     _warn_of_doubt(one)
     return _result(sample, found, [one])
@@ -114,7 +113,7 @@ def estimate_weighted(
     else:
         rows = [with_weights(model)]
         _warn_of_doubt(rows[0])
-    return _result(sample, certainties(sample), rows, basis="weights")
+    return _result(sample, certainties(sample), rows)
 
 
 def dankar(sample: Sample) -> ModelEstimate:
@@ -127,7 +126,7 @@ def dankar(sample: Sample) -> ModelEstimate:
 
     Examples
     --------
-    >>> dankar(Sample.of({1: 40, 2: 10, 3: 5}, 75_000)).note
+    >>> dankar(Sample.of({1: 40, 2: 6, 3: 2, 9: 3}, 75_000)).note
     'by pitman; a rule, not a bound'
     """
     if sample.f <= FINITE:
@@ -234,14 +233,13 @@ def _whole(sample: Sample, model: str) -> PopulationEstimate:
         matches=float(s1),
         note="the table is the whole population: counted, not estimated",
     )
-    return _result(sample, counted(sample), [row], basis="population")
+    return _result(sample, counted(sample), [row])
 
 
 def _result(
     sample: Sample,
     found: Bounds,
     rows: Sequence[ModelEstimate],
-    basis: str = "sample",
 ) -> PopulationEstimate:
     sizes = sample.classes_of
     return PopulationEstimate(
@@ -252,7 +250,7 @@ def _result(
         singletons_unique=found.singletons_unique,
         matches=found.matches,
         widened=found.widened,
-        basis=basis,
+        basis=found.basis,
         estimates=tuple(rows),
         qid=sizes.qid,
         unit=sizes.unit,

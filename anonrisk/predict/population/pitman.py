@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Where the likelihood is looked at before its peak is narrowed down.
 _GRID = np.concatenate(([0.0, 1e-4, 1e-3, 5e-3], np.linspace(0.01, 0.99, 50), [0.999, 0.9999]))
+# Below this α its limit, 0, is nearer than what rounding leaves of the formula.
+_NEXT_TO_NONE = 1e-7
 # ln(θ + α) is looked for between these.
 _LOW, _HIGH = -200.0, 200.0
 
@@ -77,7 +79,7 @@ class Pitman:
         """
         t, a = self.theta, self.alpha
         rest = N - n
-        if not a:
+        if a < _NEXT_TO_NONE:
             return (t + n - 1) * digamma_rise(t + n - 1, rest + 1) / (rest + 1)
         rise = log_rising(t + n + rest, a) - log_rising(t + n - 1, a)
         return (t + n - 1) * expm1(rise) / ((rest + 1) * a)

@@ -1,0 +1,605 @@
+"""Predictions against full enumeration, the reference values, and what their docstrings state."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonrisk import ClassSizes, errors, predict
+from anonrisk.predict import Distribution, contour, law, moments, pairs, stirling, subgroup
+from anonrisk.predict.independent import Binomial, Poisson
+from anonrisk.predict.moments import covariance, expected_below, variance_below
+from anonrisk.predict.width import density_limit, normal_expansion
+
+SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
+
+
+@pytest.fixture(scope="module")
+def reference(shared):
+    content = json.loads((shared / "reference.json").read_text())
+    return {row["id"]: row for row in content["published"] + content["derived"]}
+
+
+def ages(oldest):
+    x = np.arange(oldest + 1)
+    p = (1 + 0.25 * np.exp(-(((x - 45) / 14) ** 2))) * np.exp(-4e-4 * (np.exp(0.1 * x) - 1))
+    return Distribution.from_probabilities(p / p.sum())
+
+
+def groups(p, k):
+    """Every group of k people, person by person: its chance and its class sizes."""
+    for people in itertools.product(range(len(p)), repeat=k):
+        chance = math.prod(p[i] for i in people)
+        yield chance, np.bincount(people, minlength=len(p))
+
+
+@pytest.mark.parametrize("p", SMALL, ids=str)
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 5, 6])
+def test_exact_forms_agree_with_enumeration(p, k):
+    whole = list(groups(p, k))
+    law_of_s = np.zeros(k + 1)
+    for chance, sizes in whole:
+        law_of_s[(sizes == 1).sum()] += chance
+    mean = law_of_s @ np.arange(k + 1)
+    found = predict.singletons(Distribution.from_probabilities(p), k)
+    assert found.mean == pytest.approx(mean, abs=1e-12)
+    assert found.variance == pytest.approx(law_of_s @ np.arange(k + 1) ** 2 - mean**2, abs=1e-12)
+    assert found.pmf() == pytest.approx(law_of_s, abs=1e-12)
+    assert float(found.p_none) == pytest.approx(law_of_s[0], rel=1e-12, abs=1e-300)
+    assert found.p_any == pytest.approx(1 - law_of_s[0], abs=1e-12)
+    assert float(found.p_all_unique) == pytest.approx(law_of_s[k], rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("p", SMALL[:3], ids=str)
+def test_classes_of_any_size_agree_with_enumeration(p):
+    k, known = 5, Distribution.from_probabilities(p)
+    whole = list(groups(p, k))
+    found = predict.classes(known, k, upto=k)
+    for j in range(1, k + 1):
+        expected = sum(chance * (sizes == j).sum() for chance, sizes in whole)
+        assert found.classes[j - 1] == pytest.approx(expected, abs=1e-12)
+        for i in range(1, k + 1):
+            product = sum(c * (s == i).sum() * (s == j).sum() for c, s in whole)
+            other = sum(c * (s == i).sum() for c, s in whole)
+            exact = covariance(known.p, known.values, k, i, j)
+            assert exact == pytest.approx(product - expected * other, abs=1e-12)
+    assert found.share.sum() == pytest.approx(1)
+    assert found.larger == pytest.approx(0, abs=1e-12)
+    for K in (1, 2, 3, 5, 9):
+        below = [(chance, sizes[sizes < K].sum()) for chance, sizes in whole]
+        mean = sum(c * n for c, n in below)
+        assert expected_below(known.p, known.values, k, K) == pytest.approx(mean, abs=1e-12)
+        if k >= K:
+            variance = sum(c * n * n for c, n in below) - mean**2
+            assert variance_below(known.p, known.values, k, K) == pytest.approx(variance, abs=1e-11)
+        allowed = sum(c for c, s in whole if ((s == 0) | (s >= K)).all())
+        assert float(predict.k_anonymous(known, k, K)) == pytest.approx(allowed, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[1, 1, 2, 3], [2, 2, 2], [1, 1, 1, 1], [5, 1], [4, 3]], ids=str)
+def test_a_subgroup_agrees_with_every_choice_of_records(sizes):
+    records = [i for i, size in enumerate(sizes) for _ in range(size)]
+    counted = ClassSizes.from_histogram({s: sizes.count(s) for s in set(sizes)})
+    for k in range(len(records) + 1):
+        chosen = [np.bincount(c, minlength=1) for c in itertools.combinations(records, k)]
+        alone = np.array([(c == 1).sum() for c in chosen])
+        found = counted.predict_singletons(k)
+        assert found.mean == pytest.approx(alone.mean(), abs=1e-12)
+        assert found.variance == pytest.approx(alone.var(), abs=1e-12)
+        expected = np.bincount(alone, minlength=k + 1) / len(alone)
+        assert found.pmf() == pytest.approx(expected, abs=1e-12)
+        assert float(found.p_none) == pytest.approx(expected[0], abs=1e-12)
+        assert float(found.p_all_unique) == pytest.approx(expected[k], abs=1e-12)
+        if k:
+            twos = np.mean([(c == 2).sum() for c in chosen])
+            assert counted.predict_classes(k, upto=2).classes[1] == pytest.approx(twos, abs=1e-12)
+        for K in (2, 3):
+            fine = np.mean([(c[c > 0] >= K).all() for c in chosen])
+            assert float(predict.k_anonymous(counted, k, K)) == pytest.approx(fine, abs=1e-12)
+
+
+# ---- reference values ---------------------------------------------------------------------
+
+
+def test_reference_vectors_of_singletons(reference):
+    for name, row in reference.items():
+        inputs = row.get("inputs", {})
+        if name.startswith("S_dist"):
+            found = predict.singletons(Distribution.from_probabilities(inputs["p"]), inputs["k"])
+            assert found.pmf() == pytest.approx(np.array(row["value"]), abs=1e-12)
+        elif name.startswith("S_mean_var"):
+            found = predict.singletons(Distribution.from_probabilities(inputs["p"]), inputs["k"])
+            assert [found.mean, found.variance] == pytest.approx(row["value"], abs=1e-12)
+        elif name.startswith("uniq_p4"):
+            known = Distribution.from_probabilities(inputs["p"])
+            assert float(predict.uniqueness(known, inputs["k"])) == pytest.approx(
+                row["value"], abs=1e-14
+            )
+        elif name == "kanon_p4_k7":
+            known = Distribution.from_probabilities(inputs["p"])
+            found = [float(predict.k_anonymous(known, 7, K)) for K in inputs["K"]]
+            assert found == pytest.approx(row["value"], abs=1e-12)
+
+
+@pytest.mark.parametrize("oldest", [79, 94])
+def test_reference_vectors_of_ages(reference, oldest):
+    known = ages(oldest)
+    kl, chi = reference[f"age{oldest}_kappa_chi2"]["value"]
+    assert known.kl == pytest.approx(kl, abs=1e-12)
+    assert known.n_values * known.s2 - 1 == pytest.approx(chi, abs=1e-12)
+    for k in (29, 60, 120, 300):
+        row = reference[f"age{oldest}_k{k}"]["value"]
+        found = predict.singletons(known, k)
+        shares = predict.classes(known, k, upto=3).share
+        assert found.mean == pytest.approx(row["ES"], rel=1e-10)
+        assert found.variance == pytest.approx(row["VarS"], rel=1e-10)
+        assert shares[1] == pytest.approx(row["phi2"], rel=1e-10)
+        assert shares[2] == pytest.approx(row["phi3"], rel=1e-10)
+        assert found.p_none.log == pytest.approx(row["log_P_S0"], rel=1e-10)
+        assert predict.records_below(known, k, 5).mean == pytest.approx(row["viol5"], rel=1e-10)
+        if row["log_uniq"] is None:
+            assert float(found.p_all_unique) == 0
+        else:
+            assert found.p_all_unique.log == pytest.approx(row["log_uniq"], rel=1e-10)
+            by_recursion = predict.uniqueness(known, k, method="recursion")
+            assert by_recursion.log == pytest.approx(row["log_uniq"], rel=1e-10)
+
+
+def test_reference_chance_of_k_anonymity(reference):
+    expected = reference["kanon_age79"]["value"]
+    assert float(predict.k_anonymous(ages(79), 2_000, 5)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_published_uniqueness_of_uniform_values(reference):
+    for name, k, n in (("pi_u_29_95", 29, 95), ("pi_u_41_190", 41, 190)):
+        found = predict.uniqueness(Distribution.uniform(n), k)
+        assert float(found) == pytest.approx(reference[name]["value"], rel=1e-12)
+        assert float(found) == pytest.approx(reference[name]["published"], abs=5e-5)
+
+
+def test_published_chances_of_no_singleton(reference):
+    for name, row in reference.items():
+        if name.startswith("zeta_poly"):
+            k = int(name.rpartition("_")[2])
+            expected = {int(n): float(Fraction(v)) for n, v in row["value"].items()}
+        elif name.startswith("zeta_") and name[5].isdigit():
+            k, n = map(int, name[5:].split("_"))
+            expected = {n: row["value"]}
+        else:
+            continue
+        for n, chance in expected.items():
+            found = predict.singletons(Distribution.uniform(n), k).p_none
+            assert float(found) == pytest.approx(chance, rel=1e-12), name
+
+
+def test_published_birthdays_and_the_best_density(reference):
+    means = {k: predict.singletons(Distribution.uniform(365), k).mean for k in range(360, 370)}
+    assert max(means.values()) == pytest.approx(reference["birthday_max"]["value"], rel=1e-12)
+    assert means[364] == pytest.approx(means[365], rel=1e-12)
+    a = np.linspace(0.85, 0.95, 2_001)
+    best = a[np.argmax([density_limit(lambda x: 2 * x, each) for each in a[::10]]) * 10]
+    assert best == pytest.approx(reference["linear_density_argmax"]["value"], abs=5e-4)
+
+
+def test_reference_intervals_of_a_normal(reference):
+    for k, width, expected in reference["interval_normal"]["value"]:
+        found = predict.singletons(Distribution.normal(1, width), k)
+        assert found.mean == pytest.approx(expected, abs=5e-5)
+    for k, width, expected in reference["varS_small_delta"]["value"]:
+        found = predict.singletons(Distribution.normal(1, width), k)
+        assert found.variance == pytest.approx(expected, abs=2e-9)
+
+
+def test_koots_rule_of_thumb_for_widths(reference):
+    # The linear formula gives 6.35; bins of 1 leave half of 40 people alone at sigma 5.67.
+    from scipy.optimize import brentq
+    from scipy.stats import norm
+
+    sigma = reference["rule_of_thumb_sigma"]["value"]
+    assert sigma == pytest.approx(6.347, abs=1e-3)
+    mean = lambda s: predict.singletons(Distribution.normal(s, 1), 10).mean  # noqa: E731
+    exact = brentq(lambda s: mean(s) - mean(5.665), 3, 9)
+    assert exact == pytest.approx(5.665, abs=1e-6)
+    linear = predict.expansion(norm(0, 40), 4, 1, order="first")
+    assert linear == pytest.approx(4 - 12 / (2 * 40 * math.sqrt(math.pi)), rel=1e-9)
+
+
+# ---- where naive forms break --------------------------------------------------------------
+
+
+def test_uniqueness_of_a_large_group(reference):
+    known = Distribution.uniform(10**6)
+    exact = math.exp(np.log1p(-np.arange(2_500) / 1e6).sum())
+    assert exact == pytest.approx(reference["uniq_uniform_N1e6_k2500"]["value"], abs=1e-4)
+    assert float(predict.uniqueness(known, 2_500)) == pytest.approx(exact, rel=1e-10)
+    near = predict.uniqueness(known, 2_500, method="saddlepoint")
+    assert float(near) == pytest.approx(exact, rel=1e-6)
+    assert near.method == "saddlepoint"
+    uneven = Distribution.from_counts(np.arange(1, 3_000))
+    by_recursion = predict.uniqueness(uneven, 400, method="recursion")
+    assert predict.uniqueness(uneven, 400).log == pytest.approx(by_recursion.log, rel=1e-11)
+
+
+def test_two_people_among_many_values():
+    known = Distribution.uniform(100_000)
+    for method in ("auto", "recursion", "saddlepoint"):
+        found = predict.uniqueness(known, 2, method=method)
+        assert found.complement == pytest.approx(1e-5, abs=1e-11), method
+
+
+def test_the_law_of_600_people_among_95_ages():
+    known = ages(94)
+    found = predict.singletons(known, 600)
+    chances = found.pmf()
+    assert chances.sum() == pytest.approx(1, abs=1e-11)
+    assert chances @ np.arange(601) == pytest.approx(found.mean, rel=1e-10)
+    for k, expected in ((150, 2.5555e-14), (300, 8.6787e-7), (600, 2.8408e-3)):
+        none = predict.singletons(known, k).p_none
+        assert float(none) == pytest.approx(expected, rel=2e-5)
+
+
+def test_a_tiny_chance_of_any_singleton_keeps_its_digits():
+    # Two values; a singleton needs all but one of 40 people on one of them.
+    k = 40
+    found = predict.singletons(Distribution.uniform(2), k)
+    assert found.p_any == pytest.approx(2 * k / 2**k, rel=1e-9)
+    sure = predict.singletons(Distribution.uniform(3), 90)
+    either = 3 * 90 * (1 / 3) * (2 / 3) ** 89
+    both = 3 * 90 * 89 / 9 * (1 / 3) ** 88
+    assert sure.p_any == pytest.approx(either - both, rel=1e-9)
+
+
+def test_means_and_variances_of_huge_groups():
+    n = 10**12
+    uniform = Distribution.uniform(n)
+    assert predict.singletons(uniform, n).mean == pytest.approx(n * math.exp(-1), rel=1e-11)
+    k = 10**7
+    found = predict.singletons(Distribution.uniform(10**7), k)
+    limit = 10**7 * (math.exp(-1) - math.exp(-2))
+    assert found.variance == pytest.approx(limit, rel=1e-6)
+    assert found.interval().high > found.mean > found.interval().low
+
+
+@pytest.mark.parametrize("k", [2, 50, 3_000, 40_000, 200_000])
+def test_sums_over_pairs_gathered_at_few_points(k, monkeypatch):
+    counts = np.random.default_rng(3).zipf(1.6, 30_000).clip(max=5_000)
+    known = Distribution.from_counts(counts)
+    sizes, classes = np.unique(counts, return_counts=True)
+    n = int(counts.sum())
+    k = min(k, n - 5)
+    monkeypatch.setattr(pairs, "_FEW", 0)
+    found = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
+    monkeypatch.setattr(pairs, "_FEW", 10**12)
+    exact = moments.variance(known.p, known.values, k), subgroup.variance(sizes, classes, n, k)
+    assert found == pytest.approx(exact, rel=1e-9)
+
+
+def test_logarithms_of_factorials_keep_their_digits():
+    for m in (1, 2, 7, 15, 16, 17, 64, 1_000):
+        for a in {0, 1, m // 2, m - 1, m}:
+            exact = sum(math.log(1 - j / m) for j in range(a))
+            assert float(stirling.log_falling(m, a)) == pytest.approx(exact, abs=1e-12)
+            for b in {0, 1, m // 3, m - a}:
+                pair = sum(math.log((m - a - j) / (m - j)) for j in range(b) if m - a - j > 0)
+                expected = pair if a + b <= m else -math.inf
+                assert float(stirling.log_apart(m, a, b)) == pytest.approx(expected, abs=1e-11)
+    assert float(stirling.log_apart(10**9, 1, 1)) == pytest.approx(-1e-9, rel=1e-8)
+    assert stirling.log_poisson(10**8, 1e8) == pytest.approx(
+        -0.5 * math.log(2e8 * math.pi), abs=1e-8
+    )
+    assert stirling.log_binomial(3, 10, 1.0) == pytest.approx(math.log(120 / 1024), rel=1e-12)
+
+
+# ---- laws ---------------------------------------------------------------------------------
+
+
+KINDS = (
+    lambda random, n: random.gamma(random.uniform(0.5, 30), size=n),
+    lambda random, n: np.linspace(random.uniform(0.1, 1), 1, n),
+    lambda random, n: np.arange(1, n + 1) ** -random.uniform(0.1, 1.0),
+    lambda random, n: random.lognormal(0, random.uniform(0.1, 0.9), n),
+    lambda random, n: np.where(np.arange(n) < n * random.uniform(0.1, 0.9), 1, 0.2),
+    lambda random, n: 1 + random.uniform(0, 1) * np.sin(np.linspace(0, 6, n)),
+    lambda random, n: np.exp(-np.linspace(0, random.uniform(0.2, 2), n)),
+)
+
+
+def families(seed, n, largest=400):
+    """Distributions of seven kinds, none of which chose a threshold."""
+    random = np.random.default_rng(seed)
+    for i in range(n):
+        weights = KINDS[i % 7](random, int(random.integers(20, largest))) + 1e-9
+        yield Distribution.from_probabilities(weights / weights.sum()), random
+
+
+def test_simulated_groups_follow_the_law():
+    random = np.random.default_rng(11)
+    known = ages(79)
+    p = np.repeat(known.p, known.values)
+    drawn = (random.multinomial(60, p, 40_000) == 1).sum(axis=1)
+    expected = predict.singletons(known, 60).pmf()
+    seen = np.bincount(drawn, minlength=61) / len(drawn)
+    assert np.abs(seen - expected).sum() / 2 < 0.012
+    table = random.integers(1, 6, 50)
+    records = np.repeat(np.arange(50), table)
+    picked = [np.bincount(random.permutation(records)[:40], minlength=50) for _ in range(20_000)]
+    alone = (np.array(picked) == 1).sum(axis=1)
+    sizes, classes = np.unique(table, return_counts=True)
+    expected = ClassSizes(sizes, classes).predict_singletons(40).pmf()
+    assert np.abs(np.bincount(alone, minlength=41) / 20_000 - expected).sum() / 2 < 0.015
+
+
+def test_cheap_laws_are_as_near_as_they_say():
+    seen = set()
+    tables = itertools.chain(families(5, 175, largest=900), families(9, 35, largest=110))
+    for known, random in tables:
+        k = int(known.n_values * random.choice([0.03, 0.06, 0.3, 1, 2, 8])) + 2
+        source = predict.sources.FromDistribution(known, k)
+        if law.cost(source.numbers, k, math.sqrt(source.variance())) > 3e6:
+            continue
+        near = law.cheap(
+            k, source.mean(), source.variance(), source.shared_by(2), source.shared_by(3)
+        )
+        if near is None or not source.variance() > 0:
+            continue
+        exact = law.exact(source.numbers, k, source.mean(), math.sqrt(source.variance()))
+        distance = np.abs(near.dense(k) - exact.dense(k)).sum() / 2
+        assert distance <= 0.03, (near.how, k, known, distance, source.mean(), source.variance())
+        seen.add(near.how)
+    assert seen == {"Poisson number of pairs", "Poisson", "Normal"}
+
+
+def test_the_saddlepoint_is_as_near_as_it_says():
+    tried = 0
+    for known, random in families(6, 140):
+        k = int(known.n_values * random.uniform(0.05, 0.5)) + 2
+        exact = predict.uniqueness(known, k)
+        if 1e-4 < float(exact) < 0.5:
+            near = predict.uniqueness(known, k, method="saddlepoint")
+            assert float(near) == pytest.approx(float(exact), rel=5e-4)
+            tried += 1
+    assert tried > 20
+
+
+def test_nobody_is_left_over_alone():
+    # If all but one are singletons, so is the last: k − 1 singletons cannot be.
+    for known, random in families(7, 14):
+        k = int(random.integers(2, 30))
+        assert predict.singletons(known, k).pmf()[k - 1] < 1e-13
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 60))
+def test_intervals_hold_what_they_promise(counts, k):
+    sizes, classes = np.unique(counts, return_counts=True)
+    counted = ClassSizes(sizes, classes)
+    found = counted.predict_singletons(min(k, counted.n_records))
+    chances = found.pmf()
+    assert chances.sum() == pytest.approx(1, abs=1e-9)
+    low, high = found.interval(0.9)
+    assert chances[int(low) : int(high) + 1].sum() >= 0.9 - 1e-9
+    assert chances[: int(low)].sum() <= 0.05 + 1e-9
+    assert chances[int(high) + 1 :].sum() <= 0.05 + 1e-9
+    if found.group_size > 1:
+        assert low <= math.ceil(found.mean)
+        assert high >= math.floor(found.mean - found.sd)
+
+
+# ---- divergence alone ---------------------------------------------------------------------
+
+
+def test_divergence_forms_are_as_near_as_they_say():
+    worst = {"fine": 0.0, "warned": 0.0}
+    seen = dict.fromkeys(("fine", "warned", "refused"), 0)
+    for known, random in families(8, 700):
+        k = int(known.n_values * random.uniform(0.1, 3)) + 1
+        only = Distribution.from_kl(known.n_values, known.kl)
+        exact = predict.singletons(known, k).mean
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = predict.singletons(only, k)
+            except errors.ApproximationError:
+                seen["refused"] += 1
+                continue
+        kind = "warned" if caught else "fine"
+        seen[kind] += 1
+        worst[kind] = max(worst[kind], abs(found.mean / exact - 1))
+    assert min(seen.values()) > 20
+    assert worst["fine"] <= 0.07
+    assert worst["warned"] <= 0.13
+
+
+def test_divergence_and_uniqueness():
+    known = ages(79)
+    only = Distribution.from_kl(known.n_values, known.kl)
+    found = predict.uniqueness(only, 20)
+    assert found.method == "kl"
+    assert float(found) == pytest.approx(float(predict.uniqueness(known, 20)), rel=0.021)
+    with pytest.warns(errors.ApproximationWarning, match="up to 10%"):
+        predict.uniqueness(Distribution.from_kl(80, 0.07), 20)
+    with pytest.raises(errors.ApproximationError, match="give the distribution itself"):
+        predict.uniqueness(Distribution.from_kl(80, 0.2), 20)
+    assert float(predict.uniqueness(Distribution.from_kl(80, 0.2), 81)) == 0
+
+
+def test_divergence_variance_and_classes():
+    known = ages(79)
+    only = Distribution.from_kl(known.n_values, known.kl)
+    for k in (30, 80, 150):
+        near, exact = predict.singletons(only, k), predict.singletons(known, k)
+        assert near.variance == pytest.approx(exact.variance, rel=0.04)
+    near, exact = predict.classes(only, 80, upto=3), predict.classes(known, 80, upto=3)
+    assert near.share == pytest.approx(exact.share, abs=0.012)
+    with pytest.raises(errors.ApproximationError, match="below 1/3"):
+        predict.classes(Distribution.from_kl(80, 0.34), 80, upto=3)
+    with pytest.raises(errors.ApproximationError, match="no class is small"):
+        predict.k_anonymous(only, 80, 3)
+    assert "nothing else is known" in repr(predict.singletons(only, 40))
+
+
+# ---- distributions ------------------------------------------------------------------------
+
+
+def test_what_a_distribution_knows():
+    known = Distribution.from_counts([5, 5, 10, 0])
+    assert known.n_values == 3
+    assert known.entropy == pytest.approx(1.5)
+    assert known.kl == pytest.approx(math.log(3) - 1.5 * math.log(2))
+    assert known.kl_corrected == pytest.approx(known.kl - 2 / 40)
+    assert known.s2 == pytest.approx((2 * 5 * 4 + 10 * 9) / (20 * 19))
+    assert known.s3 == pytest.approx((2 * 5 * 4 * 3 + 10 * 9 * 8) / (20 * 19 * 18))
+    assert Distribution.from_counts([1] * 10).kl_corrected is None
+    assert Distribution.from_counts([10, 10]).kl_corrected == 0
+    assert Distribution.uniform(8).kl_corrected is None
+    assert Distribution.from_probabilities([0.5, 0.5]).s2 == 0.5
+    counted = ClassSizes([1, 4], [2, 3])
+    same = Distribution.from_class_sizes(counted)
+    assert same.p.tolist() == Distribution.from_counts([1, 1, 4, 4, 4]).p.tolist()
+    sparse = Distribution.from_counts([1, 10**9])
+    assert sparse.n_records == 10**9 + 1
+
+
+def test_a_product_brackets_what_binning_does(monkeypatch):
+    random = np.random.default_rng(2)
+    columns = [Distribution.from_probabilities(random.dirichlet(np.ones(n))) for n in (20, 30, 25)]
+    exact = predict.singletons(Distribution.product(*columns), 500)
+    assert exact.bracket is None
+    monkeypatch.setattr("anonrisk.predict.bins.MAX_DIFFERENT", 300)
+    binned = Distribution.product(*columns)
+    assert binned.binned
+    assert binned.n_values == 20 * 30 * 25
+    found = predict.singletons(binned, 500)
+    assert found.bracket.low <= exact.mean <= found.bracket.high
+    assert found.mean == pytest.approx(exact.mean, rel=1e-3)
+    assert "independent" in binned.note
+    assert "putting near probabilities together" in repr(found)
+
+
+def test_zipf_and_densities():
+    zipf = Distribution.zipf(50_000, 0.9)
+    assert zipf.n_values == 50_000
+    assert len(zipf.p) <= 20_000
+    assert np.dot(zipf.p, zipf.values) == pytest.approx(1)
+    exponential = Distribution.exponential(0.2, 1)
+    L = math.exp(-0.2)
+    k = 400
+    exact = k * sum(L**i * (1 - L) * (1 - L**i * (1 - L)) ** (k - 1) for i in range(400))
+    assert predict.singletons(exponential, k).mean == pytest.approx(exact, rel=1e-9)
+    two = Distribution.bivariate_normal((1, 2), 0.0, (0.5, 0.7))
+    apart = Distribution.product(Distribution.normal(1, 0.5), Distribution.normal(2, 0.7))
+    assert predict.singletons(two, 60).mean == pytest.approx(
+        predict.singletons(apart, 60).mean, rel=1e-6
+    )
+
+
+def test_expansions_against_exact_bins():
+    from scipy.stats import norm
+
+    for k, width in ((10, 0.04), (10, 0.1), (5, 0.2)):
+        exact = predict.singletons(Distribution.normal(1, width), k).mean
+        assert predict.expansion(norm(0, 1), k, width, order="first") == pytest.approx(
+            exact, rel=0.04
+        )
+        assert predict.expansion(norm(0, 1), k, width, order="second") == pytest.approx(
+            exact, rel=0.01
+        )
+    for k, width in ((10, 0.5), (300, 0.3), (1_000, 0.1)):
+        exact = predict.singletons(Distribution.normal(1, width), k).mean
+        assert predict.expansion(norm(0, 1), k, width) == pytest.approx(exact, rel=0.015)
+    exact = predict.singletons(Distribution.bivariate_normal((4, 5), 0.4, (1, 1)), 10).mean
+    near = normal_expansion(10, [1, 1], [[16, 8], [8, 25]])
+    assert near == pytest.approx(exact, rel=0.06)
+    for order, k in (("first", 100), ("second", 100)):
+        with pytest.raises(errors.ApproximationError, match="exact"):
+            predict.expansion(norm(0, 1), k, 0.1, order=order)
+    with pytest.raises(errors.ApproximationError, match="bivariate_normal"):
+        normal_expansion(10, [1, 20], [[23.3, 12.8], [12.8, 28]])
+
+
+def test_suggested_widths_meet_the_budget_at_every_offset():
+    p = np.repeat(ages(79).p, ages(79).values)
+    random = np.random.default_rng(0)
+    random.shuffle(p)
+    found = predict.suggest_width(p, 200, 0.05)
+    assert [t.width for t in found.tried] == sorted(t.width for t in found.tried)
+    for tried in found.tried:
+        uppers = []
+        for offset in range(int(tried.width)):
+            cell = (np.arange(len(p)) + offset) // int(tried.width)
+            joint = Distribution.from_probabilities(np.bincount(cell, weights=p))
+            uppers.append(predict.singletons(joint, 200).law.upper(0.95) / 200)
+        assert (max(uppers) <= 0.05) == (tried.width == found.width)
+    assert "with 95% probability" in repr(found)
+    with pytest.raises(errors.ArgumentError, match="no width"):
+        predict.suggest_width(p, 1, 0.05)
+
+
+# ---- bad input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "p", [[0.5, -0.1, 0.6], [0.5, float("nan")], [0.5, 0.6], [], ["a"], [[0.5, 0.5]], [0.5, 0.4]]
+)
+def test_probabilities_that_are_none(p):
+    with pytest.raises(errors.ArgumentError, match=r"probabilit|distribution"):
+        Distribution.from_probabilities(p)
+
+
+@pytest.mark.parametrize("k", [-1, 2.5, True, "3", None, float("nan")])
+def test_group_sizes_that_are_none(k):
+    with pytest.raises(errors.ArgumentError, match="group_size"):
+        predict.singletons(Distribution.uniform(4), k)
+
+
+def test_other_bad_input():
+    for counts in ([-1, 2], [0, 0], [1.5], [[1]], []):
+        with pytest.raises(errors.ArgumentError, match=r"count|record"):
+            Distribution.from_counts(np.array(counts) if counts else np.array([], dtype=int))
+    for kl in (-0.1, math.log(10) + 0.01, float("nan"), "x"):
+        with pytest.raises(errors.ArgumentError, match="kl"):
+            Distribution.from_kl(10, kl)
+    for level in (0, 1, -1, 2, True, "x"):
+        with pytest.raises(errors.ArgumentError, match="level"):
+            predict.singletons(Distribution.uniform(4), 2).interval(level)
+    with pytest.raises(errors.ArgumentError, match="give a Distribution"):
+        predict.singletons([0.5, 0.5], 3)
+    with pytest.raises(errors.ArgumentError, match="cannot be drawn from 3 records"):
+        predict.k_anonymous(ClassSizes([1], [3]), 4, 2)
+    with pytest.raises(errors.ArgumentError, match="intervals"):
+        Distribution.normal(1, 1e-9)
+    with pytest.raises(errors.ArgumentError, match="rho"):
+        Distribution.bivariate_normal((1, 1), 1.0, (1, 1))
+    with pytest.raises(errors.ArgumentError, match="frozen"):
+        Distribution.from_density("norm", 1)
+    with pytest.raises(errors.ArgumentError, match="distribution of each column"):
+        Distribution.product()
+    with pytest.raises(errors.ArgumentError, match="at least 1"):
+        predict.classes(Distribution.uniform(4), 0)
+
+
+def test_edges():
+    one = Distribution.uniform(1)
+    assert predict.singletons(one, 1).mean == 1
+    assert predict.singletons(one, 2).mean == 0
+    assert predict.singletons(one, 2).pmf().tolist() == [1, 0, 0]
+    nobody = predict.singletons(one, 0)
+    assert (nobody.mean, float(nobody.p_none), float(nobody.p_all_unique)) == (0, 1, 1)
+    assert math.isnan(nobody.fraction)
+    assert "group of 0" in repr(nobody)
+    full = Distribution.from_probabilities([0.1, 0.2, 0.3, 0.4])
+    assert float(predict.uniqueness(full, 4)) == pytest.approx(24 * 0.1 * 0.2 * 0.3 * 0.4)
+    assert float(predict.uniqueness(full, 5)) == 0
+    for method in ("recursion", "saddlepoint", "contour"):
+        assert float(predict.uniqueness(full, 4, method=method)) == pytest.approx(0.0576, rel=0.2)
+    certain = contour.log_probability(Poisson(full.p, full.values), 2, contour.EmptyOrAtLeast(2))
+    assert math.exp(certain[0]) == pytest.approx(0.3)
+    whole = Binomial(np.array([2]), np.array([1]))
+    assert whole.tail(3).tolist() == [0]
