@@ -507,6 +507,14 @@ def test_direct_identifiers_in_the_index_are_published_too():
     assert policy.check(table.drop(columns="name")).status == "pass"
 
 
+def test_rows_that_belong_to_nobody_cannot_be_assessed():
+    table = pd.DataFrame({"zip": ["a", "a"], "who": [1, None], "ill": ["x", "y"]})
+    for more in ({}, {"sensitive": "ill", "ldiv": {"l": 1}}):
+        verdict = Policy(quasi="zip", unit="who", k=1, **more).check(table)
+        assert verdict.status == "could_not_assess"
+        assert "missing in 1 row" in verdict.findings[0].sentence
+
+
 def test_a_quasi_identifier_in_the_index_is_not_overlooked():
     table = pd.DataFrame({"zip": ["a", "a"], "age": [1, 2]}).set_index("age")
     verdict = Policy(quasi=["zip", "age"], k=1).check(table)
