@@ -119,3 +119,23 @@ class PolicyError(ArgumentError):
 
 class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
     """A gate did not pass: a budget was broken, or could not be assessed."""
+
+
+class InvalidPriorError(ArgumentError):
+    """Published numbers about a population that no population can have."""
+
+
+class PopulationTooSmallError(AnonRiskError, ValueError):
+    """Numbers about so few people would say something about single ones."""
+
+
+class PriorNotFoundError(AnonRiskError, LookupError):
+    """Nobody has published about this quasi-identifier of this population."""
+
+
+class DisagreementError(AnonRiskError, ValueError):
+    """Data holders publish different things about the same population."""
+
+
+class StoreError(AnonRiskError, RuntimeError):
+    """A database cannot be used; its own message is withheld because it may hold a password."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.counts import ClassSizes
+    from anonrisk.predict.questionnaire import Questionnaire
 
 
 def class_sizes(counts: ClassSizes, ax: Axes | None = None) -> Axes:
@@ -34,4 +35,34 @@ def class_sizes(counts: ClassSizes, ax: Axes | None = None) -> Axes:
         (4, 4),
         textcoords="offset points",
     )
+    return ax
+
+
+def questionnaire(result: Questionnaire, ax: Axes | None = None) -> Axes:
+    """Draw how many people are left after each answer: a bar each, on a logarithmic scale."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 1.4 + 0.5 * len(result.steps)), layout="constrained")
+    names = ["everybody"]
+    names += [f"+ {step.question}\n{step.answer}".strip() for step in result.steps]
+    sizes = [float(result.population), *(step.size for step in result.steps)]
+    highest = [float(result.population), *(step.highest for step in result.steps)]
+    # A logarithmic scale has no zero; half a person stands for nobody.
+    floor = 0.5
+    places = np.arange(len(names))
+    ax.barh(places, np.maximum(sizes, floor), left=0, color="tab:blue", label="expected")
+    ax.plot(np.maximum(highest, floor), places, "|", color="black", markersize=14, label="at most")
+    for place, size in enumerate(sizes):
+        text = f"{size:,.0f}" if size >= 10 else f"{size:.2g}"
+        ax.text(1.01, place, text, va="center", transform=ax.get_yaxis_transform())
+    ax.axvline(1, linestyle=":", linewidth=1, color="grey")
+    ax.set_xscale("log")
+    ax.set_xlim(floor, result.population * 3)
+    ax.set_yticks(places, names)
+    ax.invert_yaxis()
+    ax.set_xlabel("people who could have given these answers")
+    independent = len(result.independent) > 1
+    ax.set_title("anonymity set" + (", answers taken as independent" if independent else ""))
+    ax.legend(loc="lower right")
     return ax

@@ -12,26 +12,38 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `k_anonymous`         the chance that no class is smaller than k
 `suggest_width`       how wide intervals must be so that few are singletons
 `expansion`           the classical approximations for small intervals
+`questionnaire`       how answers shrink the set of people who could have given them
+`best_group_size`     how large groups should be where every group costs
 `population`          from a sample to the population: bounds first, models beside them
 ====================  ===============================================================
 """
 
 from __future__ import annotations
 
+from anonrisk.predict.answers import Answer, JointTable
 from anonrisk.predict.distribution import Distribution, KnownByKl
 from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
+from anonrisk.predict.group_design import GroupDesign, best_group_size
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
+from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
 from anonrisk.predict.width import expansion, suggest_width
 
 __all__ = [
+    "Answer",
     "Distribution",
+    "GroupDesign",
+    "JointTable",
     "KnownByKl",
     "PredictedClasses",
     "PredictedRecords",
     "Prediction",
+    "Questionnaire",
+    "Step",
+    "best_group_size",
     "classes",
     "expansion",
     "k_anonymous",
+    "questionnaire",
     "records_below",
     "singletons",
     "suggest_width",

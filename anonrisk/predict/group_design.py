@@ -1,0 +1,168 @@
+"""The best size of a group, where a larger group hides people and every group costs (S5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, e, exp
+from typing import TYPE_CHECKING, Any
+
+from anonrisk import render
+from anonrisk.arguments import not_negative, one_of
+from anonrisk.errors import ArgumentError
+from anonrisk.predict import kl as _kl
+from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.moments import mean
+from anonrisk.predict.search import best_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, repr=False)
+class GroupDesign:
+    """The best size of a group; made by `best_group_size`.
+
+    Attributes
+    ----------
+    group_size : int
+        Number of people in a group that is worth most.
+    cost_per_group : float
+        What a group costs, in people who are singled out.
+    fraction : float
+        Expected share of the people who are singled out with groups of this size.
+    worth : float
+        What is maximised: that share less the cost of the groups, per person.
+    method : str
+        ``"exact"`` or ``"kl"``.
+    """
+
+    group_size: int
+    cost_per_group: float
+    fraction: float
+    worth: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        """Print as sentences."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._lines()
+        return render.html_table(first, (), [[line] for line in rest])
+
+    def _lines(self) -> list[str]:
+        people = render.count_of(self.group_size, "person", "people")
+        how = "exact mean" if self.method == "exact" else "approximated from kl"
+        alone = f"{render.percent(self.fraction)} of the people are then singled out"
+        return [
+            f"Best group: {people}, at a cost of {self.cost_per_group:g} per group",
+            f"{alone}, {self.worth:.3g} per person less the cost ({how})",
+        ]
+
+
+def best_group_size(
+    known: Distribution | KnownByKl | tuple[int, float],
+    cost_per_group: float,
+    *,
+    method: str = "auto",
+) -> GroupDesign:
+    """Find how many people should share a group so that most are told apart at least cost.
+
+    The designer of, say, a postal code wants that code and age together tell people apart: small
+    groups do so best, but every group costs.
+
+    Parameters
+    ----------
+    known : Distribution, or n_values and kl
+        How likely the values are within a group (ages, in the example), or only their number
+        and divergence from uniform: ``(95, 0.03)`` or ``Distribution.from_kl(95, 0.03)``.
+    cost_per_group : float
+        What one more group costs, counted in people who are singled out.
+    method : {"auto", "exact", "kl"}
+        ``"auto"`` is exact where the distribution is known.
+
+    Returns
+    -------
+    GroupDesign
+
+    Notes
+    -----
+    Koot 2012, Example 5.6. With k people a group, maximised over whole k is E S / k − C / k:
+    ``"exact"`` takes the exact mean (S2), ``"kl"`` S5 as printed,
+    e^(−a)(1 + κ a(a − 2)) − C / k with a = k/N, within the limits where that is good. Refused
+    where no size is worth its cost; for the latter, C ≥ (1 − κ) N / e.
+
+    Examples
+    --------
+    >>> from anonrisk.predict import Distribution, best_group_size
+    >>> best_group_size((95, 0.0), 10)
+    Best group: 38 people, at a cost of 10 per group
+    67.0% of the people are then singled out, 0.407 per person less the cost (approximated from kl)
+    >>> best_group_size(Distribution.uniform(95), 10).group_size
+    37
+    """
+    one_of(method, "method", ("auto", "exact", "kl"))
+    cost = not_negative(cost_per_group, "cost_per_group")
+    given = _known(known)
+    if isinstance(given, KnownByKl):
+        if method == "exact":
+            raise ArgumentError("the exact form needs the distribution itself, not n_values and kl")
+        return _by_kl(given, cost)
+    if method == "kl":
+        return _by_kl(KnownByKl(given.n_values, given.kl), cost)
+    return _exactly(given, cost)
+
+
+def _exactly(known: Distribution, cost: float) -> GroupDesign:
+    p, w = known.p, known.values
+
+    def share(k: int) -> float:
+        return mean(p, w, k) / k
+
+    # Beyond 1/p every value is had by one person less and less often.
+    return _design(share, cost, ceil(1 / float(p.min())), "exact", known.n_values)
+
+
+def _by_kl(known: KnownByKl, cost: float) -> GroupDesign:
+    n, kl = known.n_values, known.kl
+    if cost >= (1 - kl) * n / e:
+        raise _too_dear(cost, n)
+
+    def share(k: int) -> float:
+        a = k / n
+        return exp(-a) * (1 + kl * a * (a - 2))
+
+    # The number of singletons is largest at k = N for every κ that may be used.
+    design = _design(share, cost, n, "kl", n)
+    _kl.check_singletons(known, design.group_size)
+    return design
+
+
+def _design(
+    share: Callable[[int], float], cost: float, upto: int, method: str, n_values: int
+) -> GroupDesign:
+    k, worth = best_whole(share, cost, upto)
+    if worth <= 0:
+        raise _too_dear(cost, n_values)
+    return GroupDesign(k, cost, share(k), worth, method)
+
+
+def _too_dear(cost: float, n_values: int) -> ArgumentError:
+    return ArgumentError(
+        f"cost_per_group={cost:g} is more than a group of any size is worth: with {n_values:,} "
+        f"values a group can single out about {n_values / e:.3g} people at best"
+    )
+
+
+def _known(given: Any) -> Distribution | KnownByKl:
+    if isinstance(given, (Distribution, KnownByKl)):
+        return given
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        return KnownByKl(*given)
+    raise ArgumentError(
+        f"give a Distribution, or n_values and kl as a pair, not a {type(given).__name__}"
+    )

@@ -1,0 +1,163 @@
+"""What a repository answers: lists that print as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from anonrisk import render
+from anonrisk.priors.disagreement import Disagreement
+from anonrisk.priors.prior import Prior
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, repr=False)
+class _Listing(Generic[Item]):
+    """A frozen list of one kind of thing."""
+
+    items: tuple[Item, ...]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        return self.items[place]
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        lines = [self._title()]
+        if self.items:
+            lines.append(render.text_table(self._header(), self._rows()))
+        return "\n".join((*lines, *self._remarks()))
+
+    def _repr_html_(self) -> str:
+        caption = ". ".join((self._title(), *self._remarks()))
+        return render.html_table(caption, self._header(), self._rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {"items": self._plain()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas table, a row for each."""
+        import pandas as pd
+
+        return pd.DataFrame(self._plain(), columns=self._columns())
+
+    def _plain(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def _columns(self) -> list[str]:
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    def _header(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def _rows(self) -> list[list[str]]:
+        raise NotImplementedError
+
+    def _remarks(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, repr=False)
+class Submissions(_Listing[Prior]):
+    """Submissions to a repository, in the order they came.
+
+    Attributes
+    ----------
+    items : tuple of Prior
+        The submissions.
+    refused : tuple of str
+        What the database holds besides, put there by something else than this library, and why
+        it is not used.
+    """
+
+    refused: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return super().to_dict() | {"refused": list(self.refused)}
+
+    def _plain(self) -> list[dict[str, Any]]:
+        return [prior.to_dict() for prior in self.items]
+
+    def _columns(self) -> list[str]:
+        return list(Prior.__dataclass_fields__)
+
+    def _title(self) -> str:
+        return f"{render.count_of(len(self.items), 'submission')}, numbers rounded to three digits"
+
+    def _header(self) -> tuple[str, ...]:
+        return "no.", "qid", "population", "kl", "s2", "s3", "values", "records", "when", "by"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                "" if prior.number is None else str(prior.number),
+                " + ".join(prior.qid),
+                prior.population,
+                f"{prior.kl:.3g}",
+                f"{prior.s2:.3g}",
+                f"{prior.s3:.3g}",
+                f"{prior.n_values:,}",
+                f"{prior.n_records:,}",
+                prior.when.isoformat(),
+                prior.by,
+            ]
+            for prior in self.items
+        ]
+
+    def _remarks(self) -> tuple[str, ...]:
+        return tuple(f"not used: {reason}" for reason in self.refused)
+
+
+@dataclass(frozen=True, repr=False)
+class Disagreements(_Listing[Disagreement]):
+    """Where data holders differ about the same quasi-identifier of the same population."""
+
+    def _plain(self) -> list[dict[str, Any]]:
+        return [found.to_dict() for found in self.items]
+
+    def _columns(self) -> list[str]:
+        return ["qid", "population", "what", "by", "values", "difference", "allowed"]
+
+    def _title(self) -> str:
+        if not self.items:
+            return "no disagreement beyond rounding and chance"
+        return f"{render.count_of(len(self.items), 'disagreement')} beyond rounding and chance"
+
+    def _header(self) -> tuple[str, ...]:
+        return "qid", "population", "what", "first", "second", "difference", "allowed"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                " + ".join(found.first.qid),
+                found.first.population,
+                found.what,
+                f"{found.values[0]:.3g} ({found.first.by})",
+                f"{found.values[1]:.3g} ({found.second.by})",
+                f"{found.difference:.3g}",
+                f"{found.allowed:.3g}",
+            ]
+            for found in self.items
+        ]

@@ -1,0 +1,248 @@
+"""What a data holder publishes about a population: a few rounded numbers, no value of a cell."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk import render
+from anonrisk.columns import nearest
+from anonrisk.errors import ArgumentError, InvalidPriorError, NoColumnsError, RepeatedColumnError
+from anonrisk.predict.distribution import Distribution
+from anonrisk.priors import checks
+
+if TYPE_CHECKING:
+    from anonrisk.counts import ClassSizes
+
+# Names are short words; anything longer is not a name, and must not end up in a database.
+LONGEST = 200
+
+
+@dataclass(frozen=True, repr=False)
+class Prior:
+    """One submission: how a quasi-identifier is distributed in a population.
+
+    All numbers are rounded to three significant digits, and checked against each other: numbers
+    that no population can have are refused.
+
+    Parameters
+    ----------
+    qid : names
+        The columns of the quasi-identifier; their order does not matter.
+    population : str or mapping
+        Whom the numbers are about, as text (``"Amsterdam 2021"``) or as
+        ``{"city": "Amsterdam", "year": 2021}``.
+    kl : float
+        Kullback-Leibler distance in nats from the uniform law on `n_values` values (H4), as
+        counted, without correction.
+    s2, s3 : float
+        Unbiased chance that two, or three, people share a value: Σc(c−1) / (n(n−1)) over the
+        class sizes c, and likewise.
+    n_values : int
+        Number of values of the quasi-identifier.
+    n_records : int
+        Number of records that were counted, one a person.
+    by : str
+        Who publishes.
+    when : date, optional
+        The day of publication; today (UTC) if left out.
+    domain : {"observed", "declared"}
+        Whether `n_values` counts the values that occur, or those that can.
+    number : int, optional
+        Number of the submission, given by the repository.
+
+    Examples
+    --------
+    >>> from anonrisk.priors import Prior
+    >>> prior = Prior(["zip", "age"], "Amsterdam 2021", kl=0.12345, s2=0.0013, s3=2e-6,
+    ...               n_values=900, n_records=873_338, by="City of Amsterdam", when="2021-06-01")
+    >>> prior.qid, prior.kl, prior.n_records
+    (('age', 'zip'), 0.123, 873000)
+    """
+
+    qid: tuple[str, ...]
+    population: str
+    kl: float
+    s2: float
+    s3: float
+    n_values: int
+    n_records: int
+    by: str
+    when: date = None  # type: ignore[assignment]
+    domain: str = "observed"
+    number: int | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        numbers = checks.checked(
+            kl=self.kl,
+            s2=self.s2,
+            s3=self.s3,
+            n_values=self.n_values,
+            n_records=self.n_records,
+            domain=self.domain,
+        )
+        own = {
+            "qid": as_qid(self.qid),
+            "population": as_population(self.population),
+            "by": as_text(self.by, "by"),
+            "when": as_day(self.when),
+        }
+        for name, value in (own | numbers).items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls,
+        counted: ClassSizes,
+        *,
+        population: Any,
+        by: str,
+        when: Any = None,
+        n_values: int | None = None,
+        qid: Any = None,
+    ) -> Self:
+        """Summarise counted classes; `n_values` where the domain is known.
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> Prior.of(ClassSizes([20, 30], [20, 30], qid=["age"]), population="X", by="Y").s2
+        0.02
+        """
+        qid = as_qid(counted.qid if qid is None else qid)
+        if counted.qid and as_qid(counted.qid) != qid:
+            raise ArgumentError(
+                f"these classes are of {' + '.join(map(str, counted.qid))}, "
+                f"not of {' + '.join(qid)}"
+            )
+        if counted.n_memberships != counted.n_records:
+            raise ArgumentError(
+                "some persons have more than one value of this quasi-identifier: "
+                "publish a table with one row a person"
+            )
+        kl = counted.kl(n_values)
+        shared = Distribution.from_class_sizes(counted)
+        return cls(
+            qid,
+            population,
+            float(kl),
+            shared.s2,
+            shared.s3,
+            kl.n_values,
+            counted.n_records,
+            by,
+            when,
+            "declared" if kl.domain_given else "observed",
+        )
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Self:
+        """Read what `to_dict` gave, or a mapping that somebody wrote.
+
+        Examples
+        --------
+        >>> Prior.from_dict({"qid": ["age"]})
+        Traceback (most recent call last):
+        ...
+        anonrisk.errors.InvalidPriorError: a prior needs population, kl, s2, s3, n_values, ...
+        """
+        if not isinstance(given, Mapping):
+            raise InvalidPriorError(f"a prior is a mapping of its fields, not a {_kind(given)}")
+        known = {entry.name for entry in fields(cls)}
+        for name in given:
+            if name not in known:
+                raise InvalidPriorError(f"a prior has no field {name!r}{nearest(name, known)}")
+        needed = [name for name in _NEEDED if given.get(name) is None]
+        if needed:
+            raise InvalidPriorError(f"a prior needs {', '.join(needed)}")
+        return cls(**given)
+
+    def numbered(self, number: int) -> Self:
+        """Give the same with the number of its submission."""
+        return replace(self, number=number)
+
+    @property
+    def entropy(self) -> float:
+        """Entropy in nats, as counted: ln(n_values) − kl; unused values do not change it."""
+        return checks.entropy(self.kl, self.n_values)
+
+    @property
+    def kl_corrected(self) -> float | None:
+        """KL without the bias of counting few records: kl − (n_values − 1) / (2 n_records).
+
+        At least 0; none where there are fewer than five records a value, as the bias is then
+        not what theory says.
+        """
+        if self.n_records < 5 * self.n_values:
+            return None
+        return max(self.kl - (self.n_values - 1) / (2 * self.n_records), 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return plain | {"qid": list(self.qid), "when": self.when.isoformat()}
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        people = render.count_of(self.n_records, "record")
+        values = f"{self.n_values:,} {self.domain} values"
+        return (
+            f"{' + '.join(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
+            f"s2 {self.s2:g}, s3 {self.s3:g}, {values}, about {people}; by {self.by}, {self.when}"
+        )
+
+
+_NEEDED = ("qid", "population", "kl", "s2", "s3", "n_values", "n_records", "by")
+
+
+def as_qid(given: Any) -> tuple[str, ...]:
+    """Read a quasi-identifier as a set of names: sorted, so that their order does not matter."""
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)):
+        raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(given)}")
+    if not names:
+        raise NoColumnsError("qid is empty: name the columns that the numbers are about")
+    read = sorted(as_text(name, "a column of qid") for name in names)
+    if len(set(read)) != len(read):
+        raise RepeatedColumnError("a column of qid is named twice")
+    return tuple(read)
+
+
+def as_population(given: Any) -> str:
+    """Read a population: text, or a mapping of attributes to values, in any order."""
+    if isinstance(given, Mapping):
+        if not given:
+            raise ArgumentError("population is empty: say whom the numbers are about")
+        given = ", ".join(sorted(f"{name}={value}" for name, value in given.items()))
+    return as_text(given, "population")
+
+
+def as_text(given: Any, what: str) -> str:
+    """Read a short printable text; spaces and ways to write an accent do not matter."""
+    if not isinstance(given, str):
+        raise ArgumentError(f"{what} must be text, not a {_kind(given)}")
+    text = " ".join(unicodedata.normalize("NFC", given).split())
+    if not text or len(text) > LONGEST or not text.isprintable():
+        raise ArgumentError(f"{what} must be printable text of 1 to {LONGEST} characters")
+    return text
+
+
+def as_day(given: Any) -> date:
+    """Read a day: a date, its ISO form, or nothing for today."""
+    if given is None:
+        return datetime.now(UTC).date()
+    if isinstance(given, datetime):
+        return given.date()
+    if isinstance(given, date):
+        return given
+    try:
+        return date.fromisoformat(given)
+    except (TypeError, ValueError):
+        raise ArgumentError("when must be a date, such as '2021-06-01'") from None
+
+
+def _kind(given: Any) -> str:
+    return type(given).__name__
