@@ -9,6 +9,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.predict`    what will be true of a table that does not exist yet
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
@@ -17,7 +18,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
@@ -51,12 +52,14 @@ from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from anonrisk.policy import Policy, Verdict
 
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Policy",
     "Roles",
+    "Verdict",
     "__version__",
     "alpha",
     "anvc",
@@ -86,14 +89,16 @@ __all__ = [
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
-_LATER = ("predict",)
+_LATER = ("policy", "predict")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _LATER:
-        import importlib
-
         return importlib.import_module(f"anonrisk.{name}")
+    if name in ("Policy", "Verdict"):
+        return getattr(importlib.import_module("anonrisk.policy"), name)
     raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
 
 

@@ -193,6 +193,9 @@ class Engine(Protocol):
     def households(self, frame: Any, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
 
+    def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker of a suppressed cell in one of the columns."""
+
     def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
         """Give the table with the number of its interval in place of each value."""
 

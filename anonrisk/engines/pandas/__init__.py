@@ -100,6 +100,10 @@ class PandasEngine:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
 
+    def marked(self, frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker in one of the columns."""
+        return count.marked(frame, columns, marker)
+
     def in_intervals(self, frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:
         """Give the table with the number of its interval in place of each value."""
         return interval.in_intervals(frame, widths)

@@ -105,6 +105,10 @@ class PandasOnSparkEngine:
         """Give the risk that a record has by any member of its household."""
         return self._spark.households(_without_index(frame), question, _on_spark(against))
 
+    def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker in one of the columns."""
+        return self._spark.marked(_without_index(frame), columns, marker)
+
     def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
         """Give the table with the number of its interval in place of each value."""
         table = self._spark.in_intervals(_without_index(frame), widths)
