@@ -112,16 +112,18 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
     if names & set(_COMPARED):
         values = f.broadcast(pairs.values().withColumnRenamed("s", "v"))
         table = table.join(values, f.col("s").eqNullSafe(f.col("v")), "left")
-    # Windows that need an order come first: their sort serves those that need none.
     if "ordered" in names:
         table = _walked(pairs, table, len(counts))
+    order = []
     if "recursive" in names:
         # From the smallest count up, the running sum is the tail r_l + … + r_m.
-        up = pairs.window(f.col("c")).rowsBetween(pairs.projection.window.unboundedPreceding, 0)
+        order = [f.col("c")]
+        up = pairs.window(*order).rowsBetween(pairs.projection.window.unboundedPreceding, 0)
         table = table.withColumn("tail", f.sum("c").over(up))
-        table = table.withColumn("most", f.max("c").over(pairs.window()))
-    table = table.withColumn("all", f.sum("c").over(pairs.window()))
-    table = table.withColumn("size", f.sum("first").over(pairs.window()))
+        table = table.withColumn("most", f.max("c").over(pairs.window(*order)))
+    # Windows of one order are one pass, also those that need none.
+    table = table.withColumn("all", f.sum("c").over(pairs.window(*order)))
+    table = table.withColumn("size", f.sum(pairs.first).over(pairs.window(*order)))
     if "ordered" in names:
         table = _moved(pairs, table, counts)
     expressions = [
@@ -131,15 +133,8 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
 
 
 def _grouped(pairs: Pairs, table: DataFrame, expressions: Sequence[Column]) -> DataFrame:
-    f = pairs.f
-    no_unit = f.lit(0) if pairs.question.unit is None else f.col("no_unit")
-    return table.groupBy(*pairs.keys).agg(
-        f.first("size").alias("n"),
-        f.sum("rows").alias("rows"),
-        f.sum(f.when(f.col("s").isNull(), f.col("rows")).otherwise(0)).alias("no_value"),
-        f.sum(no_unit).alias("no_unit"),
-        *expressions,
-    )
+    size = pairs.f.first("size").alias("n")
+    return table.groupBy(*pairs.keys).agg(size, *pairs.tallies(), *expressions)
 
 
 def _expression(f: Any, score: base.Score, n_values: int) -> Any:  # noqa: PLR0911
@@ -175,7 +170,7 @@ def _expression(f: Any, score: base.Score, n_values: int) -> Any:  # noqa: PLR09
 def _walked(pairs: Pairs, table: DataFrame, n_values: int) -> DataFrame:
     """Add, rank by rank, the running count of a class and where its next value is."""
     f = pairs.f
-    up = pairs.window(f.col("r"))
+    up = pairs.projection.window.partitionBy(*pairs.keys).orderBy("r")
     running = up.rowsBetween(pairs.projection.window.unboundedPreceding, 0)
     return (
         table.withColumn("running", f.sum("c").over(running))
@@ -233,11 +228,11 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
         f.broadcast(values.drop("t", "t_all")), f.col("s").eqNullSafe(f.col("v")), "left"
     )
     table = table.withColumn("all", f.sum("c").over(pairs.window()))
-    table = table.withColumn("size", f.sum("first").over(pairs.window()))
+    table = table.withColumn("size", f.sum(pairs.first).over(pairs.window()))
     no_unit = f.lit(0) if pairs.question.unit is None else f.col("no_unit")
-    missing = f.when(f.col("s").isNull(), f.col("rows")).otherwise(0)
+    missing = f.when(f.col("s").isNull(), f.col(pairs.rows)).otherwise(0)
     levels = table.select(
-        *pairs.keys, "all", "size", "c", "rows", no_unit.alias("no_unit"), missing.alias("none"),
+        *pairs.keys, "all", "size", "c", f.col(pairs.rows).alias("rows"), no_unit.alias("no_unit"), missing.alias("none"),
         f.posexplode(groups).alias("level", "group"),
     )  # fmt: skip
     merged = levels.groupBy(*pairs.keys, "level", "group").agg(
@@ -267,17 +262,12 @@ def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[base.Score]) -> Dat
     """Keep the worst score of the classes of each size, and the counts."""
     f = pairs.f
     dropped = f.col("d") if pairs.drops else f.expr("false").alias("d")
-    missing = [
-        f.sum(f.when(f.col(q).isNull(), f.col("rows")).otherwise(0)).alias(f"m{i}")
-        for i, q in enumerate(pairs.qs)
-    ]
     return (
         classes.select("*", *([] if pairs.drops else [dropped]))
         .groupBy("d", "n")
         .agg(
             f.count(f.lit(1)).alias("classes"),
-            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
-            *(missing if pairs.question.missing == "error" else []),
+            *pairs.tallied(),
             *(
                 (f.min if score.least else f.max)(f"x{i}").alias(f"x{i}")
                 for i, score in enumerate(asked)

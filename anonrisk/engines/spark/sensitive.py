@@ -10,11 +10,14 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import base
+from anonrisk.engines.order import check_kinds
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.places import kind_of_cells, place
 from anonrisk.engines.spark.project import Projection
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 _NO_ORDER = ("string", "char", "varchar", "binary")
 _SCALES = ("float", "double", "date", "timestamp", "timestamp_ntz")
@@ -42,11 +45,15 @@ class Pairs:
         self.keys = [*(["d"] if self.drops else []), *self.qs]
         self.persons = None if question.unit is None else self._persons()
         self.counted = self._counted()
+        # Without a unit, a pair's rows are its records, and one column serves for all three.
+        self.first, self.rows = ("c", "c") if self.persons is None else ("first", "rows")
 
     def window(self, *order: Column) -> Any:
-        """Give the window of a class."""
+        """Give the window of a whole class, in an order if there is one."""
         of_class = self.projection.window.partitionBy(*self.keys)
-        return of_class.orderBy(*order) if order else of_class
+        whole = self.projection.window
+        ordered = of_class.orderBy(*order) if order else of_class
+        return ordered.rowsBetween(whole.unboundedPreceding, whole.unboundedFollowing)
 
     def _records(self) -> DataFrame:
         """One row per record under our names; dropped ones have no key and no value."""
@@ -85,7 +92,8 @@ class Pairs:
         f = self.f
         if self.persons is None:
             counted = self._records().groupBy(*self.keys, "s").agg(f.count(f.lit(1)).alias("c"))
-            return counted.select("*", f.col("c").alias("first"), f.col("c").alias("rows"))
+            # Brought together by class here, the pairs serve both their class and the whole table.
+            return counted.repartition(*self.keys)
         no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
         return self.persons.groupBy(*self.keys, "s").agg(
             f.count(f.lit(1)).alias("c"),
@@ -93,6 +101,28 @@ class Pairs:
             f.sum("rows").alias("rows"),
             no_unit.alias("no_unit"),
         )
+
+    def tallies(self) -> list[Column]:
+        """Rows of a class, and those of them without a value or a unit, from its pairs."""
+        f, rows = self.f, self.f.col(self.rows)
+        no_unit = f.lit(0) if self.question.unit is None else f.col("no_unit")
+        return [
+            f.sum(rows).alias("rows"),
+            f.sum(f.when(f.col("s").isNull(), rows).otherwise(0)).alias("no_value"),
+            f.sum(no_unit).alias("no_unit"),
+        ]
+
+    def tallied(self) -> list[Column]:
+        """The same of many classes, and the rows that miss a quasi-identifier if that matters."""
+        f, rows = self.f, self.f.col("rows")
+        missing = self.qs if self.question.missing == "error" else []
+        return [
+            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
+            *(
+                f.sum(f.when(f.col(q).isNull(), rows).otherwise(0)).alias(f"m{i}")
+                for i, q in enumerate(missing)
+            ),
+        ]
 
     def kept(self, table: DataFrame) -> DataFrame:
         """Leave out the dropped records."""
@@ -123,11 +153,7 @@ class Pairs:
 
     def place(self) -> Any:
         """The place of a value in the caller's order, from 1; 0 where it has none."""
-        f = self.f
-        if not self.sensitive.order:
-            return f.lit(0)
-        places = (f.lit(x) for place in enumerate(self.sensitive.order, 1) for x in place[::-1])
-        return f.coalesce(f.create_map(*places)[f.col("s")], f.lit(0))
+        return place(self.f, self.f.col("s"), self.type, self.sensitive.order or ())
 
     def _groups(self) -> list[Column]:
         f, hierarchy = self.f, self.sensitive.hierarchy
@@ -145,7 +171,7 @@ class Pairs:
         """Refuse values without a rank or a group; give the counts of ordered values by rank."""
         column = self.sensitive.column
         if self.sensitive.hierarchy is not None:
-            if self._type() in ("float", "double", "decimal"):
+            if self.type.typeName() in ("float", "double", "decimal"):
                 raise base.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
                 lost = self.values().where(self.f.col("h0").isNull()).count()
@@ -153,7 +179,9 @@ class Pairs:
                 raise base.unknown_values(column, lost, "hierarchy")
         if not self.sensitive.ordered:
             return []
-        if self.sensitive.order is None and self._type() in _NO_ORDER:
+        if self.sensitive.order is not None:
+            check_kinds(column, self.sensitive.order, kind_of_cells(self.type))
+        elif self.type.typeName() in _NO_ORDER:
             raise base.not_ordered(column)
         placed = self.place() if self.sensitive.order is not None else self.f.lit(1)
         values = self.values().select(
@@ -167,6 +195,8 @@ class Pairs:
             raise base.unknown_values(column, unknown, "order")
         return [row["t"] for row in rows]
 
-    def _type(self) -> str:
+    @property
+    def type(self) -> DataType:
+        """The type of the sensitive column."""
         position = self.projection.names.index(str(self.sensitive.column))
-        return str(self.projection.fields[position].dataType.typeName())
+        return self.projection.fields[position].dataType
