@@ -39,9 +39,7 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
         ranks = f.broadcast(values.select(f.col("s").alias("v"), "r"))
         table = pairs.counted.join(ranks, f.col("s").eqNullSafe(f.col("v")), "left")
         entries = f.sort_array(f.collect_list(f.struct("r", "c")))
-        classes = table.groupBy(*pairs.keys).agg(
-            entries.alias("entries"), f.sum(pairs.first).alias("n"), *pairs.tallies()
-        )
+        classes = table.groupBy(*pairs.keys).agg(entries.alias("entries"), *pairs.tallies())
         dropped = ["d"] if pairs.drops else []
         kinds = classes.groupBy(*dropped, "entries", "n").agg(
             f.count(f.lit(1)).alias("classes"), *pairs.tallied()

@@ -1,7 +1,8 @@
 """Sensitive values on Spark: how often each occurs, its rank, its groups in a hierarchy.
 
 Columns of ours, beside those of `count`: `s` the sensitive value, `c` how often a class has it, `t`
-how often the table has it, `t_all` the sum of those, `r` its rank, `h0`, `h1`, … its groups.
+how often the table has it, `t_all` the sum of those, `share` one over the other, `r` its rank,
+`h0`, `h1`, … its groups, `hash` a number by which classes are sorted.
 """
 
 from __future__ import annotations
@@ -49,11 +50,19 @@ class Pairs:
         self.first, self.rows = ("c", "c") if self.persons is None else ("first", "rows")
 
     def window(self, *order: Column) -> Any:
-        """Give the window of a whole class, in an order if there is one."""
-        of_class = self.projection.window.partitionBy(*self.keys)
-        whole = self.projection.window
-        ordered = of_class.orderBy(*order) if order else of_class
-        return ordered.rowsBetween(whole.unboundedPreceding, whole.unboundedFollowing)
+        """Give the window of a class, in an order if there is one."""
+        # Numbers that hardly repeat sort faster than the keys, which then decide the rest.
+        of_class = self.projection.window.partitionBy("hash", *self.keys)
+        return of_class.orderBy(*order) if order else of_class
+
+    def whole(self, *order: Column) -> Any:
+        """Give the window of a whole class: windows of one order are one pass."""
+        window = self.projection.window
+        return self.window(*order).rowsBetween(window.unboundedPreceding, window.unboundedFollowing)
+
+    def upto(self, *order: Column) -> Any:
+        """Give the window of a class up to a pair."""
+        return self.window(*order).rowsBetween(self.projection.window.unboundedPreceding, 0)
 
     def _records(self) -> DataFrame:
         """One row per record under our names; dropped ones have no key and no value."""
@@ -92,28 +101,33 @@ class Pairs:
         f = self.f
         if self.persons is None:
             counted = self._records().groupBy(*self.keys, "s").agg(f.count(f.lit(1)).alias("c"))
-            # Brought together by class here, the pairs serve both their class and the whole table.
-            return counted.repartition(*self.keys)
-        no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
-        return self.persons.groupBy(*self.keys, "s").agg(
-            f.count(f.lit(1)).alias("c"),
-            f.sum("first").alias("first"),
-            f.sum("rows").alias("rows"),
-            no_unit.alias("no_unit"),
-        )
+        else:
+            no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
+            counted = self.persons.groupBy(*self.keys, "s").agg(
+                f.count(f.lit(1)).alias("c"),
+                f.sum("first").alias("first"),
+                f.sum("rows").alias("rows"),
+                no_unit.alias("no_unit"),
+            )
+        # Brought together by class here, the pairs serve both their class and the whole table.
+        together = counted.repartition(*self.keys)
+        return together.withColumn("hash", f.xxhash64(*(f.col(key) for key in self.keys)))
 
     def tallies(self) -> list[Column]:
-        """Rows of a class, and those of them without a value or a unit, from its pairs."""
+        """Size and rows of a class, and the rows without a value or a unit, from its pairs."""
         f, rows = self.f, self.f.col(self.rows)
-        no_unit = f.lit(0) if self.question.unit is None else f.col("no_unit")
+        none = f.lit(0).cast("long")
+        no_value = f.sum(f.when(f.col("s").isNull(), rows).otherwise(0))
+        refused = self.sensitive.missing == "error"
         return [
+            f.sum(self.first).alias("n"),
             f.sum(rows).alias("rows"),
-            f.sum(f.when(f.col("s").isNull(), rows).otherwise(0)).alias("no_value"),
-            f.sum(no_unit).alias("no_unit"),
+            (no_value if refused else none).alias("no_value"),
+            (none if self.persons is None else f.sum("no_unit")).alias("no_unit"),
         ]
 
     def tallied(self) -> list[Column]:
-        """The same of many classes, and the rows that miss a quasi-identifier if that matters."""
+        """Rows of many classes, as above, and those without a quasi-identifier if it matters."""
         f, rows = self.f, self.f.col("rows")
         missing = self.qs if self.question.missing == "error" else []
         return [
@@ -138,6 +152,7 @@ class Pairs:
             counts = once.groupBy("s").agg(f.count(f.lit(1)).alias("t"))
         everything = window.partitionBy(f.lit(0))
         counts = counts.withColumn("t_all", f.sum("t").over(everything))
+        counts = counts.withColumn("share", f.col("t") / f.col("t_all"))
         if self.sensitive.ordered:
             rank = f.row_number().over(everything.orderBy(*self._places()))
             counts = counts.withColumn("r", rank - f.lit(1))
