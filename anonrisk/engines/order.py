@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -62,11 +61,13 @@ def as_number(value: Any, digits: int | None) -> int | float | Decimal | None:
 
     Nothing where that is another number: no cell of such a column can be equal to it.
     """
-    if not math.isfinite(value):
+    try:
+        exact = Fraction(value.item() if isinstance(value, np.generic) else value)
+    except OverflowError:
+        # Infinity is a float, and no number of digits writes it.
         return float(value) if digits is None else None
-    exact = Fraction(value.item() if isinstance(value, np.generic) else value)
     if digits is None:
-        return float(exact) if abs(exact) < _LARGEST and Fraction(float(exact)) == exact else None
+        return float(exact) if abs(exact) <= _LARGEST and Fraction(float(exact)) == exact else None
     shifted = exact * 10**digits
     if shifted.denominator > 1:
         return None
