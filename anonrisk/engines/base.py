@@ -79,10 +79,9 @@ class Question:
         """Every quasi-identifying column once, in order of appearance."""
         return tuple(dict.fromkeys(name for qid in self.qids for name in qid))
 
-    def roles(self, *more: Name) -> dict[Name, str]:
+    def roles(self, more: Mapping[Name, str] | None = None) -> dict[Name, str]:
         """Every column that is needed, with the role it has in messages."""
-        roles = dict.fromkeys(more, "grouping column")
-        roles |= dict.fromkeys(self.columns, "quasi-identifier")
+        roles = {**(more or {}), **dict.fromkeys(self.columns, "quasi-identifier")}
         return roles if self.unit is None else {**roles, self.unit: "unit"}
 
 
