@@ -9,6 +9,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.search`     finding quasi-identifiers: pure code on counts
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -29,6 +30,8 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.find_qids import find_qids
+from anonrisk.api.probabilistic import is_quasi_identifier, probabilistic_k
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -41,6 +44,7 @@ from anonrisk.api.sizes import (
     sizes,
     uniqueness,
 )
+from anonrisk.api.suda import explain_risk, suda
 from anonrisk.api.summary import summary
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
@@ -62,14 +66,19 @@ __all__ = [
     "delta_disclosure",
     "delta_presence",
     "entropy",
+    "explain_risk",
+    "find_qids",
+    "is_quasi_identifier",
     "k",
     "kmap",
     "ldiv",
+    "probabilistic_k",
     "profiles",
     "risk",
     "roles",
     "rr",
     "sizes",
+    "suda",
     "summary",
     "tcloseness",
     "uniqueness",

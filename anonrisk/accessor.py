@@ -6,7 +6,18 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import (
+    assess,
+    at_risk,
+    attributes,
+    find_qids,
+    probabilistic,
+    risk,
+    roles,
+    sizes,
+    suda,
+    summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +43,11 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.delta_disclosure,
     attributes.profiles,
     assess.assess,
+    find_qids.find_qids,
+    suda.suda,
+    suda.explain_risk,
+    probabilistic.probabilistic_k,
+    probabilistic.is_quasi_identifier,
     roles.declare,
     roles.roles,
 )

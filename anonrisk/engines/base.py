@@ -37,7 +37,7 @@ from anonrisk.errors import (
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.search.counter import Counter
+    from anonrisk.search.suda import Totals
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
@@ -189,6 +191,22 @@ class Engine(Protocol):
 
     def households(self, frame: Any, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
+
+    # How many sets of columns share a pass over the table; 0 where they are counted one by one.
+    sets_a_pass: int
+
+    def counter(self, frame: Any, question: Question) -> Counter:
+        """Get ready to count many sets of the columns of a question."""
+
+    def suda(
+        self,
+        frame: Any,
+        counter: Any,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[Any, Any, Totals]:
+        """Score every record by its minimal uniques; scores, more of each record, and totals."""
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""

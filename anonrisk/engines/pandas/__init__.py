@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, match, objects, profile, rewrite
+from anonrisk.engines.pandas import (
+    count,
+    encode,
+    match,
+    objects,
+    profile,
+    rewrite,
+    sets,
+    suda,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.search.suda import Totals
 
 _ATTRS_KEY = "anonrisk"
 
@@ -25,6 +35,7 @@ class PandasEngine:
     """Counts pandas DataFrames."""
 
     name = "pandas"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
         """List the column labels."""
@@ -88,6 +99,21 @@ class PandasEngine:
     def households(self, frame: pd.DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def counter(self, frame: pd.DataFrame, question: Question) -> sets.SetCounter:
+        """Encode the columns once, for any number of sets of them."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: pd.DataFrame,
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
+        """Score every record by its minimal uniques."""
+        return suda.scores(frame, counter, max_size, names, risk)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import count, match, profile, rewrite, roles, score, sets, suda
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.search.suda import Totals
 
 
 def frame_types() -> tuple[type, ...]:
@@ -36,6 +37,7 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: DataFrame) -> Sequence[Name]:
         """List the column names."""
@@ -105,6 +107,21 @@ class SparkEngine:
     def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def counter(self, frame: DataFrame, question: Question) -> sets.SetCounter:
+        """Get ready to count many sets, several in a job."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: DataFrame,  # noqa: ARG002
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[DataFrame, DataFrame, Totals]:
+        """Score every record by its minimal uniques; lazy, but for the totals."""
+        return suda.scores(counter, max_size, names, risk)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
