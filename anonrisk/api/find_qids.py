@@ -116,7 +116,7 @@ def find_qids(
     >>> df = pd.DataFrame({"zip": list("aabb"), "age": [1, 2, 1, 2], "sex": list("fmfm")})
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
-    7 sets: 7 counted, the others ruled out by proof
+    7 sets decided by 7 counts, the others by proof
       columns    share   singletons   classes   distinction   separation     bound
     zip + age   100.0%            4         4        1.0000       1.0000   ≤ 42.2%
     zip + sex   100.0%            4         4        1.0000       1.0000   ≤ 42.2%

@@ -65,9 +65,9 @@ def probabilistic_k(
     sex + half_year in a population of 300,000,000, with probability 0.9 for each value by itself
     2,400,000 values are possible (from the values that this table shows)
                    assumption            k   values expected below k
-    all values equally likely          111    ...
+    all values equally likely          111     2.29e+05 of 2,400,000
         the same, by Chernoff          102
-       the table's own shares   37,492,658    ...
+       the table's own shares   37,492,659               0.7999 of 8
     """
     size = _population(population_size)
     beta = share_between(beta, "beta")

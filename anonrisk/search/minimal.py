@@ -138,13 +138,14 @@ class _Search:
         first = [*singles, everything] if n_columns > 1 else singles
         counted = list(self.counter.count(first))
         columns = counted[:n_columns]
+        self.everything = counted[-1]
         self.n_records = columns[0].n_records
         self.values = [sizes.n_classes for sizes in columns]
         alive = self._level(zip(singles, columns, strict=True))
         self.n_counted = len(first)
         self._settled(n_columns)
         # Rule 1 with all columns at once.
-        if not self._exceeds(counted[-1].records_at_most(1)):
+        if not self._exceeds(self.everything.records_at_most(1)):
             self._settled(sum(per_size) - n_columns)
         else:
             if not self.counter.batch and sum(per_size) > _WORTH_A_PROBE * n_columns:
@@ -176,6 +177,10 @@ class _Search:
             if self._ruled_out(mask, n_classes):
                 still.add(mask)
                 self._settled(1, quietly=True)
+                continue
+            if len(positions) == len(self.values):
+                still |= self._level([(positions, self.everything)])
+                self._settled(1)
                 continue
             waiting.append(positions)
             if len(waiting) == together:

@@ -93,7 +93,7 @@ def least_domain(n_records: int, alpha: float) -> float:
     Examples
     --------
     >>> round(least_domain(1_000_000, 0.5))
-    1442695
+    1442694
     """
     n = whole_number(n_records, "the number of records", at_least=1)
     alpha = share_between(alpha, "alpha")

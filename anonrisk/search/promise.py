@@ -73,9 +73,10 @@ class ProbabilisticK:
         """Give the expected number of the table's values with fewer than `k` people."""
         n = self.sizes.n_memberships
         pairs = zip(self.sizes.sizes.tolist(), self.sizes.classes.tolist(), strict=True)
-        return sum(
+        below: float = sum(
             number * probability_below(k, self.population_size, size / n) for size, number in pairs
         )
+        return below
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
@@ -95,8 +96,8 @@ class ProbabilisticK:
     def _headline(self) -> str:
         source = "given" if self.domain_given else "from the values that this table shows"
         return (
-            f"{' + '.join(map(str, self.sizes.qid))} in a population of {self.population_size:,}: "
-            f"each value, taken alone, has k people with probability {1 - self.beta:.4g}\n"
+            f"{' + '.join(map(str, self.sizes.qid))} in a population of {self.population_size:,}, "
+            f"with probability {1 - self.beta:.4g} for each value by itself\n"
             f"{self.domain:,} values are possible ({source})"
         )
 
@@ -187,13 +188,13 @@ class QidAnswer:
     def __repr__(self) -> str:
         """Print as text."""
         source = "given" if self.domain_given else "seen in the table, which bounds nothing"
-        lines = [
-            f"{' + '.join(map(str, self.qid))}: {self.answer} (alpha {render.percent(self.alpha)})",
-            f"{render.percent(self.share)} of this table's records are singletons",
+        qid = " + ".join(map(str, self.qid))
+        return (
+            f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})\n"
+            f"{render.percent(self.share)} of this table's records are singletons\n"
             f"in a population of {self.population_size:,} at most {render.percent(self.bound)} are "
-            f"unique in expectation, by {self.domain:,} possible values ({source})",
-        ]
-        return "\n".join(lines)
+            f"unique in expectation, by {self.domain:,} possible values ({source})"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -252,10 +252,11 @@ class QidReport:
         sets = render.count_of(len(self.sets), "minimal set")
         upto = render.count_of(self.max_size, "column")
         one = "s" if len(self.sets) == 1 else ""
+        share = render.percent(self.alpha)
+        counts = render.count_of(self.n_counted, "count")
         lines = [
-            f"{sets} of at most {upto} single{one} out more than "
-            f"{render.percent(self.alpha)} of {people}",
-            f"{self.n_sets:,} sets: {self.n_counted:,} counted, the others ruled out by proof",
+            f"{sets} of at most {upto} single{one} out more than {share} of {people}",
+            f"{self.n_sets:,} sets decided by {counts}, the others by proof",
         ]
         if self.partial:
             left = self.n_sets - self.n_settled

@@ -133,10 +133,11 @@ class Suda:
 
     def _headlines(self) -> list[str]:
         sizes = ", ".join(f"{n:,} of {size}" for size, n in enumerate(self.n_minimal, start=1))
+        scored = render.count_of(self.n_scored, "record")
+        have = "has" if self.n_scored == 1 else "have"
+        upto = render.count_of(self.max_size, "column")
         lines = [
-            f"{render.count_of(self.n_scored, 'record')} of {self.n_records:,} "
-            f"{'has' if self.n_scored == 1 else 'have'} a minimal unique of at most "
-            f"{render.count_of(self.max_size, 'column')} of {len(self.qid)}",
+            f"{scored} of {self.n_records:,} {have} a minimal unique of {upto} at most",
             f"minimal uniques by number of columns: {sizes}",
             f"scores: {self.total:,.6g} in all, {self.largest:,.6g} at most",
         ]
