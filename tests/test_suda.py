@@ -124,12 +124,12 @@ def test_dropped_records_and_taken_names_on_spark(spark):
     from tables import spark_table
 
     table = spark_table(spark, PEOPLE)
+    with pytest.raises(errors.ArgumentError, match="already has a column 'suda_score'"):
+        table.withColumnRenamed("sex", "SUDA_score").anon.suda(["zip", "age"])
     scored = table.anon.suda(["zip", "age"], missing="drop").scores
     rows = {row["id"]: row["suda_score"] for row in scored.collect()}
     plain = pd.DataFrame(PEOPLE).anon.suda(["zip", "age"], missing="drop").scores
     assert [rows[i] for i in range(8)] == [None if pd.isna(s) else s for s in plain]
-    with pytest.raises(errors.ArgumentError, match="already has a column 'suda_score'"):
-        table.withColumnRenamed("sex", "SUDA_score").anon.suda(["zip", "age"])
 
 
 def test_a_sum_of_scores_prints_and_serialises():

@@ -11,6 +11,7 @@ from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
+from anonrisk.search.counter import BITS
 from anonrisk.search.minimal import number_of_sets, search
 from anonrisk.search.probabilistic import domain_size, share_between
 from anonrisk.search.progress import shown
@@ -106,8 +107,9 @@ def find_qids(
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
     minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
     classes over records, separation the share of pairs that are told apart (Motwani & Xu 2007). The
-    bounds are Q1 of Lodha & Thomas with the values that the table shows: information about the
-    domain, never used to leave out a set.
+    share under "domain" is Q1 of Lodha & Thomas, the largest expected share of singletons where no
+    more values are possible than the table shows: information about the domain, no bound on what
+    was measured, and never used to leave out a set.
 
     Examples
     --------
@@ -117,9 +119,9 @@ def find_qids(
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
     7 sets decided by 7 counts, the others by proof
-      columns    share   singletons   classes   distinction   separation     bound
-    zip + age   100.0%            4         4        1.0000       1.0000   ≤ 42.2%
-    zip + sex   100.0%            4         4        1.0000       1.0000   ≤ 42.2%
+      columns    share   singletons   classes   distinction   separation   domain
+    zip + age   100.0%            4         4        1.0000       1.0000    42.2%
+    zip + sex   100.0%            4         4        1.0000       1.0000    42.2%
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)
@@ -204,9 +206,14 @@ def _asked(
 def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
     sets = number_of_sets(len(columns), max_size)
     batch = engine.sets_a_pass
-    # All columns at once are counted with the first level; a last pass looks at shapes.
-    passes = sum(-(-number // batch) for number in [sets[0] + 1, *sets[1:]]) + 1 if batch else 0
-    return SearchPlan(columns, tuple(sets), passes or sum(sets), engine.name)
+    if not batch:
+        return SearchPlan(columns, tuple(sets), sum(sets), engine.name)
+    few = len(columns) <= BITS
+    # All columns at once are counted with the first level, if there is room; one looks at shapes.
+    passes = 1 if few else 2
+    for size, number in enumerate([sets[0] + few, *sets[1:]], start=1):
+        passes += -(-number // (batch if few else BITS // size or 1))
+    return SearchPlan(columns, tuple(sets), passes, engine.name)
 
 
 def _ranked(

@@ -88,7 +88,8 @@ def suda(
             return 0.0
         return totals.n_scored * (1 / correct - 1) / totals.adjustment
 
-    names = ["suda_score", "minimal_uniques", "dis_suda_score"]
+    # An engine gives no column without a name.
+    names = ["suda_score", "minimal_uniques", "" if fraction is None else "dis_suda_score"]
     names += [f"suda_{name}" for name in question.qid]
     scores, records, totals = engine.suda(frame, counter, max_size, names, odds)
     return Suda(

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Positions = tuple[int, ...]
 
 
+# A set of columns is at most so many bits of a number where several sets share a pass.
+BITS = 62
+
+
 @dataclass(frozen=True)
 class Shape:
     """How the cells of a column look: counts of rows, no value.

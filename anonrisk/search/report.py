@@ -59,7 +59,9 @@ class FoundQid:
     def separation(self) -> float:
         """Share of the pairs of records that the columns tell apart; 1 where there is no pair."""
         n = self.sizes.n_memberships
-        alike = int((self.sizes.sizes * (self.sizes.sizes - 1) * self.sizes.classes).sum())
+        # As floats: the square of a large class may not fit in a whole number.
+        sizes = self.sizes.sizes.astype(float)
+        alike = float((sizes * (sizes - 1) * self.sizes.classes).sum())
         return 1 - alike / (n * (n - 1)) if n > 1 else 1.0
 
     @property
@@ -282,7 +284,15 @@ class QidReport:
         return notes
 
     def _header(self) -> tuple[str, ...]:
-        header = ("columns", "share", "singletons", "classes", "distinction", "separation", "bound")
+        header = (
+            "columns",
+            "share",
+            "singletons",
+            "classes",
+            "distinction",
+            "separation",
+            "domain",
+        )
         return header if self.population_size is None else (*header, "in population")
 
     def _rows(self) -> list[list[str]]:
@@ -295,10 +305,10 @@ class QidReport:
                 f"{found.sizes.n_classes:,}",
                 f"{found.distinction:.4f}",
                 f"{found.separation:.4f}",
-                f"≤ {render.percent(found.bound)}",
+                render.percent(found.bound),
             ]
             if found.population_bound is not None:
-                row.append(f"≤ {render.percent(found.population_bound)}")
+                row.append(render.percent(found.population_bound))
             rows.append(row)
         return rows
 

@@ -7,14 +7,15 @@ from math import factorial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import render
+from anonrisk.search.counter import BITS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.columns import Qid
 
-# Bits of a number; and (m - 1)! beyond this many columns says nothing to anybody.
-MAX_COLUMNS = 62
+# Beyond this many columns (m - 1)! says nothing to anybody.
+MAX_COLUMNS = BITS
 
 
 def weights(n_columns: int, max_size: int) -> list[float]:

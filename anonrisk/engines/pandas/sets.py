@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.search.coarser import Coarsening
     from anonrisk.search.counter import Positions, Shape
 
@@ -43,13 +43,7 @@ class SetCounter:
 
     def __init__(self, frame: pd.DataFrame, question: base.Question) -> None:
         """Encode every column once; those that cannot be compared are set apart."""
-        self.unsupported: dict[Name, str] = {}
-        coded: dict[Name, Codes] = {}
-        for name in question.qid:
-            try:
-                coded |= encode(frame, {name: "column"})
-            except UnsupportedColumnError as error:
-                self.unsupported[name] = str(error)
+        coded, self.unsupported = _encoded(frame, question.qid)
         self.columns = tuple(coded)
         self._question = question
         self._series = [column_of(frame, name) for name in coded]
@@ -162,6 +156,22 @@ class SetCounter:
             shape.shape_of(self._kept_of(series), codes.values, codes.cardinality, n_known)
             for series, codes, n_known in zip(self._series, self._codes, self._n_known, strict=True)
         ]
+
+
+def _encoded(frame: pd.DataFrame, names: Qid) -> tuple[dict[Name, Codes], dict[Name, str]]:
+    """Encode the columns that can be, and say of the others why not."""
+    try:
+        # Side by side, if all goes well.
+        return encode(frame, dict.fromkeys(names, "column")), {}
+    except UnsupportedColumnError:
+        coded: dict[Name, Codes] = {}
+        unsupported: dict[Name, str] = {}
+    for name in names:
+        try:
+            coded |= encode(frame, {name: "column"})
+        except UnsupportedColumnError as error:
+            unsupported[name] = str(error)
+    return coded, unsupported
 
 
 def compact(values: NDArray[Any], cardinality: int) -> Codes:

@@ -14,7 +14,7 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.search.coarser import Prefix, halved
-from anonrisk.search.counter import Shape
+from anonrisk.search.counter import BITS, Shape
 from anonrisk.search.lookalikes import DATES, NATIONAL_NUMBERS, SHAPES
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from anonrisk.search.coarser import Coarsening
     from anonrisk.search.counter import Positions
 
-# So many bits has a number of Spark's, its sign left alone.
-_BITS = 62
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
@@ -258,7 +256,7 @@ def _passes(sets: Sequence[Positions], batch: int) -> Iterator[list[Positions]]:
     columns: set[int] = set()
     for positions in sets:
         wider = columns.union(positions)
-        if together and (len(together) == batch or len(wider) > _BITS):
+        if together and (len(together) == batch or len(wider) > BITS):
             yield together
             together, wider = [], set(positions)
         together.append(positions)

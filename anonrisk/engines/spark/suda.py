@@ -30,14 +30,14 @@ def scores(
 ) -> tuple[DataFrame, DataFrame, Totals]:
     """Score every record; `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for."""
     taken = {name.casefold() for name in counter.projection.names}
+    given = [name for name in names if name]
+    for name in given:
+        if name.casefold() in taken:
+            raise ArgumentError(f"the table already has a column {name!r}; rename it")
     with guarded("score the records"):
         found = _Scores(counter, max_size)
         totals = found.totals()
         odds = risk(totals)
-        given = names if odds is not None else [*names[:2], *names[3:]]
-        for name in given:
-            if name.casefold() in taken:
-                raise ArgumentError(f"the table already has a column {name!r}; rename it")
         return found.records(names[:1], odds, only_score=True), found.records(given, odds), totals
 
 
@@ -103,10 +103,7 @@ class _Scores:
     def totals(self) -> Totals:
         """Add up all scores, in one job."""
         f = self.f
-        by_size = [
-            f.sum(f.size(f.filter("a", lambda s, size=size: f.bit_count(s) == size)))
-            for size in range(1, len(self.weights) + 1)
-        ]
+        by_size = [f.sum(f.size(self._of_size(n + 1))) for n in range(len(self.weights))]
         power = exponent(self.n_columns)
         row = self.table.agg(
             f.count(f.lit(1)),
@@ -122,6 +119,12 @@ class _Scores:
         return Totals(
             n_scored, float(score), float(largest), float(adjustment), tuple(sizes), tuple(parts)
         )
+
+    def _of_size(self, size: int) -> Column:
+        f = self.f
+        # A second argument, even one with a default, would be taken for the place in the array.
+        some: Column = f.filter("a", lambda s: f.bit_count(s) == size)
+        return some
 
     def records(
         self, names: list[str], odds: float | None, *, only_score: bool = False
