@@ -272,16 +272,26 @@ class QidReport:
         return lines
 
     def _notes(self) -> list[str]:
-        notes = [
-            f"{item.column} {item.reason} ({item.values:,} values, "
-            f"{render.percent(item.share)} singletons): remove it"
-            for item in self.direct
-        ]
+        notes = [self._about_the_bound()] if self.sets else []
+        for item in self.direct:
+            share = render.percent(item.share)
+            seen = f"({item.values:,} values, {share} singletons)"
+            notes.append(f"{item.column} {item.reason} {seen}: remove it or make it coarser")
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
             names = ", ".join(map(str, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
+
+    def _about_the_bound(self) -> str:
+        """Say what the bound is, and which domain it takes to exceed the share."""
+        needed = f"more than {self.least_domain:,.0f} values"
+        if self.population_least_domain is not None:
+            needed += f", in the population more than {self.population_least_domain:,.0f}"
+        return (
+            "bound: what the values that occur allow in expectation, no bound on this table; "
+            f"{render.percent(self.alpha)} take {needed}"
+        )
 
     def _header(self) -> tuple[str, ...]:
         header = (
@@ -291,7 +301,7 @@ class QidReport:
             "classes",
             "distinction",
             "separation",
-            "domain",
+            "bound",
         )
         return header if self.population_size is None else (*header, "in population")
 
