@@ -11,6 +11,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.measures`   pure arithmetic on counts
 `anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.predict`    what will be true of a table that does not exist yet
+`anonrisk.search`     finding quasi-identifiers: pure code on counts
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -32,8 +33,10 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.find_qids import find_qids
 from anonrisk.api.population import predict_population
 from anonrisk.api.predict import predict_classes, predict_singletons
+from anonrisk.api.probabilistic import is_quasi_identifier, probabilistic_k
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -46,6 +49,7 @@ from anonrisk.api.sizes import (
     sizes,
     uniqueness,
 )
+from anonrisk.api.suda import explain_risk, suda
 from anonrisk.api.summary import summary
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
@@ -72,17 +76,22 @@ __all__ = [
     "delta_disclosure",
     "delta_presence",
     "entropy",
+    "explain_risk",
+    "find_qids",
+    "is_quasi_identifier",
     "k",
     "kmap",
     "ldiv",
     "predict_classes",
     "predict_population",
     "predict_singletons",
+    "probabilistic_k",
     "profiles",
     "risk",
     "roles",
     "rr",
     "sizes",
+    "suda",
     "summary",
     "tcloseness",
     "uniqueness",

@@ -10,11 +10,14 @@ from anonrisk.api import (
     assess,
     at_risk,
     attributes,
+    find_qids,
     population,
     predict,
+    probabilistic,
     risk,
     roles,
     sizes,
+    suda,
     summary,
 )
 
@@ -45,6 +48,11 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     assess.assess,
     predict.predict_singletons,
     predict.predict_classes,
+    find_qids.find_qids,
+    suda.suda,
+    suda.explain_risk,
+    probabilistic.probabilistic_k,
+    probabilistic.is_quasi_identifier,
     roles.declare,
     roles.roles,
 )

@@ -36,6 +36,7 @@ CALLS = {
 ABOUT_VALUES = (
     *("ldiv", "tcloseness", "alpha", "beta_likeness", "delta_disclosure", "profiles", "assess"),
     *("risk", "kmap", "delta_presence", "predict_population"),
+    *("find_qids", "suda", "explain_risk", "probabilistic_k", "is_quasi_identifier"),
 )
 
 

@@ -38,7 +38,7 @@ from anonrisk.errors import (
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from anonrisk.hierarchy import Hierarchy
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.search.counter import Counter
+    from anonrisk.search.suda import Totals
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
@@ -203,6 +205,22 @@ class Engine(Protocol):
 
     def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
+
+    # How many sets of columns share a pass over the table; 0 where they are counted one by one.
+    sets_a_pass: int
+
+    def counter(self, frame: Any, question: Question) -> Counter:
+        """Get ready to count many sets of the columns of a question."""
+
+    def suda(
+        self,
+        frame: Any,
+        counter: Any,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[Any, Any, Totals]:
+        """Score every record by its minimal uniques; scores, more of each record, and totals."""
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""

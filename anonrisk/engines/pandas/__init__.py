@@ -14,10 +14,12 @@ from anonrisk.engines.pandas import (
     population,
     profile,
     rewrite,
+    sets,
+    suda,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.search.suda import Totals
 
 _ATTRS_KEY = "anonrisk"
 
@@ -36,6 +39,7 @@ class PandasEngine:
     """Counts pandas DataFrames."""
 
     name = "pandas"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
         """List the column labels."""
@@ -117,6 +121,21 @@ class PandasEngine:
     ) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
+
+    def counter(self, frame: pd.DataFrame, question: Question) -> sets.SetCounter:
+        """Encode the columns once, for any number of sets of them."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: pd.DataFrame,
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
+        """Score every record by its minimal uniques."""
+        return suda.scores(frame, counter, max_size, names, risk)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

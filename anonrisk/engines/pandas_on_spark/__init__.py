@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from anonrisk.engines.base import Question
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import UnsupportedColumnError
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import Against, Group, Score, Scored, Sensitive
+    from anonrisk.engines.spark.sets import SetCounter
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.search.suda import Totals
 
 
 def frame_type() -> type:
@@ -38,6 +41,7 @@ class PandasOnSparkEngine:
     """Counts pandas-on-Spark DataFrames."""
 
     name = "pandas_on_spark"
+    sets_a_pass = SparkEngine.sets_a_pass
 
     def __init__(self) -> None:
         """Keep the engine that does the work."""
@@ -122,6 +126,41 @@ class PandasOnSparkEngine:
     def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
         return self._spark.independence(_without_index(frame), question, fraction)
+
+    def counter(self, frame: Any, question: Question) -> SetCounter:
+        """Get ready to count many sets, several in a job; categories are set apart."""
+        lossy = {}
+        for name in question.qid:
+            try:
+                _refuse_lossy(name, frame[name].dtype, "column")
+            except UnsupportedColumnError as error:
+                lossy[name] = str(error)
+        searched = tuple(name for name in question.qid if name not in lossy)
+        counter = self._spark.counter(_without_index(frame), replace(question, qids=(searched,)))
+        counter.unsupported |= lossy
+        return counter
+
+    def suda(
+        self,
+        frame: Any,
+        counter: SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[Any, Any, Totals]:
+        """Score every record by its minimal uniques, their index kept."""
+        found: list[Any] = []
+
+        def score(table: DataFrame, which: int) -> DataFrame:
+            asked = Question((counter.columns,), None, counter.missing)
+            on_table = self._spark.counter(table, asked)
+            found[:] = self._spark.suda(table, on_table, max_size, names, risk)
+            scored: DataFrame = found[which]
+            return scored
+
+        scores = _with_index(frame, lambda table: score(table, 0))
+        records = _with_index(frame, lambda table: score(table, 1))
+        return scores, records, found[2]
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""

@@ -14,6 +14,8 @@ from anonrisk.engines.spark import (
     rewrite,
     roles,
     score,
+    sets,
+    suda,
 )
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
@@ -21,7 +23,7 @@ from anonrisk.engines.spark.project import refuse_nested
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.search.suda import Totals
 
 
 def frame_types() -> tuple[type, ...]:
@@ -47,6 +50,7 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: DataFrame) -> Sequence[Name]:
         """List the column names."""
@@ -132,6 +136,21 @@ class SparkEngine:
     def independence(self, frame: DataFrame, question: Question, fraction: float) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
+
+    def counter(self, frame: DataFrame, question: Question) -> sets.SetCounter:
+        """Get ready to count many sets, several in a job."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: DataFrame,  # noqa: ARG002
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[DataFrame, DataFrame, Totals]:
+        """Score every record by its minimal uniques; lazy, but for the totals."""
+        return suda.scores(counter, max_size, names, risk)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
