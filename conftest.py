@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import warnings
@@ -109,6 +110,25 @@ def frame(request):
     build.kind = kind
     build.is_pandas = session is None
     return build
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server of this machine's own, where one can be had."""
+    from postgres import NoPostgresError, running
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(running())
+        except NoPostgresError as reason:
+            pytest.skip(f"no PostgreSQL: {reason}")
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server) -> str:
+    """The URL of a new, empty PostgreSQL database."""
+    return postgres_server.new_database()
 
 
 @pytest.fixture(scope="session")
