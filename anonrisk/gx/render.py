@@ -1,0 +1,146 @@
+"""How expectations read in Data Docs: a sentence for what is asked, one with a table for what is.
+
+Great Expectations calls these with any of their arguments missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from great_expectations.expectations.expectation import render_suite_parameter_string
+from great_expectations.render import (
+    LegacyDiagnosticRendererType,
+    LegacyRendererType,
+    RenderedStringTemplateContent,
+    RenderedTableContent,
+)
+from great_expectations.render.renderer.renderer import renderer
+from great_expectations.render.renderer_configuration import RendererValueType
+from great_expectations.render.util import parse_row_condition_string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from great_expectations.core import ExpectationValidationResult
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+    from great_expectations.render.renderer_configuration import RendererConfiguration
+
+_TABLE = {"body": {"classes": ["table", "table-sm", "table-bordered", "mb-0"]}}
+_LABELS = {
+    "records": "Records",
+    "persons": "Persons",
+    "classes": "Classes",
+    "k": "Smallest class",
+    "singletons": "Singletons",
+    "dropped": "Rows left out",
+}
+
+
+class Rendered:
+    """Renderers that build on one sentence per expectation."""
+
+    @classmethod
+    def says(cls, asked: Mapping[str, Any]) -> str:
+        """Say what is expected, with `$name` where the value of a field stands."""
+        raise NotImplementedError
+
+    @classmethod
+    def template(cls, asked: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+        """Give the whole sentence and what stands for its `$names`."""
+        qids = asked.get("qids") or []
+        params = {f"qid_{i}": str(name) for i, name in enumerate(qids)}
+        params |= {name: shown(value) for name, value in asked.items() if name != "qids"}
+        sentence = cls.says(asked).replace("$qids", listed([f"$qid_{i}" for i in range(len(qids))]))
+        if asked.get("unit"):
+            sentence += " Persons are counted, by $unit."
+        if asked.get("missing") == "drop":
+            sentence += (
+                " Rows with a missing quasi-identifier are left out, at most "
+                "$max_dropped_fraction of them."
+            )
+        if asked.get("missing") == "error":
+            sentence += " No quasi-identifier may be missing."
+        if asked.get("row_condition"):
+            params["row_condition"] = parse_row_condition_string(asked["row_condition"])
+            sentence = f"Where $row_condition: {sentence[0].lower()}{sentence[1:]}"
+        return sentence, {name: value for name, value in params.items() if f"${name}" in sentence}
+
+    @classmethod
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
+    @render_suite_parameter_string
+    def _prescriptive_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,
+    ) -> list[RenderedStringTemplateContent]:
+        if configuration is None and result is not None:
+            configuration = result.expectation_config
+        template, params = cls.template({} if configuration is None else configuration.kwargs)
+        styling = (runtime_configuration or {}).get("styling")
+        return [
+            RenderedStringTemplateContent(
+                content_block_type="string_template",
+                string_template={"template": template, "params": params, "styling": styling},
+            )
+        ]
+
+    @classmethod
+    def _prescriptive_template(
+        cls, renderer_configuration: RendererConfiguration
+    ) -> RendererConfiguration:
+        template, params = cls.template(renderer_configuration.kwargs)
+        for name, value in params.items():
+            renderer_configuration.add_param(name, RendererValueType.STRING, value)
+        renderer_configuration.template_str = template
+        return renderer_configuration
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
+    def _diagnostic_observed_value_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> RenderedTableContent | str:
+        details = ((result.result or {}) if result is not None else {}).get("details") or {}
+        if not details:
+            return "--"
+        rows = [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
+        sentence = RenderedStringTemplateContent(
+            content_block_type="string_template",
+            string_template={
+                "template": "$sentence",
+                "params": {"sentence": details.get("sentence", "")},
+            },
+        )
+        if not rows:
+            return str(details.get("sentence", "--"))
+        return RenderedTableContent(
+            content_block_type="table", header=sentence, table=rows, styling=_TABLE
+        )
+
+
+def shown(value: Any) -> str:
+    """Write the value of a field; a suite parameter by its name."""
+    if isinstance(value, dict):
+        return f"(suite parameter {value.get('$PARAMETER', '?')})"
+    return number(value)
+
+
+def number(value: Any) -> str:
+    """Write a number as people do; anything else as it is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write words one after the other.
+
+    Examples
+    --------
+    >>> listed(["zip"]), listed(["zip", "born", "sex"])
+    ('zip', 'zip, born and sex')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
