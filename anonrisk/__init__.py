@@ -9,6 +9,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -16,6 +17,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
@@ -46,10 +48,15 @@ from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
 
+if TYPE_CHECKING:
+    from anonrisk.policy import Policy, Verdict
+
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Policy",
     "Roles",
+    "Verdict",
     "__version__",
     "alpha",
     "anvc",
@@ -79,3 +86,12 @@ register.register_pandas()
 register.register_spark()
 if "pyspark.pandas" in sys.modules:
     from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401
+
+
+def __getattr__(name: str) -> Any:
+    """Load what not every program needs when it is first asked for."""
+    if name in ("Policy", "Verdict"):
+        from anonrisk import policy
+
+        return getattr(policy, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

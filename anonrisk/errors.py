@@ -99,3 +99,11 @@ class EngineError(AnonRiskError, RuntimeError):
 
 class SessionStoppedError(EngineError):
     """The Spark session that the table belongs to has stopped."""
+
+
+class PolicyError(ArgumentError):
+    """A policy is not well formed: a misspelt key, a wrong type, nothing to check."""
+
+
+class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
+    """A gate did not pass: a budget was broken, or could not be assessed."""

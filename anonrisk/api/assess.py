@@ -58,7 +58,8 @@ def assess(
     Parameters
     ----------
     frame, qids, sensitive, unit, missing, missing_sensitive
-        As in `anonrisk.ldiv`.
+        As in `anonrisk.ldiv`. In place of `qids`, and alone, an `anonrisk.Policy`: the measures
+        that its budgets name are taken.
     measures : list of str, optional
         Among ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's),
         ``"ldiv"``, ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`), ``"tcloseness"``,
@@ -85,7 +86,13 @@ def assess(
     tcloseness     illness    0.25      equal
     """
     from anonrisk.assessment import Assessment
+    from anonrisk.policy import Policy
 
+    if isinstance(qids, Policy):
+        others = (sensitive, measures, c, order, hierarchy, unit)
+        if any(x is not None for x in others) or {distance, missing} != {"auto", "value"}:
+            raise ArgumentError("a policy says everything itself: give it alone")
+        return qids.assess(frame)
     names = _measures(measures, c)
     of_values = [name for name in names if name in _OF_VALUES]
     if not of_values:

@@ -190,6 +190,9 @@ class Engine(Protocol):
     def households(self, frame: Any, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
 
+    def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker of a suppressed cell in one of the columns."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 

@@ -89,6 +89,10 @@ class PandasEngine:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
 
+    def marked(self, frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker in one of the columns."""
+        return count.marked(frame, columns, marker)
+
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""
         stored = frame.attrs.get(_ATTRS_KEY)

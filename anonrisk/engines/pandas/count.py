@@ -144,6 +144,18 @@ def class_sizes_by(
     return [base.in_order(encoded.class_sizes_within(qid, groups, labels)) for qid in question.qids]
 
 
+def marked(frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
+    """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    found = np.zeros(len(frame), dtype=bool)
+    for column in (column_of(frame, name) for name in columns):
+        dtype = column.dtype
+        kind = dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+        # Numbers and dates hold no text, and some of their types refuse to be compared with one.
+        if pd.api.types.is_object_dtype(kind) or pd.api.types.is_string_dtype(kind):
+            found |= column.isin([marker]).to_numpy(dtype=bool)
+    return int(found.sum())
+
+
 def closed_up(keys: Integers) -> tuple[Integers, int]:
     """Renumber keys without gaps."""
     codes, uniques = pd.factorize(keys)

@@ -103,6 +103,10 @@ class PandasOnSparkEngine:
         """Give the risk that a record has by any member of its household."""
         return self._spark.households(_without_index(frame), question, _on_spark(against))
 
+    def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker in one of the columns."""
+        return self._spark.marked(_without_index(frame), columns, marker)
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))

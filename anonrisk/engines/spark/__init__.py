@@ -106,6 +106,10 @@ class SparkEngine:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
 
+    def marked(self, frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
+        """Count the rows that have the marker in one of the columns."""
+        return count.marked(frame, columns, marker)
+
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
         return roles.read(frame)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import ClassSizes
@@ -17,6 +19,8 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.columns import Name, Qid
@@ -41,6 +45,19 @@ def class_sizes_by(frame: DataFrame, question: base.Question, by: Name) -> list[
         base.in_order(read[s, label].group(label, qid, question) for label in labels)
         for s, qid in enumerate(question.qids)
     ]
+
+
+def marked(frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
+    """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    with guarded("count the suppressed records"):
+        projection = Projection.of(frame)
+        kinds = {x.name: x.dataType.typeName() for x in projection.fields}
+        f = projection.functions
+        texts = [name for name in columns if kinds[str(name)] in ("string", "char", "varchar")]
+        if not texts:
+            return 0
+        same = reduce(or_, (projection.column(n).eqNullSafe(f.lit(marker)) for n in texts))
+        return int(projection.table.where(same).count())
 
 
 @dataclass

@@ -1,0 +1,11 @@
+"""Gates: a `Policy` says what a table must satisfy, a `Verdict` whether it does."""
+
+from __future__ import annotations
+
+from anonrisk.policy.budgets import Budget
+from anonrisk.policy.explain import Explanation
+from anonrisk.policy.policy import Policy
+from anonrisk.policy.rules import PolicyRoles, Rule
+from anonrisk.policy.verdict import Finding, Verdict
+
+__all__ = ["Budget", "Explanation", "Finding", "Policy", "PolicyRoles", "Rule", "Verdict"]

@@ -1,0 +1,150 @@
+"""Reading the values of a policy: each is checked, and an error says where and what was meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.columns import nearest
+from anonrisk.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from anonrisk.columns import Name, Qid
+
+
+def mapping(given: Any, where: str, keys: Collection[str]) -> dict[str, Any]:
+    """Read a mapping whose keys are all known."""
+    if not isinstance(given, Mapping):
+        raise PolicyError(f"{where} is a mapping of keys to values, not {_kind(given)}")
+    for key in given:
+        if key not in keys:
+            shown = repr(key) if isinstance(key, str) else _kind(key)
+            known = ", ".join(keys)
+            raise PolicyError(
+                f"{where} has no key {shown}{nearest(key, keys) or '.'} There are {known}"
+            )
+    return dict(given)
+
+
+def listed(given: Any, where: str) -> list[Any]:
+    """Read a list with something in it."""
+    if not isinstance(given, (list, tuple)):
+        raise PolicyError(f"{where} is a list, not {_kind(given)}")
+    if not given:
+        raise PolicyError(f"{where} is an empty list")
+    return list(given)
+
+
+def word(given: Any, where: str, words: Sequence[str]) -> str:
+    """Read one of a few words."""
+    if not isinstance(given, str) or given not in words:
+        shown = repr(given) if isinstance(given, str) else _kind(given)
+        hint = nearest(given, words) if isinstance(given, str) else ""
+        raise PolicyError(f"{where} is one of {', '.join(map(repr, words))}, not {shown}{hint}")
+    return given
+
+
+def text(given: Any, where: str) -> str:
+    """Read a text that is not empty."""
+    if not isinstance(given, str) or not given.strip():
+        raise PolicyError(f"{where} is a text that is not empty, not {_kind(given)}")
+    return given
+
+
+def flag(given: Any, where: str) -> bool:
+    """Read true or false."""
+    if not isinstance(given, bool):
+        raise PolicyError(f"{where} is true or false, not {_kind(given)}")
+    return given
+
+
+def whole(given: Any, where: str, *, at_least: int) -> int:
+    """Read a whole number."""
+    _number(given, where)
+    if not isinstance(given, Integral) or not at_least <= int(given) < 2**62:
+        raise PolicyError(f"{where} is a whole number, at least {at_least}")
+    return int(given)
+
+
+def share(given: Any, where: str) -> float:
+    """Read a share, from 0 to 1."""
+    _number(given, where)
+    if not 0 <= given <= 1:
+        raise PolicyError(f"{where} is a share, from 0 to 1")
+    return float(given)
+
+
+def above_zero(given: Any, where: str, *, at_most: float = math.inf) -> float:
+    """Read a number above zero."""
+    _number(given, where)
+    if not 0 < given <= at_most:
+        bound = "" if at_most == math.inf else f", at most {at_most:g}"
+        raise PolicyError(f"{where} is a number above 0{bound}")
+    return float(given)
+
+
+def from_one(given: Any, where: str) -> float:
+    """Read a number from 1 up."""
+    if above_zero(given, where) < 1:
+        raise PolicyError(f"{where} is a number from 1 up")
+    return float(given)
+
+
+def from_zero(given: Any, where: str) -> float:
+    """Read a number from 0 up."""
+    _number(given, where)
+    if given < 0:
+        raise PolicyError(f"{where} is a number from 0 up")
+    return float(given)
+
+
+def _number(given: Any, where: str) -> None:
+    if isinstance(given, bool) or not isinstance(given, Real):
+        hint = ""
+        if isinstance(given, str) and _spells_a_number(given):
+            hint = ": leave out the quotes, and write 0.001 for 1e-3, which YAML takes for text"
+        raise PolicyError(f"{where} is a number, not {_kind(given)}{hint}")
+    # A whole number may be longer than any float.
+    if not isinstance(given, Integral) and not math.isfinite(given):
+        raise PolicyError(f"{where} is a finite number")
+
+
+def _spells_a_number(given: str) -> bool:
+    try:
+        float(given)
+    except ValueError:
+        return False
+    return True
+
+
+def name(given: Any, where: str) -> Name:
+    """Read the name of a column: a text, or a whole number where pandas numbers its columns."""
+    if isinstance(given, bool) or not isinstance(given, (str, Integral)):
+        hint = "; yes, no, on, off, null and dates need quotes in YAML"
+        raise PolicyError(f"{where} names a column by a text, not by {_kind(given)}{hint}")
+    if isinstance(given, str) and not given:
+        raise PolicyError(f"{where} names a column by an empty text")
+    return given if isinstance(given, str) else int(given)
+
+
+def names(given: Any, where: str) -> Qid:
+    """Read a name or a list of names, none of them twice."""
+    if not isinstance(given, (list, tuple)):
+        return (name(given, where),)
+    found: dict[Name, None] = {}
+    for item in listed(given, where):
+        column = name(item, where)
+        if column in found:
+            raise PolicyError(f"{where} names column {column!r} twice")
+        found[column] = None
+    return tuple(found)
+
+
+def _kind(given: object) -> str:
+    kinds = {"NoneType": "nothing", "str": "a text", "bool": "a true or false", "dict": "a mapping"}
+    kind = type(given).__name__
+    return kinds.get(kind, f"a {kind}")

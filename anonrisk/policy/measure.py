@@ -1,0 +1,348 @@
+"""From a policy's rules to counts of a table, in as few passes as possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anonrisk import column_roles
+from anonrisk.api.about_sensitive import diversity_score, with_distance
+from anonrisk.api.ask import ask
+from anonrisk.columns import require
+from anonrisk.engines import engine_for
+from anonrisk.engines.base import Group, Question, Score, Sensitive
+from anonrisk.errors import (
+    AnonRiskError,
+    EngineError,
+    RoleConflictError,
+    RolesLostError,
+    RolesNotGivenError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from anonrisk.attackers import Risk
+    from anonrisk.columns import Name, Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.rules import PolicyRoles
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why something could not be measured, in words that hold no cell of the table."""
+
+    message: str
+    engine_failed: bool = False
+
+
+def attempt(call: Callable[[], T]) -> T | Problem:
+    """Do something with a table; whatever goes wrong is a problem to tell, not an error."""
+    try:
+        return call()
+    except AnonRiskError as error:
+        return Problem(str(error), isinstance(error, EngineError))
+    except Exception as error:  # noqa: BLE001
+        return Problem(
+            f"the engine failed ({type(error).__name__}); its message is withheld because it may "
+            "quote a cell",
+            engine_failed=True,
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A user's table, and the roles that its columns have under a policy."""
+
+    frame: Any
+    engine: Engine
+    columns: Sequence[Name]
+    index: Sequence[Name]
+    roles: PolicyRoles
+    declared_direct: Qid = ()
+
+    @classmethod
+    def of(cls, policy: Policy, frame: Any) -> Table:
+        """Find the engine, and take from the table what the policy does not say."""
+        engine = engine_for(frame)
+        engine.check(frame, {})
+        columns, index = engine.columns(frame), engine.index(frame)
+        roles, declared = policy.roles, engine.read_roles(frame)
+        direct: Qid = ()
+        if declared is not None:
+            direct = declared.direct
+            named = any(rule.columns is not None for rule in policy.rules)
+            if not roles.quasi and not named:
+                current = column_roles.current(declared, columns, index)
+                roles = replace(roles, quasi=current.quasi)
+            if not roles.sensitive:
+                roles = replace(roles, sensitive=declared.sensitive)
+            if roles.unit is None:
+                roles = replace(roles, unit=column_roles.unit_of(declared, columns))
+        return cls(frame, engine, columns, index, roles, direct)
+
+    def published(self, name: Name) -> bool:
+        """Tell whether a column is in the table, or in its index, which is published as well."""
+        return name in self.columns or name in self.index
+
+    def require_columns(self, names: Iterable[Name], role: str) -> None:
+        """Refuse columns that are not there, or in the index, where nothing measures them."""
+        for name in names:
+            if name not in self.columns and name in self.index:
+                raise RolesLostError(
+                    f"{role} {name!r} is in the index, where it is not measured; "
+                    "bring it back with reset_index()"
+                )
+        require(names, role, self.columns)
+
+
+@dataclass
+class Measured:
+    """All that the budgets of one quasi-identifier need to know."""
+
+    groups: list[Group] | Problem | None = None
+    worst: dict[tuple[Name, int], float | Problem] = field(default_factory=dict)
+    risk: Risk | Problem | None = None
+    n_marked: int | Problem | None = None
+
+
+def measure(
+    table: Table, policy: Policy, wanted: dict[Qid, list[Budget]], population: Any
+) -> dict[Qid, Measured]:
+    """Measure each quasi-identifier once, whatever its number of budgets."""
+    questions = _questions(table, policy, list(wanted))
+    found: dict[Qid, Measured] = {}
+    for qid, budgets in wanted.items():
+        question = questions[qid]
+        found[qid] = Measured()
+        if isinstance(question, Problem):
+            found[qid].groups = question
+            continue
+        by_value = [budget for budget in budgets if budget.about_values]
+        if by_value:
+            _Values(table, policy, question).measure(by_value, found[qid])
+    _count(table, policy, questions, found)
+    for qid, budgets in wanted.items():
+        _measure_apart(table, policy, qid, budgets, found[qid], population)
+    return found
+
+
+def _questions(table: Table, policy: Policy, qids: list[Qid]) -> dict[Qid, Question | Problem]:
+    """Check every name and type; one bad quasi-identifier does not spoil the others."""
+
+    def asked(sets: list[Qid]) -> Question:
+        for qid in sets:
+            table.require_columns(qid, "quasi-identifier")
+        if table.roles.unit is not None:
+            table.require_columns([table.roles.unit], "unit")
+        _check_by(table, policy.by)
+        _, question = ask(
+            table.frame,
+            [list(qid) for qid in sets],
+            unit=table.roles.unit,
+            missing=policy.missing,
+            several=True,
+        )
+        return question
+
+    if not qids:
+        return {}
+    together = attempt(lambda: asked(qids))
+    if not isinstance(together, Problem):
+        return {qid: replace(together, qids=(qid,)) for qid in qids}
+    if len(qids) == 1:
+        return {qids[0]: together}
+    return {qid: attempt(lambda qid=qid: asked([qid])) for qid in qids}  # type: ignore[misc]
+
+
+def _check_by(table: Table, by: Name | None) -> None:
+    if by is None:
+        return
+    table.require_columns([by], "grouping column")
+    if by == table.roles.unit:
+        raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
+    table.engine.check(table.frame, {by: "grouping column"})
+
+
+def _count(
+    table: Table,
+    policy: Policy,
+    questions: dict[Qid, Question | Problem],
+    found: dict[Qid, Measured],
+) -> None:
+    """Count the classes of all quasi-identifiers that no score has counted, in one pass."""
+    open_ = {
+        qid: question
+        for qid, question in questions.items()
+        if isinstance(question, Question) and found[qid].groups is None
+    }
+    if not open_:
+        return
+    question = replace(next(iter(open_.values())), qids=tuple(open_))
+    counted = attempt(lambda: _groups(table, question, policy.by))
+    if not isinstance(counted, Problem):
+        for qid, groups in zip(open_, counted, strict=True):
+            found[qid].groups = groups
+        return
+    # One bad column does not spoil the others; an engine that fails is not asked again and again.
+    for qid, alone in open_.items():
+        if len(open_) == 1 or counted.engine_failed:
+            found[qid].groups = counted
+            continue
+        again = attempt(lambda alone=alone: _groups(table, alone, policy.by)[0])  # type: ignore[misc]
+        found[qid].groups = again
+
+
+def _groups(table: Table, question: Question, by: Name | None) -> list[list[Group]]:
+    if by is not None:
+        return table.engine.count_by(table.frame, question, by)
+    counted = table.engine.count(table.frame, question)
+    return [[Group(None, sizes, sizes.n_dropped)] for sizes in counted]
+
+
+def _measure_apart(  # noqa: PLR0917
+    table: Table,
+    policy: Policy,
+    qid: Qid,
+    budgets: list[Budget],
+    found: Measured,
+    population: Any,
+) -> None:
+    """Measure what takes a pass of its own: a population, sampling weights, suppressed cells."""
+    if isinstance(found.groups, Problem):
+        return
+    outside = any(b.name.startswith(("risk.journalist", "risk.marketer")) for b in budgets)
+    weight = table.roles.weight
+    if outside and (population is not None or weight is not None):
+        found.risk = attempt(lambda: _risk(table, policy, qid, population))
+    if policy.suppressed is not None and any(b.name == "max_suppressed" for b in budgets):
+        marker = policy.suppressed
+        found.n_marked = attempt(lambda: table.engine.marked(table.frame, qid, marker))
+
+
+def _risk(table: Table, policy: Policy, qid: Qid, population: Any) -> Risk:
+    from anonrisk.api.risk import risk
+
+    if policy.by is not None:
+        raise RoleConflictError("by is not taken together with a population or sampling weights")
+    weight = table.roles.weight if population is None else None
+    return risk(
+        table.frame,
+        [name for name in qid if name != table.roles.weight],
+        population,
+        weight=weight,
+        unit=table.roles.unit,
+        missing=policy.missing,
+    )
+
+
+class _Values:
+    """The sensitive columns of one quasi-identifier: one pass each scores all their budgets."""
+
+    def __init__(self, table: Table, policy: Policy, question: Question) -> None:
+        self.table, self.policy = table, policy
+        self.sizes_too = policy.by is None and policy.missing_sensitive != "drop"
+        if policy.by is not None and policy.by not in question.qid:
+            question = replace(question, qids=((*question.qid, policy.by),))
+        self.question = question
+
+    def measure(self, budgets: list[Budget], found: Measured) -> None:
+        """Score every sensitive column by all of its budgets."""
+        columns: dict[Name, list[Budget]] = {}
+        for budget in budgets:
+            for name in budget.sensitive or self.table.roles.sensitive:
+                columns.setdefault(name, []).append(budget)
+        for name, about in columns.items():
+            checked = attempt(lambda name=name: self._check(name))  # type: ignore[misc]
+            if isinstance(checked, Problem):
+                found.worst |= {(name, id(budget)): checked for budget in about}
+            else:
+                self._score(name, about, found)
+
+    def _check(self, name: Name) -> None:
+        self.table.require_columns([name], "sensitive column")
+        if name in self.question.columns or name == self.question.unit:
+            raise RoleConflictError(
+                f"column {name!r} cannot be both sensitive and quasi-identifier, unit or by"
+            )
+        self.table.engine.check(self.table.frame, {name: "sensitive column"})
+
+    def _score(self, name: Name, budgets: list[Budget], found: Measured) -> None:
+        passes: list[tuple[Sensitive, dict[int, Score]]] = []
+        for budget in budgets:
+            settled = attempt(lambda budget=budget: self._about(name, budget))  # type: ignore[misc]
+            if isinstance(settled, Problem):
+                found.worst[name, id(budget)] = settled
+            else:
+                _add(passes, id(budget), *settled)
+        for about, scores in _merged(passes):
+            self._run(about, scores, found)
+
+    def _about(self, name: Name, budget: Budget) -> tuple[Sensitive, Score]:
+        plain = Sensitive(name, self.policy.missing_sensitive)
+        if budget.name == "ldiv":
+            return plain, diversity_score(budget.kind or "distinct", budget.c)
+        about, distance = with_distance(
+            self.table.engine,
+            self.table.frame,
+            plain,
+            budget.distance or "",
+            order=budget.order,
+            hierarchy=budget.hierarchy,
+        )
+        return about, Score(distance)
+
+    def _run(self, about: Sensitive, scores: dict[int, Score], found: Measured) -> None:
+        unique = list(dict.fromkeys(scores.values()))
+        scored = attempt(
+            lambda: self.table.engine.scores(self.table.frame, self.question, about, unique)
+        )
+        if isinstance(scored, Problem):
+            if len(unique) > 1 and not scored.engine_failed:
+                # What one score refuses, another may well measure.
+                for key, score in scores.items():
+                    self._run(about, {key: score}, found)
+                return
+            if len(unique) == 1 and about.ordered and unique[0].name != "ordered":
+                self._run(replace(about, ordered=False, order=None), scores, found)
+                return
+            found.worst |= {(about.column, key): scored for key in scores}
+            return
+        if self.sizes_too and found.groups is None:
+            found.groups = [Group(None, scored.sizes, scored.sizes.n_dropped)]
+        found.worst |= {(about.column, key): scored.worst[s] for key, s in scores.items()}
+
+
+def _add(
+    passes: list[tuple[Sensitive, dict[int, Score]]], key: int, about: Sensitive, score: Score
+) -> None:
+    for known, scores in passes:
+        if known == about:
+            scores[key] = score
+            return
+    passes.append((about, {key: score}))
+
+
+def _merged(
+    passes: list[tuple[Sensitive, dict[int, Score]]],
+) -> list[tuple[Sensitive, dict[int, Score]]]:
+    """Let scores that need no order ride along with one that has it: one pass, not two."""
+    plain = [p for p in passes if not p[0].ordered and p[0].hierarchy is None]
+    ordered = [p for p in passes if p[0].ordered]
+    if plain and ordered:
+        ordered[0][1].update(plain[0][1])
+        return [p for p in passes if p is not plain[0]]
+    return passes
+
+
+def without_roles() -> Problem:
+    """Say both ways to name quasi-identifiers."""
+    error = RolesNotGivenError(
+        "no quasi-identifiers: name them in the policy (roles: {quasi: [zip, age]}), or once for "
+        "the table, as in df = df.anon.declare(quasi=['zip', 'age'])"
+    )
+    return Problem(str(error))

@@ -1,0 +1,364 @@
+"""A policy: what each column is, and what a table must satisfy before it is published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk import render
+from anonrisk.columns import MISSING, nearest
+from anonrisk.errors import PolicyError
+from anonrisk.policy import budgets, document, fields
+from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anonrisk.assessment import Assessment
+    from anonrisk.columns import Name
+    from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.rules import PolicyRoles, Rule
+    from anonrisk.policy.verdict import Verdict
+
+VERSION = 1
+_KEYS = (
+    *("version", "name", "description", "roles", "strict", "missing", "missing_sensitive"),
+    *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
+    *("budgets", "qids"),
+)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Policy:
+    """What a table must satisfy before it is published: roles of its columns, and budgets.
+
+    Parameters
+    ----------
+    **keywords
+        The keys of a policy document; those of `roles` and `budgets` may also be given by
+        themselves, as in ``Policy(quasi=["zip", "age"], k=5)``. docs/policy.md shows every key.
+
+    Attributes
+    ----------
+    roles : PolicyRoles
+        What each column is. Where it names no quasi-identifier or sensitive column, those that the
+        table declares are taken.
+    rules : tuple of Rule
+        Each quasi-identifier with its budgets.
+    strict : bool
+        Whether a column without a role fails.
+    missing, missing_sensitive : str
+        As in `anonrisk.ldiv`.
+    max_dropped_fraction : float or None
+        With ``missing="drop"``: the share of the rows that may be left out.
+    dropped_are_removed : bool
+        Whether the rows left out are removed before the table is published.
+    by : name or None
+        The column whose groups are checked one by one.
+    suppressed : str or None
+        The text that stands in a suppressed cell.
+    sampling_fraction : float or None
+        The share of the population that is in the table; see `anonrisk.risk`.
+
+    Raises
+    ------
+    PolicyError
+        If a key is misspelt, a value has the wrong type, or a quasi-identifier has no budget.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> policy = anonrisk.Policy(quasi=["zip", "age"], k=2, max_unique_fraction=0.1)
+    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"], "age": [34, 34, 51]})
+    >>> verdict = policy.check(df)
+    >>> verdict.status
+    'fail'
+    >>> print(verdict.findings[0].sentence)
+    The smallest class of zip + age has 1 record; at least 2 are asked for.
+    """
+
+    roles: PolicyRoles
+    rules: tuple[Rule, ...]
+    name: str | None = None
+    description: str | None = None
+    strict: bool = False
+    missing: str = "value"
+    missing_sensitive: str = "value"
+    max_dropped_fraction: float | None = None
+    dropped_are_removed: bool = False
+    by: Name | None = None
+    suppressed: str | None = None
+    sampling_fraction: float | None = None
+    version: int = VERSION
+
+    def __init__(self, **keywords: Any) -> None:
+        """Read and check the keywords."""
+        nested = _nested(keywords)
+        for name, value in _read(nested).items():
+            object.__setattr__(self, name, value)
+
+    # ---- coming -----------------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """Read the plain values that `to_dict` gives, or a YAML or JSON file holds."""
+        return cls(**{"version": None, **fields.mapping(given, "the policy", _KEYS)})
+
+    @classmethod
+    def from_yaml(cls, source: str | Path) -> Self:
+        r"""Read a YAML file, given by its path, or YAML text (needs PyYAML).
+
+        Examples
+        --------
+        >>> policy = Policy.from_yaml("version: 1\nroles: {quasi: [zip]}\nbudgets: {k: 5}")
+        >>> policy.rules[0].budgets[0].limit
+        5
+        """
+        return cls.from_dict(document.from_yaml(source))
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """Read a JSON file, given by its path, or JSON text."""
+        return cls.from_dict(document.from_json(source))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a file: JSON if it ends in .json, else YAML."""
+        return cls.from_dict(document.from_file(path))
+
+    def with_roles(self, **roles: Any) -> Self:
+        """Give the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
+
+        Examples
+        --------
+        >>> Policy(k=5).with_roles(quasi=["zip", "age"]).roles.quasi
+        ('zip', 'age')
+        """
+        current = self.to_dict()
+        return type(self).from_dict({**current, "roles": {**current.get("roles", {}), **roles}})
+
+    # ---- going ------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values: every setting, whether written or not, in one form."""
+        whole = [rule for rule in self.rules if rule.columns is None and not rule.every_subset_of]
+        others = [rule for rule in self.rules if rule not in whole]
+        roles = self.roles.to_dict()
+        optional = {
+            key: getattr(self, key)
+            for key in ("name", "description", "max_dropped_fraction", "by", "suppressed")
+        }
+        written: dict[str, Any] = {
+            "version": self.version,
+            **optional,
+            "roles": roles or None,
+            "strict": self.strict,
+            "missing": self.missing,
+            "missing_sensitive": self.missing_sensitive,
+            "dropped_are_removed": self.dropped_are_removed or None,
+            "sampling_fraction": self.sampling_fraction,
+            "budgets": budgets.written(whole[0].budgets) if whole else None,
+            "qids": [rule.to_dict() for rule in others] or None,
+        }
+        return {key: value for key, value in written.items() if value is not None}
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_yaml(self) -> str:
+        """Write it as YAML (needs PyYAML)."""
+        return document.to_yaml(self.to_dict())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the policy in its one form, by which a verdict names it.
+
+        Examples
+        --------
+        >>> Policy(k=5).digest == Policy.from_yaml("{version: 1, budgets: {k: 5}}").digest
+        True
+        """
+        text = document.canonical(self.to_dict())
+        return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    # ---- checking ---------------------------------------------------------------------------
+
+    def check(
+        self, frame: Any, *, population: Any = None, n_original: int | None = None
+    ) -> Verdict:
+        """Measure a table and compare it with the budgets.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A pandas, Spark or pandas-on-Spark table; it is never changed.
+        population : DataFrame, optional
+            As in `anonrisk.risk`: whom the journalist and the marketer look among.
+        n_original : int, optional
+            Number of rows before records were removed, for ``max_suppressed``.
+
+        Returns
+        -------
+        Verdict
+            ``"pass"``, ``"fail"`` or ``"could_not_assess"``, with a finding per budget. What goes
+            wrong with the table (a column that is not there, no records, an engine that fails) is a
+            finding too, and never a pass.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"zip": ["1011", "1011"], "age": [34, 34]})
+        >>> anonrisk.Policy(quasi=["zip", "age"], k=2).check(df).passed
+        True
+        """
+        from anonrisk.policy.check import check
+
+        return check(self, frame, population=population, n_original=n_original)
+
+    def assess(self, frame: Any) -> Assessment:
+        """Take the measures that the policy names, without comparing them with its budgets."""
+        from anonrisk.policy.assess import assess
+
+        return assess(self, frame)
+
+    # ---- showing ----------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Print as text: the rules, a line a budget."""
+        header = ("quasi-identifier", "budget", "limit", "severity")
+        return f"{self._title()}\n{render.text_table(header, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        header = ("quasi-identifier", "budget", "limit", "severity")
+        return render.html_table(self._title(), header, self._rows())
+
+    def _title(self) -> str:
+        return f"Policy {self.name or self.digest[:19]}, missing values: {self.missing}"
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for rule in self.rules:
+            columns = rule.columns or self.roles.whole
+            of = " + ".join(map(str, columns)) or "as the table declares"
+            if rule.every_subset_of:
+                of = f"every {rule.every_subset_of} of {of}"
+            for budget in rule.budgets:
+                sign = "≥" if budget.at_least else "≤"
+                rows.append([of, budget.name, f"{sign} {budget.limit:g}", budget.severity])
+        return rows
+
+
+def _nested(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Put keywords of roles and budgets where a document has them."""
+    nested = {key: value for key, value in keywords.items() if key in _KEYS}
+    for part, keys in (("roles", (*LISTS, *SINGLE)), ("budgets", (*budgets.KEYS, "rr"))):
+        loose = {key: keywords[key] for key in keys if key in keywords}
+        if loose:
+            given = nested.get(part, {})
+            twice = [key for key in loose if isinstance(given, dict) and key in given]
+            if twice:
+                raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
+            nested[part] = {**given, **loose} if isinstance(given, dict) else given
+    known = (*_KEYS, *LISTS, *SINGLE, *budgets.KEYS, "rr")
+    for key in keywords:
+        if key not in known:
+            raise PolicyError(f"a policy has no key {key!r}{nearest(key, known)}")
+    nested.setdefault("version", VERSION)
+    return nested
+
+
+def _read(given: dict[str, Any]) -> dict[str, Any]:
+    """Check a whole document before any data is read."""
+    _check_version(given["version"])
+    roles = read_roles(given.get("roles"))
+    settings = {
+        "name": _optional(given, "name", fields.text),
+        "description": _optional(given, "description", fields.text),
+        "strict": fields.flag(given.get("strict", False), "strict"),
+        "missing": fields.word(given.get("missing", "value"), "missing", MISSING),
+        "missing_sensitive": fields.word(
+            given.get("missing_sensitive", "value"), "missing_sensitive", MISSING
+        ),
+        "max_dropped_fraction": _optional(given, "max_dropped_fraction", fields.share),
+        "dropped_are_removed": fields.flag(
+            given.get("dropped_are_removed", False), "dropped_are_removed"
+        ),
+        "by": _optional(given, "by", fields.name),
+        "suppressed": _optional(given, "suppressed", fields.text),
+        "sampling_fraction": _optional(given, "sampling_fraction", _fraction),
+    }
+    _check_dropping(settings)
+    rules = read_rules(given, roles)
+    _check_together(settings, roles, rules)
+    return {"version": VERSION, "roles": roles, "rules": rules, **settings}
+
+
+def _fraction(given: Any, where: str) -> float:
+    return fields.above_zero(given, where, at_most=1)
+
+
+def _optional(given: dict[str, Any], key: str, read: Any) -> Any:
+    return read(given[key], key) if given.get(key) is not None else None
+
+
+def _check_version(given: Any) -> None:
+    if given is None:
+        raise PolicyError(f"the policy needs version: {VERSION}")
+    if isinstance(given, bool) or not isinstance(given, int) or given != VERSION:
+        raise PolicyError(f"version is {VERSION}, the only one that this library reads")
+
+
+def _check_dropping(settings: dict[str, Any]) -> None:
+    if settings["missing"] == "drop":
+        if settings["max_dropped_fraction"] is None:
+            raise PolicyError(
+                "missing: drop needs max_dropped_fraction, the share of the rows that may be left "
+                "out"
+            )
+    elif settings["max_dropped_fraction"] is not None or settings["dropped_are_removed"]:
+        raise PolicyError("max_dropped_fraction and dropped_are_removed belong to missing: drop")
+
+
+def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
+    """Refuse what is right by itself and wrong together."""
+    covered = {column for rule in rules for column in (rule.columns or roles.whole)}
+    loose = [column for column in roles.whole if column not in covered]
+    if loose:
+        raise PolicyError(
+            f"quasi-identifier {loose[0]!r} has no budget: it is in no entry of qids; "
+            "name it there, or add budgets for all quasi-identifiers together"
+        )
+    _check_by(settings["by"], roles, rules)
+    if settings["sampling_fraction"] is not None and roles.weight is not None:
+        raise PolicyError("give a sampling_fraction or a weight, not both")
+    others = (*roles.sensitive, *roles.direct, *roles.insensitive, roles.unit)
+    for rule in rules:
+        for column in rule.columns or ():
+            if column in others:
+                raise PolicyError(f"column {column!r} of qids has another role in roles")
+        for budget in rule.budgets:
+            _check_sensitive(budget, roles)
+
+
+def _check_by(by: Name | None, roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
+    if by is None:
+        return
+    if by in (roles.unit, roles.weight):
+        raise PolicyError(f"by: {by!r} is a unit or weight, not a group")
+    if any(b.name == "population_unique_fraction" for rule in rules for b in rule.budgets):
+        raise PolicyError("population_unique_fraction is of a whole table and takes no by")
+
+
+def _check_sensitive(budget: Budget, roles: PolicyRoles) -> None:
+    for column in budget.sensitive or ():
+        if roles.sensitive and column not in roles.sensitive:
+            raise PolicyError(
+                f"{budget.name}.sensitive: {column!r} is not among the sensitive columns of roles"
+                f"{nearest(column, roles.sensitive)}"
+            )
