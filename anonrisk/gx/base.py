@@ -14,7 +14,7 @@ from great_expectations.validator.metric_configuration import MetricConfiguratio
 
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx import fields, judging
-from anonrisk.gx.fields import Number, StrictStr
+from anonrisk.gx.fields import Number, StrictStr  # noqa: TC001
 from anonrisk.gx.metrics import ASKED, SIZES, Measured
 from anonrisk.gx.render import Rendered
 
@@ -67,6 +67,11 @@ class PrivacyExpectation(Rendered, BatchExpectation):
         """Tell whether this is a base class; only others are registered."""
         return not cls.own_keys
 
+    @property
+    def score(self) -> str:
+        """Name the measure of a sensitive column, as `anonrisk.assess` does."""
+        raise NotImplementedError
+
     @abstractmethod
     def budgets(self) -> list[Budget]:
         """Give what must be satisfied."""
@@ -77,7 +82,7 @@ class PrivacyExpectation(Rendered, BatchExpectation):
 
     def get_validation_dependencies(
         self,
-        execution_engine: ExecutionEngine | None = None,
+        execution_engine: ExecutionEngine[Any] | None = None,
         runtime_configuration: dict[str, Any] | None = None,
     ) -> Any:
         """Ask for the metric, once for all expectations with the same question."""
@@ -95,7 +100,7 @@ class PrivacyExpectation(Rendered, BatchExpectation):
         self,
         metrics: dict[str, Any],
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG002
-        execution_engine: ExecutionEngine | None = None,  # noqa: ARG002
+        execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         found = metrics[self.metric]
         if not isinstance(found, Measured) or (found.sizes is None and found.problem is None):

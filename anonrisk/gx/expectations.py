@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import PrivacyExpectation
-from anonrisk.gx.fields import Number, StrictStr, Whole
+from anonrisk.gx.fields import Number, StrictStr, Whole, filled
 from anonrisk.gx.metrics import SCORES, TOGETHER
 from anonrisk.policy.budgets import Budget
 
@@ -34,7 +34,8 @@ class ExpectKAnonymityToBeAtLeast(PrivacyExpectation):
         qids (str or list of str): The columns that together may single somebody out.
         k (int): The least size of a class; 2 or more.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit (str): The column that says which person a row belongs to.
         missing ("value", "drop", "error"): What a missing quasi-identifier means.
         max_dropped_fraction (float): With missing="drop", the most rows that may be left out.
@@ -47,7 +48,7 @@ class ExpectKAnonymityToBeAtLeast(PrivacyExpectation):
 
     def budgets(self) -> list[Budget]:
         """Give the limit on the smallest class."""
-        return [Budget("k", self.k)]
+        return [Budget("k", filled(self.k))]
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -63,7 +64,8 @@ class ExpectQidUniquenessToBeAtMost(PrivacyExpectation):
         max_unique_fraction (float): The largest share of records that may be singletons.
         max_unique_records (int): The largest number of records that may be singletons.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
@@ -79,7 +81,7 @@ class ExpectQidUniquenessToBeAtMost(PrivacyExpectation):
     def budgets(self) -> list[Budget]:
         """Give the limits on singletons."""
         limits = {name: getattr(self, name) for name in self.own_keys}
-        return [Budget(name, limit) for name, limit in limits.items() if limit is not None]
+        return [Budget(name, filled(limit)) for name, limit in limits.items() if limit is not None]
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -99,7 +101,8 @@ class ExpectRecordsInSmallClassesToBeAtMost(PrivacyExpectation):
         k (int): The size from which a class is large enough.
         max_fraction_below_k (float): The largest share of records in smaller classes.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
@@ -110,7 +113,8 @@ class ExpectRecordsInSmallClassesToBeAtMost(PrivacyExpectation):
 
     def budgets(self) -> list[Budget]:
         """Give the limit on records in small classes."""
-        return [Budget("max_fraction_below_k", self.max_fraction_below_k, k=self.k)]
+        limit = filled(self.max_fraction_below_k)
+        return [Budget("max_fraction_below_k", limit, k=filled(self.k))]
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -127,11 +131,6 @@ class _AboutValues(PrivacyExpectation):
     sensitive: StrictStr
     missing_sensitive: Literal["value", "error"] = "value"
     metric: ClassVar[str] = SCORES
-
-    @property
-    def score(self) -> str:
-        """Name the measure, as `anonrisk.assess` does."""
-        raise NotImplementedError
 
     def arguments(self) -> dict[str, Any]:
         """Give what the measure takes beside the columns."""
@@ -153,7 +152,8 @@ class ExpectLDiversityToBeAtLeast(_AboutValues):
         kind ("distinct", "entropy", "recursive"): Which diversity.
         c (float): The constant of the recursive kind, and only of that.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         missing_sensitive ("value", "error"): What a missing sensitive value means.
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
@@ -179,11 +179,11 @@ class ExpectLDiversityToBeAtLeast(_AboutValues):
         """Give the constant of the recursive kind."""
         if self.kind != "recursive":
             return super().arguments()
-        return {"measures": [self.score], "c": self.c}
+        return {"measures": [self.score], "c": filled(self.c)}
 
     def budgets(self) -> list[Budget]:
         """Give the limit on diversity."""
-        return [Budget("ldiv", self.l, kind=self.kind, c=self.c)]
+        return [Budget("ldiv", filled(self.l), kind=self.kind, c=filled(self.c))]
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -207,7 +207,8 @@ class ExpectTClosenessToBeAtMost(_AboutValues):
             have no order of their own. They are stored in the suite.
         hierarchy (dict or list): A tree of the values; stored in the suite.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         missing_sensitive ("value", "error"): What a missing sensitive value means.
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
@@ -244,7 +245,7 @@ class ExpectTClosenessToBeAtMost(_AboutValues):
 
     def budgets(self) -> list[Budget]:
         """Give the limit on distance."""
-        return [Budget("tcloseness", self.t, distance=self.distance)]
+        return [Budget("tcloseness", filled(self.t), distance=self.distance)]
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -268,7 +269,8 @@ class ExpectReidentificationRiskToBeAtMost(PrivacyExpectation):
         sampling_fraction (float): The share of the population that is in the table, for the
             journalist and the marketer; left out, the table is taken to be the population.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
@@ -302,9 +304,9 @@ class ExpectReidentificationRiskToBeAtMost(PrivacyExpectation):
         """Give the limits on risk."""
         found = []
         for measure in ("highest", "average", "share_above"):
-            limit: Any = getattr(self, f"max_{measure}")
+            limit = filled(getattr(self, f"max_{measure}"))
             if limit is not None:
-                threshold: Any = self.threshold if measure == "share_above" else None
+                threshold = filled(self.threshold) if measure == "share_above" else None
                 name = f"risk.{self.attacker}.{measure}"
                 found.append(Budget(name, limit, threshold=threshold))
         return found
@@ -332,7 +334,8 @@ class ExpectPredictedSingletonsToBeAtMost(PrivacyExpectation):
         max_singletons (float): The largest number of people who may be alone.
         max_fraction (float): The largest share of the group that may be alone.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
@@ -351,7 +354,10 @@ class ExpectPredictedSingletonsToBeAtMost(PrivacyExpectation):
         limits = {False: self.max_singletons, True: self.max_fraction}
         return [
             Budget(
-                "predicted_singletons", limit, group_size=self.group_size, as_fraction=as_fraction
+                "predicted_singletons",
+                filled(limit),
+                group_size=filled(self.group_size),
+                as_fraction=as_fraction,
             )
             for as_fraction, limit in limits.items()
             if limit is not None
@@ -365,8 +371,9 @@ class ExpectPredictedSingletonsToBeAtMost(PrivacyExpectation):
             "$max_fraction of them" if asked.get("max_fraction") is not None else "",
         ]
         return (
-            f"In a group of $group_size people like these, at most {' and '.join(filter(None, limits))} "
-            "are alone with their $qids, also at the upper end of the 95% interval."
+            "In a group of $group_size people like these, at most "
+            f"{' and '.join(filter(None, limits))} are alone with their $qids, also at the upper "
+            "end of the 95% interval."
         )
 
 
@@ -380,7 +387,8 @@ class ExpectPopulationUniquenessToBeAtMost(PrivacyExpectation):
         population_size (int): The number of people that the table is a sample of.
         max_fraction (float): The largest share of the population that may be unique.
 
-    Other Parameters:
+    Other Parameters
+    ----------------
         unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
@@ -394,8 +402,8 @@ class ExpectPopulationUniquenessToBeAtMost(PrivacyExpectation):
         return [
             Budget(
                 "population_unique_fraction",
-                self.max_fraction,
-                population_size=self.population_size,
+                filled(self.max_fraction),
+                population_size=filled(self.population_size),
             )
         ]
 

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from great_expectations.compatibility import pydantic
 
-StrictInt: TypeAlias = pydantic.StrictInt
+from anonrisk.errors import ArgumentError
+
 StrictStr: TypeAlias = pydantic.StrictStr
 # A dict is a suite parameter, {"$PARAMETER": "name"}, to be filled in when the suite runs.
 Whole: TypeAlias = pydantic.StrictInt | dict  # type: ignore[type-arg]
@@ -63,6 +64,13 @@ def checked(value: Any, field: str) -> Any:
         span = f"at least {least}" if most == math.inf else f"from {least} to {most}"
     if not inside:
         raise ValueError(f"{field} must be {span}")
+    return value
+
+
+def filled(value: Any) -> Any:
+    """Give a number; a suite parameter that nobody filled in is no limit."""
+    if is_parameter(value):
+        raise ArgumentError(f"suite parameter {value.get(_PARAMETER)!r} has no value")
     return value
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from great_expectations import ExpectationSuite
-    from great_expectations.checkpoint import CheckpointResult
     from great_expectations.checkpoint.actions import ActionContext
+    from great_expectations.checkpoint.checkpoint import CheckpointResult
 
 OURS = {one.expectation_type: one for one in EXPECTATIONS}
 _LEVELS = ("info", "warning", "critical")
@@ -61,7 +61,9 @@ class AnonriskGateAction(ValidationAction):
 
     @classmethod
     def requiring(
-        cls, *suites: ExpectationSuite, block_on: Literal["critical", "warning", "info"] = "critical"
+        cls,
+        *suites: ExpectationSuite,
+        block_on: Literal["critical", "warning", "info"] = "critical",
     ) -> AnonriskGateAction:
         """Make the action that requires all that these suites hold now."""
         return cls(required={suite.name: required_of(suite) for suite in suites}, block_on=block_on)
@@ -79,7 +81,7 @@ class AnonriskGateAction(ValidationAction):
 
 def check_known(counts: Iterable[str]) -> None:
     """Refuse a required type that is not registered: it could never be evaluated."""
-    from great_expectations.exceptions import ExpectationNotFoundError
+    from great_expectations.exceptions.exceptions import ExpectationNotFoundError
 
     for name in counts:
         try:
@@ -172,7 +174,9 @@ def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
     }
     if not any(counts.keys() & OURS.keys() for counts in found.values()):
         names = count_of(len(found), "suite")
-        raise ReleaseBlocked(f"{names} without an expectation of anonrisk: nothing would be checked")
+        raise ReleaseBlocked(
+            f"{names} without an expectation of anonrisk: nothing would be checked"
+        )
     return {name: counts for name, counts in found.items() if counts}
 
 

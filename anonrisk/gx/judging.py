@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.base import Group
+from anonrisk.gx.fields import filled
 from anonrisk.policy.judge import Judge, within, worst
 from anonrisk.policy.measure import Measured
 from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
@@ -38,10 +39,8 @@ class Judged:
             # The one part that is kept at every result_format.
             "exception_info": {
                 "raised_exception": unknown,
-                "exception_message": f"could not assess: {message}" if unknown else None,
-                # Data Docs take this for a template; there is no traceback to show.
-                "exception_traceback": "Nothing was raised: an expectation that cannot be "
-                "assessed fails." if unknown else None,
+                "exception_message": f"could not be assessed: {message}" if unknown else None,
+                "exception_traceback": None,
             },
         }
 
@@ -51,21 +50,21 @@ def could_not_assess(message: str) -> Judged:
     return Judged(COULD_NOT_ASSESS, (message,))
 
 
-def judge(
-    expectation: PrivacyExpectation, sizes: ClassSizes, scores: dict[str, float]
-) -> Judged:
+def judge(expectation: PrivacyExpectation, sizes: ClassSizes, scores: dict[str, float]) -> Judged:
     """Compare class sizes and scores with the budgets of an expectation."""
     qid = tuple(expectation.qids)
     sensitive = getattr(expectation, "sensitive", None)
-    findings = [*_dropped(expectation, sizes)]
+    findings = _dropped(expectation, sizes)
     for budget in expectation.budgets():
-        about = {} if sensitive is None else {(sensitive, id(budget)): scores[expectation.score]}
+        about: dict[Any, Any] = {}
+        if sensitive is not None:
+            about[sensitive, id(budget)] = scores[expectation.score]
         group = Group(None, sizes, sizes.n_dropped)
         judge_ = Judge(
             qid,
             Measured(groups=[group], worst=about),
             () if sensitive is None else (sensitive,),
-            sampling_fraction=getattr(expectation, "sampling_fraction", None),
+            sampling_fraction=filled(getattr(expectation, "sampling_fraction", None)),
         )
         findings += judge_.findings(budget)
     decisive = worst(findings)
@@ -80,8 +79,8 @@ def judge(
             "k": sizes.k,
             "singletons": sizes.records_at_most(1),
             "rows": sizes.n_rows,
-            "dropped": sizes.n_dropped,
             "missing": sizes.missing,
+            **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
             "unit": sizes.unit,
         },
     )
@@ -100,7 +99,7 @@ def _row(finding: Finding) -> dict[str, Any]:
 
 def _dropped(expectation: PrivacyExpectation, sizes: ClassSizes) -> list[Finding]:
     """Compare the share of rows that were left out with its limit."""
-    limit: Any = expectation.max_dropped_fraction
+    limit = filled(expectation.max_dropped_fraction)
     if limit is None:
         return []
     share = sizes.n_dropped / (sizes.n_dropped + sizes.n_rows)

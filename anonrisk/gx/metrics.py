@@ -70,7 +70,8 @@ def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
     """Score the classes by a sensitive column."""
     found = anonrisk.assess(table, **asked)
     return Measured(
-        found.sizes, {name: _plain(value) for (name, about), value in found.values.items() if about}
+        found.sizes,
+        {name: _plain(value) for (name, about), value in found.values.items() if about is not None},
     )
 
 

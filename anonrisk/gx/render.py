@@ -18,6 +18,8 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 from great_expectations.render.util import parse_row_condition_string
 
+from anonrisk.policy.verdict import COULD_NOT_ASSESS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -77,18 +79,12 @@ class Rendered:
         if configuration is None and result is not None:
             configuration = result.expectation_config
         template, params = cls.template({} if configuration is None else configuration.kwargs)
-        styling = (runtime_configuration or {}).get("styling")
-        return [
-            RenderedStringTemplateContent(
-                content_block_type="string_template",
-                string_template={"template": template, "params": params, "styling": styling},
-            )
-        ]
+        return [_text(template, (runtime_configuration or {}).get("styling"), **params)]
 
     @classmethod
     def _prescriptive_template(
-        cls, renderer_configuration: RendererConfiguration
-    ) -> RendererConfiguration:
+        cls, renderer_configuration: RendererConfiguration[Any]
+    ) -> RendererConfiguration[Any]:
         template, params = cls.template(renderer_configuration.kwargs)
         for name, value in params.items():
             renderer_configuration.add_param(name, RendererValueType.STRING, value)
@@ -102,23 +98,55 @@ class Rendered:
         configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
         result: ExpectationValidationResult | None = None,
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
-    ) -> RenderedTableContent | str:
-        details = ((result.result or {}) if result is not None else {}).get("details") or {}
-        if not details:
+    ) -> Any:
+        details = _details(result)
+        if details.get("status") in {None, COULD_NOT_ASSESS}:
             return "--"
         rows = [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
-        sentence = RenderedStringTemplateContent(
-            content_block_type="string_template",
-            string_template={
-                "template": "$sentence",
-                "params": {"sentence": details.get("sentence", "")},
-            },
-        )
-        if not rows:
-            return str(details.get("sentence", "--"))
         return RenderedTableContent(
-            content_block_type="table", header=sentence, table=rows, styling=_TABLE
+            content_block_type="table",
+            header=_text("$sentence", sentence=details["sentence"]),
+            table=rows,
+            styling=_TABLE,
         )
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_STATEMENT)
+    def _diagnostic_unexpected_statement_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,
+    ) -> list[Any]:
+        info = (result.exception_info if result is not None else None) or {}
+        message = info.get("exception_message")
+        if not isinstance(message, str) or info.get("exception_traceback"):
+            # Raised inside Great Expectations itself, which has words of its own for that.
+            inherited: Any = super()
+            rendered: list[Any] = inherited._diagnostic_unexpected_statement_renderer(  # noqa: SLF001
+                configuration, result, runtime_configuration
+            )
+            return rendered
+        styling = {"classes": ["text-danger"]}
+        return [_text("\n\n$message", styling=styling, tag="strong", message=message)]
+
+
+def _details(result: ExpectationValidationResult | None) -> dict[str, Any]:
+    return dict(((result.result if result is not None else None) or {}).get("details") or {})
+
+
+def _text(
+    template: str, styling: Any = None, tag: str | None = None, **params: str
+) -> RenderedStringTemplateContent:
+    """Give a sentence; what stands for its `$names` is escaped."""
+    content: dict[str, Any] = {"template": template, "params": params}
+    if styling:
+        content["styling"] = styling
+    if tag:
+        content["tag"] = tag
+    return RenderedStringTemplateContent(
+        content_block_type="string_template", string_template=content
+    )
 
 
 def shown(value: Any) -> str:

@@ -11,7 +11,7 @@ from great_expectations import Checkpoint, ExpectationSuite, get_context
 from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context.data_context.context_factory import project_manager
 from great_expectations.datasource.fluent.interfaces import Batch
-from great_expectations.exceptions import DataContextError, SuiteParameterError
+from great_expectations.exceptions.exceptions import DataContextError, SuiteParameterError
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
 from anonrisk.engines import engine_for
@@ -56,10 +56,12 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
         except ValueError as error:
             raise ArgumentError(f"the suite cannot be loaded whole: {error}") from None
         expectations.append(ExpectationConfiguration(**one).to_domain_obj())
-    suite = ExpectationSuite(name=str(source.get("name") or _NAME), meta=source.get("meta"))
-    for one in expectations:
-        suite.expectations.append(one)
-    return suite
+    return ExpectationSuite(
+        name=str(source.get("name") or _NAME),
+        expectations=expectations,
+        meta=source.get("meta"),
+        notes=source.get("notes"),
+    )
 
 
 def run_gate(
@@ -79,8 +81,8 @@ def run_gate(
         What to run.
     batch : DataFrame, Batch, BatchDefinition or dict
         What to validate. With a suite: a pandas or Spark table, or a batch or batch definition of
-        Great Expectations. With a checkpoint: the parameters of the batch, as ``{"dataframe": df}``,
-        or the table itself; left out where the checkpoint knows where its data are.
+        Great Expectations. With a checkpoint: the parameters of the batch, as
+        ``{"dataframe": df}``, or the table itself; left out where it knows its data by itself.
     expectation_parameters : dict, optional
         The values of suite parameters.
     required : dict, optional
@@ -159,9 +161,7 @@ def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_form
     if isinstance(batch, BatchDefinition):
         batch = batch.get_batch()
     if isinstance(batch, Batch):
-        return batch.validate(
-            suite, result_format=result_format, expectation_parameters=parameters
-        )
+        return batch.validate(suite, result_format=result_format, expectation_parameters=parameters)
     engine = engine_for(batch).name
     with _own_context() as context:
         if engine == "pandas":

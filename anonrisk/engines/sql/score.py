@@ -37,9 +37,9 @@ def scores(
         (sa.func.min if score.least else sa.func.max)(classes.c[f"x{i}"])
         for i, score in enumerate(asked)
     ]
-    query = sa.select(
-        classes.c.n, sa.func.count(), sa.func.sum(classes.c.rows), *worst
-    ).group_by(classes.c.n)
+    query = sa.select(classes.c.n, sa.func.count(), sa.func.sum(classes.c.rows), *worst).group_by(
+        classes.c.n
+    )
     rows = records.fetch(query, "score the classes")
     sizes = made([row[:3] for row in rows], records, question, question.qid)
     if question.unit is not None:
@@ -88,9 +88,7 @@ def _pairs(records: Records) -> Any:
     rows = records.rows
     n = sa.func.count()
     return (
-        sa.select(
-            *records.keys, rows.c.s, *(n.label(name) for name in ("c", "first", "rows", "t"))
-        )
+        sa.select(*records.keys, rows.c.s, *(n.label(name) for name in ("c", "first", "rows", "t")))
         .group_by(*records.keys, rows.c.s)
         .subquery("p")
     )

@@ -85,10 +85,8 @@ class SqlTable:
         """Find the type of each column; refuse those whose equality is not anonrisk's."""
         if not roles:
             return {}
-        if self.dialect == "sqlite":
-            kinds = self._stored(roles)
-        else:
-            kinds = self._declared(roles)
+        find = self._stored if self.dialect == "sqlite" else self._declared
+        kinds = find(roles)
         for name, role in roles.items():
             if kinds[name] in (*_TEXT.get(self.dialect, ()), "stored as text"):
                 self._check_collation(name, role)
@@ -152,7 +150,7 @@ class SqlTable:
             exact = [bool(row[0]) for row in self.fetch(query, "read the collation")] == [True]
         else:
             nothing = sa.select(self.raw(name).label("x")).select_from(self.source)
-            texts = [sa.select(sa.literal_column(f"'{text}'")) for text in _DIFFERENT]
+            texts: list[Any] = [sa.select(sa.literal_column(f"'{text}'")) for text in _DIFFERENT]
             every = sa.union_all(nothing.where(sa.false()), *texts).subquery()
             different = sa.select(every.c.x).distinct().subquery()
             counted = sa.select(sa.func.count()).select_from(different)
