@@ -7,21 +7,23 @@ with `AnonriskGateAction`.
 
 from __future__ import annotations
 
-from anonrisk.gx.expectations import (
+from anonrisk.gx.gate import AnonriskGateAction
+from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.of_sizes import (
     ExpectKAnonymityToBeAtLeast,
-    ExpectLDiversityToBeAtLeast,
     ExpectPopulationUniquenessToBeAtMost,
     ExpectPredictedSingletonsToBeAtMost,
     ExpectQidUniquenessToBeAtMost,
     ExpectRecordsInSmallClassesToBeAtMost,
     ExpectReidentificationRiskToBeAtMost,
-    ExpectTClosenessToBeAtMost,
 )
-from anonrisk.gx.gate import AnonriskGateAction
+from anonrisk.gx.of_values import ExpectLDiversityToBeAtLeast, ExpectTClosenessToBeAtMost
 from anonrisk.gx.run import load_suite, run_gate
+from anonrisk.gx.suite import suite_to_json, to_suite
 
 __all__ = [
     "AnonriskGateAction",
+    "ExpectColumnsToBePublishable",
     "ExpectKAnonymityToBeAtLeast",
     "ExpectLDiversityToBeAtLeast",
     "ExpectPopulationUniquenessToBeAtMost",
@@ -32,4 +34,6 @@ __all__ = [
     "ExpectTClosenessToBeAtMost",
     "load_suite",
     "run_gate",
+    "suite_to_json",
+    "to_suite",
 ]

@@ -14,7 +14,7 @@ from great_expectations.validator.metric_configuration import MetricConfiguratio
 
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx import fields, judging
-from anonrisk.gx.fields import Number, StrictStr  # noqa: TC001
+from anonrisk.gx.fields import Column, Columns, Number  # noqa: TC001
 from anonrisk.gx.metrics import ASKED, SIZES, Measured
 from anonrisk.gx.render import Rendered
 
@@ -24,61 +24,31 @@ if TYPE_CHECKING:
     from anonrisk.policy.budgets import Budget
 
 
-class PrivacyExpectation(Rendered, BatchExpectation):
-    """An expectation about the classes of a quasi-identifier.
+# The fields that every expectation about classes passes on to its metric and result.
+COMMON = ("qids", "unit", "missing", "max_dropped_fraction")
 
-    Every subclass gives its budgets, and the metric that they are measured by. An expectation
-    never raises: what could not be assessed fails, and says why.
-    """
 
-    qids: list[StrictStr]
-    unit: StrictStr | None = None
-    missing: Literal["value", "drop", "error"] = "value"
-    max_dropped_fraction: Number | None = None
+class GateExpectation(Rendered, BatchExpectation):
+    """An expectation that never raises: what could not be assessed fails, and says why."""
+
     row_condition: RowConditionType = None
 
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition")
     own_keys: ClassVar[tuple[str, ...]] = ()
     metric: ClassVar[str] = SIZES
 
-    @pydantic.validator("qids", pre=True)
-    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return fields.names(given)
-
-    @pydantic.validator("qids")
-    def _names_differ(cls, given: list[str]) -> list[str]:  # noqa: N805
-        return fields.different(given)
-
-    @pydantic.validator(*fields.NUMBERS, check_fields=False)
-    def _number_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return fields.checked(given, field.name)
-
-    @pydantic.root_validator(skip_on_failure=True)
-    def _dropping_has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        if (values.get("missing") == "drop") != (values.get("max_dropped_fraction") is not None):
-            raise ValueError(
-                "missing='drop' and max_dropped_fraction belong together: dropped records must be "
-                "removed before the release, and the limit says how many that may be"
-            )
-        return values
-
     @classmethod
     def is_abstract(cls) -> bool:
         """Tell whether this is a base class; only others are registered."""
         return not cls.own_keys
 
-    @property
-    def score(self) -> str:
-        """Name the measure of a sensitive column, as `anonrisk.assess` does."""
-        raise NotImplementedError
+    @abstractmethod
+    def question(self) -> dict[str, Any]:
+        """Say what the metric is asked."""
 
     @abstractmethod
-    def budgets(self) -> list[Budget]:
-        """Give what must be satisfied."""
-
-    def question(self) -> dict[str, Any]:
-        """Say what the metric is asked; the order of the columns makes no difference."""
-        return {"qids": sorted(self.qids), "unit": self.unit, "missing": self.missing}
+    def judged(self, found: Measured) -> judging.Judged:
+        """Compare what was measured with the budgets."""
 
     def get_validation_dependencies(
         self,
@@ -103,15 +73,65 @@ class PrivacyExpectation(Rendered, BatchExpectation):
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         found = metrics[self.metric]
-        if not isinstance(found, Measured) or (found.sizes is None and found.problem is None):
-            found = Measured(problem="the metric gave no answer")
+        if not isinstance(found, Measured):
+            return judging.could_not_assess("the metric gave no answer").to_result()
+        if found.problem is not None:
+            return judging.could_not_assess(found.problem).to_result()
         try:
             return self.judged(found).to_result()
         except AnonRiskError as error:
             return judging.could_not_assess(str(error)).to_result()
 
+
+class PrivacyExpectation(GateExpectation):
+    """An expectation about the classes of a quasi-identifier."""
+
+    qids: Columns
+    unit: Column | None = None
+    missing: Literal["value", "drop", "error"] = "value"
+    max_dropped_fraction: Number | None = None
+
+    @pydantic.validator("qids", pre=True)
+    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
+        return fields.names(given)
+
+    @pydantic.validator("qids")
+    def _names_differ(cls, given: Any) -> Any:  # noqa: N805
+        return fields.different(given)
+
+    @pydantic.validator("unit", "sensitive", check_fields=False)
+    def _is_a_name(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        return fields.parameter(given, field.name)
+
+    @pydantic.validator(*fields.NUMBERS, check_fields=False)
+    def _number_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        return fields.checked(given, field.name)
+
+    @pydantic.root_validator(skip_on_failure=True)
+    def _dropping_has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
+        if (values.get("missing") == "drop") != (values.get("max_dropped_fraction") is not None):
+            raise ValueError(
+                "missing='drop' and max_dropped_fraction belong together: dropped records must be "
+                "removed before the release, and the limit says how many that may be"
+            )
+        return values
+
+    @property
+    def score(self) -> str:
+        """Name the measure of a sensitive column, as `anonrisk.assess` does."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def budgets(self) -> list[Budget]:
+        """Give what must be satisfied."""
+
+    def question(self) -> dict[str, Any]:
+        """Say what the metric is asked; the order of the columns makes no difference."""
+        qids, unit = fields.filled(self.qids), fields.filled(self.unit)
+        return {"qids": sorted(qids), "unit": unit, "missing": self.missing}
+
     def judged(self, found: Measured) -> judging.Judged:
-        """Compare what was measured with the budgets."""
-        if found.problem is not None or found.sizes is None:
-            return judging.could_not_assess(found.problem or "nothing was measured")
+        """Compare what was counted with the budgets."""
+        if found.sizes is None:
+            return judging.could_not_assess("nothing was counted")
         return judging.judge(self, found.sizes, found.scores or {})

@@ -12,15 +12,16 @@ from great_expectations.compatibility import pydantic
 
 from anonrisk.errors import ArgumentError
 
-StrictStr: TypeAlias = pydantic.StrictStr
 # A dict is a suite parameter, {"$PARAMETER": "name"}, to be filled in when the suite runs.
+Column: TypeAlias = pydantic.StrictStr | dict  # type: ignore[type-arg]
+Columns: TypeAlias = list[pydantic.StrictStr] | dict  # type: ignore[type-arg]
 Whole: TypeAlias = pydantic.StrictInt | dict  # type: ignore[type-arg]
 Number: TypeAlias = pydantic.StrictInt | pydantic.StrictFloat | dict  # type: ignore[type-arg]
 
 _PARAMETER = "$PARAMETER"
 # The least that each field takes, and the most where there is one.
 _RANGES: dict[str, tuple[float, float]] = {
-    "k": (2, math.inf),
+    "k": (1, math.inf),
     "l": (1, math.inf),
     "t": (0, 1),
     "threshold": (0, 1),
@@ -46,15 +47,21 @@ def is_parameter(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def parameter(value: Any, field: str) -> Any:
+    """Refuse a dict that is no suite parameter; anything else stays as it is."""
+    if is_parameter(value):
+        name = value.get(_PARAMETER)
+        if set(value) != {_PARAMETER} or not isinstance(name, str) or not name.strip():
+            raise ValueError(f'a dict in {field} is a suite parameter: {{"{_PARAMETER}": "…"}}')
+    return value
+
+
 def checked(value: Any, field: str) -> Any:
     """Refuse a number out of range, and a dict that is no suite parameter."""
     if value is None:
         return value
     if is_parameter(value):
-        name = value.get(_PARAMETER)
-        if set(value) != {_PARAMETER} or not isinstance(name, str) or not name.strip():
-            raise ValueError(f'{field} takes a number or a suite parameter {{"{_PARAMETER}": "…"}}')
-        return value
+        return parameter(value, field)
     if field in _POSITIVE:
         inside = 0 < value <= _POSITIVE[field] and value < math.inf
         span = "above 0" if _POSITIVE[field] == math.inf else "above 0 and at most 1"
@@ -68,7 +75,7 @@ def checked(value: Any, field: str) -> Any:
 
 
 def filled(value: Any) -> Any:
-    """Give a number; a suite parameter that nobody filled in is no limit."""
+    """Give the value of a field; a suite parameter that nobody filled in is none."""
     if is_parameter(value):
         raise ArgumentError(f"suite parameter {value.get(_PARAMETER)!r} has no value")
     return value
@@ -79,8 +86,10 @@ def names(given: Any) -> Any:
     return [given] if isinstance(given, str) else given
 
 
-def different(given: list[str]) -> list[str]:
+def different(given: Any) -> Any:
     """Refuse a list of columns that is empty or names one twice."""
+    if is_parameter(given):
+        return parameter(given, "qids")
     if not given:
         raise ValueError("qids is empty: name at least one column")
     if len(set(given)) < len(given):

@@ -52,8 +52,8 @@ def could_not_assess(message: str) -> Judged:
 
 def judge(expectation: PrivacyExpectation, sizes: ClassSizes, scores: dict[str, float]) -> Judged:
     """Compare class sizes and scores with the budgets of an expectation."""
-    qid = tuple(expectation.qids)
-    sensitive = getattr(expectation, "sensitive", None)
+    qid = tuple(filled(expectation.qids))
+    sensitive = filled(getattr(expectation, "sensitive", None))
     findings = _dropped(expectation, sizes)
     for budget in expectation.budgets():
         about: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Two metrics: the sizes of the classes, and the worst scores of their sensitive values.
+"""Metrics: the sizes of the classes, the worst scores of their sensitive values, the columns.
 
 Great Expectations computes a metric once for all expectations that ask for the same one, and
 runs it three times if it raises. So nothing is raised here: what went wrong is a value like any
@@ -22,6 +22,7 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 import anonrisk
+from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SIZES = "anonrisk.class_sizes"
 SCORES = "anonrisk.class_scores"
+COLUMNS = "anonrisk.columns"
 # The one argument of both: all that is asked, as JSON, so that equal questions are equal texts.
 ASKED = "asked"
 # Scores that need no argument of their own are taken together, so that they share one pass.
@@ -43,6 +45,7 @@ class Measured:
 
     sizes: ClassSizes | None = None
     scores: dict[str, float] | None = None
+    columns: tuple[str, ...] | None = None
     problem: str | None = None
 
 
@@ -73,6 +76,13 @@ def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
         found.sizes,
         {name: _plain(value) for (name, about), value in found.values.items() if about is not None},
     )
+
+
+def columns_of(table: Any, _: dict[str, Any]) -> Measured:
+    """List the columns, and what is published beside them."""
+    engine = engine_for(table)
+    index = (name for name in engine.index(table) if name is not None)
+    return Measured(columns=tuple(str(name) for name in (*engine.columns(table), *index)))
 
 
 def _plain(value: Any) -> float:
@@ -112,4 +122,7 @@ def _provider(name: str, measure: Any) -> type[TableMetricProvider]:
     return type(measure.__name__, (TableMetricProvider,), {**about, **answers})
 
 
-METRICS = (_provider(SIZES, sizes_of), _provider(SCORES, scores_of))
+METRICS = tuple(
+    _provider(name, measure)
+    for name, measure in ((SIZES, sizes_of), (SCORES, scores_of), (COLUMNS, columns_of))
+)

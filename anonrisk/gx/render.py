@@ -35,6 +35,9 @@ _LABELS = {
     "k": "Smallest class",
     "singletons": "Singletons",
     "dropped": "Rows left out",
+    "columns": "Columns",
+    "direct": "Direct identifiers",
+    "unclassified": "Columns without a role",
 }
 
 
@@ -50,6 +53,9 @@ class Rendered:
     def template(cls, asked: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         """Give the whole sentence and what stands for its `$names`."""
         qids = asked.get("qids") or []
+        if isinstance(qids, dict):
+            # A suite parameter stands for all of them.
+            qids = [shown(qids)]
         params = {f"qid_{i}": str(name) for i, name in enumerate(qids)}
         params |= {name: shown(value) for name, value in asked.items() if name != "qids"}
         sentence = cls.says(asked).replace("$qids", listed([f"$qid_{i}" for i in range(len(qids))]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -61,8 +62,11 @@ class SqlTable:
     def names(self) -> list[str]:
         """The names of the columns, repeated ones as often as they occur."""
         with guarded("list the columns"):
+            # Drivers remember what the same text gave before; a table may have changed since.
+            anew = f"/* {token_hex(8)} */"
             nothing = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
-            return [str(name) for name in self.connection.execute(nothing).keys()]  # noqa: SIM118
+            result = self.connection.execute(nothing.prefix_with(anew))
+            return [str(name) for name in result.keys()]  # noqa: SIM118
 
     def fetch(self, query: Any, doing: str) -> list[Any]:
         """Run a query and read all its rows, which are few."""
