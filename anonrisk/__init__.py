@@ -10,6 +10,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
 `anonrisk.policy`     gates: `Policy` and `Verdict`
+`anonrisk.predict`    what will be true of a table that does not exist yet
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -31,6 +32,8 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.population import predict_population
+from anonrisk.api.predict import predict_classes, predict_singletons
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -72,6 +75,9 @@ __all__ = [
     "k",
     "kmap",
     "ldiv",
+    "predict_classes",
+    "predict_population",
+    "predict_singletons",
     "profiles",
     "risk",
     "roles",
@@ -82,16 +88,25 @@ __all__ = [
     "uniqueness",
 ]
 
+# Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
+_LATER = ("policy", "predict")
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LATER:
+        return importlib.import_module(f"anonrisk.{name}")
+    if name in ("Policy", "Verdict"):
+        return getattr(importlib.import_module("anonrisk.policy"), name)
+    raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_LATER]
+
+
 register.register_pandas()
 register.register_spark()
 if "pyspark.pandas" in sys.modules:
     from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401
-
-
-def __getattr__(name: str) -> Any:
-    """Load what not every program needs when it is first asked for."""
-    if name in ("Policy", "Verdict"):
-        from anonrisk import policy
-
-        return getattr(policy, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,17 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import (
+    assess,
+    at_risk,
+    attributes,
+    population,
+    predict,
+    risk,
+    roles,
+    sizes,
+    summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +32,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     sizes.rr,
     sizes.sizes,
     at_risk.at_risk,
+    population.predict_population,
     risk.risk,
     risk.kmap,
     risk.delta_presence,
@@ -32,6 +43,8 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.delta_disclosure,
     attributes.profiles,
     assess.assess,
+    predict.predict_singletons,
+    predict.predict_classes,
     roles.declare,
     roles.roles,
 )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from anonrisk.attackers import Risk
+    from anonrisk.predict.population import PopulationEstimate
+    from anonrisk.predict.prediction import PredictedClasses, Prediction
     from anonrisk.results import Divergence, LowerBound
 
 # Upper ends of the bands that the printed form groups class sizes into.
@@ -244,6 +246,55 @@ class ClassSizes:
         from anonrisk import attackers
 
         return attackers.of_release(self)
+
+    # ---- predicting -----------------------------------------------------------------------
+
+    def predict_singletons(
+        self,
+        group_size: int,
+        *,
+        draw: str = "auto",
+        method: str = "exact",
+        n_values: int | None = None,
+    ) -> Prediction:
+        """Predict how many of a group are singletons; see `anonrisk.predict_singletons`.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 4], [2, 3]).predict_singletons(3).mean
+        2.0769230769...
+        """
+        from anonrisk.predict import table
+
+        return table.singletons(self, group_size, draw, method, n_values)
+
+    def predict_classes(
+        self,
+        group_size: int,
+        upto: int = 10,
+        *,
+        draw: str = "auto",
+        method: str = "exact",
+        n_values: int | None = None,
+    ) -> PredictedClasses:
+        """Predict in classes of which size a group is; see `anonrisk.predict_classes`.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 4], [2, 3]).predict_classes(14, upto=4).share.tolist()
+        [0.14285714285714285, 0.0, 0.0, 0.8571428571428571]
+        """
+        from anonrisk.predict import table
+
+        return table.classes(self, group_size, upto, draw, method=method, n_values=n_values)
+
+    def predict_population(
+        self, population_size: int, *, model: str = "auto"
+    ) -> PopulationEstimate:
+        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
+        from anonrisk.predict.population import Sample, estimate
+
+        return estimate(Sample.of(self, population_size), model)
 
     # ---- leaving --------------------------------------------------------------------------
 

@@ -89,8 +89,20 @@ class PopulationError(AnonRiskError, ValueError):
     """The release has records that the population cannot have given it."""
 
 
+class ModelError(AnonRiskError, ValueError):
+    """A model of the population does not hold for this table, or could not be fitted to it."""
+
+
 class WeightError(AnonRiskError, ValueError):
     """A sampling weight is missing, not a number, or below 1."""
+
+
+class ApproximationError(AnonRiskError, ValueError):
+    """An approximation was asked for where it is known to be bad."""
+
+
+class ApproximationWarning(UserWarning):
+    """An approximation is used near the end of where it is good; the message says how good."""
 
 
 class EngineError(AnonRiskError, RuntimeError):

@@ -2,7 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From a low to a high end, with the probability that the truth lies between.
+
+    Examples
+    --------
+    >>> low, high = Interval(2, 9, level=0.95)
+    >>> low, high
+    (2, 9)
+    """
+
+    low: float
+    high: float
+    level: float
+
+    def __iter__(self) -> Iterator[float]:
+        """Unpack as low, high."""
+        return iter((self.low, self.high))
+
+    def __contains__(self, number: float) -> bool:
+        """Tell whether a number lies between the ends, the ends included."""
+        return self.low <= number <= self.high
+
+
+class Probability(float):
+    """A chance that prints how it was computed.
+
+    Attributes
+    ----------
+    log : float
+        Its natural logarithm, also where the chance itself is too small for a float.
+    complement : float
+        One minus the chance, without the loss of digits.
+    method : str
+        ``"exact"``, ``"saddlepoint"`` or ``"kl"``.
+    """
+
+    log: float
+    complement: float
+    method: str
+
+    def __new__(cls, log: float, method: str, complement: float | None = None) -> Self:
+        """Make the number from its logarithm."""
+        from math import exp, expm1
+
+        number = super().__new__(cls, exp(log))
+        number.log, number.method = log, method
+        number.complement = -expm1(log) if complement is None else complement
+        return number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let copies and pickles keep the rest."""
+        return type(self), (self.log, self.method, self.complement)
+
+    def __repr__(self) -> str:
+        """Show the number and the method."""
+        return f"{float(self)!r} ({self.method})"
+
+    __str__ = __repr__
 
 
 class LowerBound(float):

@@ -76,12 +76,12 @@ def risk(
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
     from anonrisk import attackers
 
-    fraction = _fraction(sampling_fraction)
+    fraction = fraction_of(sampling_fraction)
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (given[0] or given[1] or household is not None):
         # A declared unit is as binding as one in the call.
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
-    against = _against(engine, frame, question, population, weight, household)
+    against = against_of(engine, frame, question, population, weight, household)
     if population is None and weight is None:
         found = attackers.of_release(engine.count(frame, question)[0], 1 / fraction)
     else:
@@ -164,11 +164,12 @@ def _matched(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
     if question.unit is not None:
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     return engine.matched(
-        frame, question, _against(engine, frame, question, population, None, None)
+        frame, question, against_of(engine, frame, question, population, None, None)
     )
 
 
-def _fraction(given: Any) -> float:
+def fraction_of(given: Any) -> float:
+    """Read a sampling fraction; none given is the whole population."""
     if given is None:
         return 1.0
     if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
@@ -176,7 +177,7 @@ def _fraction(given: Any) -> float:
     return float(given)
 
 
-def _against(  # noqa: PLR0917
+def against_of(  # noqa: PLR0917
     engine: Engine,
     frame: Any,
     question: Question,
@@ -184,6 +185,7 @@ def _against(  # noqa: PLR0917
     weight: Name | None,
     household: Name | None,
 ) -> Against:
+    """Check what is given of the population."""
     columns = engine.columns(frame)
     for name, role in ((weight, "weight"), (household, "household")):
         if name is not None:

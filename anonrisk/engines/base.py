@@ -32,6 +32,7 @@ from anonrisk.errors import (
     PopulationError,
     TooManyGroupsError,
     TooManyValuesError,
+    UnsupportedColumnError,
     WeightError,
 )
 from anonrisk.render import count_of
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
@@ -193,6 +196,15 @@ class Engine(Protocol):
     def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker of a suppressed cell in one of the columns."""
 
+    def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
+        """Give the table with the number of its interval in place of each value."""
+
+    def weighted(self, frame: Any, question: Question, weight: Name) -> WeightedClasses:
+        """Sum weights, and risks that follow from them, over the classes."""
+
+    def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
+        """Compare the classes with what their columns give if they are independent."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
@@ -252,6 +264,13 @@ def missing_household(household: Name, n_missing: int) -> MissingUnitError:
 def not_a_number(weight: Name) -> WeightError:
     """Say that weights must be numbers."""
     return WeightError(f"weight {weight!r} is not a column of numbers")
+
+
+def not_numbers(column: Name) -> UnsupportedColumnError:
+    """Say that only numbers lie in intervals of a width."""
+    return UnsupportedColumnError(
+        f"column {column!r} does not hold numbers; only those have a width"
+    )
 
 
 def no_hierarchy(column: Name) -> ArgumentError:

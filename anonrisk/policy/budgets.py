@@ -295,7 +295,10 @@ def _risk(given: Any, where: str) -> list[Budget]:
         here = f"{where}.{attacker}"
         # A marketer wants as many as possible, so that no single record is at most risk.
         keys = ("average",) if attacker == "marketer" else ("highest", "average", "share_above")
-        for key, value in fields.mapping(limits, here, keys).items():
+        stated = fields.mapping(limits, here, keys)
+        if not stated:
+            raise PolicyError(f"{here} holds no budget; there are {', '.join(keys)}")
+        for key, value in stated.items():
             name, at = f"risk.{attacker}.{key}", f"{here}.{key}"
             for one in _each(value, at):
                 if key == "share_above":

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
 
 
+# How other tools, and the literature, call what a policy has a key for.
+_ALSO_CALLED = {
+    **dict.fromkeys(("k_anonymity", "kanonymity", "k_anon", "min_k"), "k"),
+    **dict.fromkeys(("l_diversity", "ldiversity", "l"), "ldiv"),
+    **dict.fromkeys(("t_closeness", "t"), "tcloseness"),
+    **dict.fromkeys(("uniqueness", "singletons"), "max_unique_fraction"),
+    **dict.fromkeys(("quasi_identifiers", "quasi_identifier", "qids", "qid"), "quasi"),
+    **dict.fromkeys(("identifiers", "identifying", "pii"), "direct"),
+    **dict.fromkeys(("entity", "person", "id"), "unit"),
+    **dict.fromkeys(("nulls", "null", "na"), "missing"),
+}
+
+
 def mapping(given: Any, where: str, keys: Collection[str]) -> dict[str, Any]:
     """Read a mapping whose keys are all known."""
     if not isinstance(given, Mapping):
@@ -25,9 +38,21 @@ def mapping(given: Any, where: str, keys: Collection[str]) -> dict[str, Any]:
             shown = repr(key) if isinstance(key, str) else _kind(key)
             known = ", ".join(keys)
             raise PolicyError(
-                f"{where} has no key {shown}{nearest(key, keys) or '.'} There are {known}"
+                f"{where} has no key {shown}{meant(key, keys) or '.'} There are {known}"
             )
     return dict(given)
+
+
+def meant(key: object, keys: Collection[str]) -> str:
+    """Say which key comes closest, by its letters or by what others call it.
+
+    Examples
+    --------
+    >>> meant("l_diversity", ["k", "ldiv"])
+    "; did you mean 'ldiv'?"
+    """
+    other = _ALSO_CALLED.get(str(key).casefold())
+    return f"; did you mean {other!r}?" if other in keys else nearest(key, keys)
 
 
 def listed(given: Any, where: str) -> list[Any]:
@@ -65,7 +90,8 @@ def flag(given: Any, where: str) -> bool:
 def whole(given: Any, where: str, *, at_least: int) -> int:
     """Read a whole number."""
     _number(given, where)
-    if not isinstance(given, Integral) or not at_least <= int(given) < 2**62:
+    # Some programs write 5 as 5.0, and JSON knows no difference.
+    if given != int(given) or not at_least <= int(given) < 2**62:
         raise PolicyError(f"{where} is a whole number, at least {at_least}")
     return int(given)
 
@@ -123,7 +149,8 @@ def _spells_a_number(given: str) -> bool:
 
 def name(given: Any, where: str) -> Name:
     """Read the name of a column: a text, or a whole number where pandas numbers its columns."""
-    if isinstance(given, bool) or not isinstance(given, (str, Integral)):
+    numbered = isinstance(given, (int, float, Integral)) and given == given // 1
+    if isinstance(given, bool) or not (isinstance(given, str) or numbered):
         hint = "; yes, no, on, off, null and dates need quotes in YAML"
         raise PolicyError(f"{where} names a column by a text, not by {_kind(given)}{hint}")
     if isinstance(given, str) and not given:

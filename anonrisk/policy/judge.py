@@ -226,19 +226,31 @@ def _status(budget: Budget, value: Value) -> str:
 
 
 def _predicted(budget: Budget, sizes: ClassSizes) -> Value:
-    prediction: Any = sizes.predict_singletons(budget.group_size)  # type: ignore[attr-defined]
+    group_size = budget.group_size or 1
+    prediction = sizes.predict_singletons(group_size)
     _, high = prediction.interval(LEVEL)
-    unit = budget.group_size if budget.as_fraction else 1
-    return Value(float(high) / (unit or 1), float(prediction.mean) / (unit or 1))
+    unit = group_size if budget.as_fraction else 1
+    return Value(float(high) / unit, float(prediction.mean) / unit)
 
 
-def _in_population(budget: Budget, sizes: ClassSizes) -> Value:
-    estimated: Any = sizes.predict_population(budget.population_size)  # type: ignore[attr-defined]
-    low, high = estimated.unique_share.bounds
+def _in_population(budget: Budget, sizes: ClassSizes) -> Value | Problem:
+    """Take the bounds that need no model: the lower one is the least that can be true."""
+    import warnings
+
+    with warnings.catch_warnings():
+        # What would be warned of is a finding here.
+        warnings.simplefilter("ignore")
+        estimated = sizes.predict_population(budget.population_size or 1)
+    if estimated.widened > 1:
+        return Problem(
+            "the class sizes are not those of a simple random sample of the population, so that "
+            "its bounds do not hold"
+        )
+    low, high = estimated.unique_fraction
     return Value(float(high), float(low))
 
 
-_OF_SIZES: dict[str, Callable[[Budget, ClassSizes], Value]] = {
+_OF_SIZES: dict[str, Callable[[Budget, ClassSizes], Value | Problem]] = {
     "k": lambda _, sizes: Value(sizes.k),
     "max_unique_fraction": lambda _, sizes: Value(sizes.uniqueness),
     "max_unique_records": lambda _, sizes: Value(sizes.records_at_most(1)),

@@ -48,8 +48,8 @@ def attempt(call: Callable[[], T]) -> T | Problem:
         return Problem(str(error), isinstance(error, EngineError))
     except Exception as error:  # noqa: BLE001
         return Problem(
-            f"the engine failed ({type(error).__name__}); its message is withheld because it may "
-            "quote a cell",
+            f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
+            "may quote a cell",
             engine_failed=True,
         )
 

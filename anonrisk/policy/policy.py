@@ -278,7 +278,7 @@ def _nested(keywords: dict[str, Any]) -> dict[str, Any]:
     known = (*_KEYS, *LISTS, *SINGLE, *budgets.KEYS, "rr")
     for key in keywords:
         if key not in known:
-            raise PolicyError(f"a policy has no key {key!r}{nearest(key, known)}")
+            raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known)}")
     nested.setdefault("version", VERSION)
     return nested
 
@@ -320,7 +320,7 @@ def _optional(given: dict[str, Any], key: str, read: Any) -> Any:
 def _check_version(given: Any) -> None:
     if given is None:
         raise PolicyError(f"the policy needs version: {VERSION}")
-    if isinstance(given, bool) or not isinstance(given, int) or given != VERSION:
+    if isinstance(given, bool) or given != VERSION:
         raise PolicyError(f"version is {VERSION}, the only one that this library reads")
 
 

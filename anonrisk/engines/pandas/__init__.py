@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, match, objects, profile, rewrite
+from anonrisk.engines.pandas import (
+    count,
+    encode,
+    interval,
+    match,
+    objects,
+    population,
+    profile,
+    rewrite,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +26,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
 
 _ATTRS_KEY = "anonrisk"
 
@@ -92,6 +103,20 @@ class PandasEngine:
     def marked(self, frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker in one of the columns."""
         return count.marked(frame, columns, marker)
+
+    def in_intervals(self, frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:
+        """Give the table with the number of its interval in place of each value."""
+        return interval.in_intervals(frame, widths)
+
+    def weighted(self, frame: pd.DataFrame, question: Question, weight: Name) -> WeightedClasses:
+        """Sum weights, and risks that follow from them, over the classes."""
+        return population.weighted(frame, question, weight)
+
+    def independence(
+        self, frame: pd.DataFrame, question: Question, fraction: float
+    ) -> Independence:
+        """Compare the classes with what their columns give if they are independent."""
+        return population.independence(frame, question, fraction)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

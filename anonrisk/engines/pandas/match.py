@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def matched(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Matched:
     """Find the size that each class of the release has in the population."""
-    f, F, n_dropped = _classes(frame, question, against)[:3]
+    f, F, n_dropped = classes_of(frame, question, against)[:3]
     present = f > 0
     if against.population is not None:
         base.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
@@ -43,7 +43,7 @@ def matched(frame: pd.DataFrame, question: base.Question, against: base.Against)
 
 def households(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Attacker:
     """Give the risk that a record has by any member of its household."""
-    f, F, _, class_of, rows = _classes(frame, question, against)
+    f, F, _, class_of, rows = classes_of(frame, question, against)
     if against.population is not None:
         base.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     assert against.household is not None  # noqa: S101
@@ -62,12 +62,12 @@ def households(frame: pd.DataFrame, question: base.Question, against: base.Again
     )
 
 
-def _classes(
+def classes_of(
     frame: pd.DataFrame, question: base.Question, against: base.Against
 ) -> tuple[NDArray[Any], NDArray[Any], int, NDArray[np.int64], NDArray[np.int64]]:
     """Count f and F of every class; with the class of each counted row, and those rows."""
     n = len(frame)
-    weights = None if against.weight is None else _weights(frame, against.weight)
+    weights = None if against.weight is None else weights_of(frame, against.weight)
     table = frame
     if against.population is not None:
         # Encoded together, so that equal cells have equal codes in both.
@@ -114,7 +114,8 @@ def _are_numbers(column: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
-def _weights(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
+def weights_of(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
+    """Read sampling weights, one a row, and refuse what is not one."""
     column = column_of(frame, weight)
     if not _are_numbers(column):
         raise base.not_a_number(weight)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
 
 
 def frame_type() -> type:
@@ -106,6 +108,20 @@ class PandasOnSparkEngine:
     def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker in one of the columns."""
         return self._spark.marked(_without_index(frame), columns, marker)
+
+    def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
+        """Give the table with the number of its interval in place of each value."""
+        table = self._spark.in_intervals(_without_index(frame), widths)
+        with guarded("make the table"):
+            return table.pandas_api()
+
+    def weighted(self, frame: Any, question: Question, weight: Name) -> WeightedClasses:
+        """Sum weights, and risks that follow from them, over the classes."""
+        return self._spark.weighted(_without_index(frame), question, weight)
+
+    def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
+        """Compare the classes with what their columns give if they are independent."""
+        return self._spark.independence(_without_index(frame), question, fraction)
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import (
+    count,
+    interval,
+    match,
+    population,
+    profile,
+    rewrite,
+    roles,
+    score,
+)
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
@@ -22,6 +31,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
 
 
 def frame_types() -> tuple[type, ...]:
@@ -109,6 +120,18 @@ class SparkEngine:
     def marked(self, frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
         """Count the rows that have the marker in one of the columns."""
         return count.marked(frame, columns, marker)
+
+    def in_intervals(self, frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
+        """Give the table with the number of its interval in place of each value."""
+        return interval.in_intervals(frame, widths)
+
+    def weighted(self, frame: DataFrame, question: Question, weight: Name) -> WeightedClasses:
+        """Sum weights, and risks that follow from them, over the classes."""
+        return population.weighted(frame, question, weight)
+
+    def independence(self, frame: DataFrame, question: Question, fraction: float) -> Independence:
+        """Compare the classes with what their columns give if they are independent."""
+        return population.independence(frame, question, fraction)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""

@@ -30,7 +30,7 @@ _NUMBERS = (*_WHOLE, "float", "double", "decimal")
 def matched(frame: DataFrame, question: base.Question, against: base.Against) -> Matched:
     """Find the size that each class of the release has in the population, in one action."""
     with guarded("match the classes"):
-        sides = _Sides(frame, question, against)
+        sides = Sides(frame, question, against)
         rows = sides.by_release().union(sides.by_population()).collect()
     sides.refuse(rows)
     released = sorted((row for row in rows if row["part"] == 0), key=lambda row: row["key"])
@@ -59,7 +59,7 @@ def matched(frame: DataFrame, question: base.Question, against: base.Against) ->
 def households(frame: DataFrame, question: base.Question, against: base.Against) -> Attacker:
     """Give the risk that a record has by any member of its household, in two actions."""
     with guarded("match the classes"):
-        sides = _Sides(frame, question, against)
+        sides = Sides(frame, question, against)
         rows = sides.by_release().union(sides.by_population()).collect()
     sides.refuse(rows)
     ClassSizes([1][: len(rows)], [1][: len(rows)])
@@ -78,7 +78,7 @@ def households(frame: DataFrame, question: base.Question, against: base.Against)
     )
 
 
-class _Sides:
+class Sides:
     """Release and population under one set of names."""
 
     def __init__(self, frame: DataFrame, question: base.Question, against: base.Against) -> None:
@@ -144,6 +144,8 @@ class _Sides:
         return table.groupBy(*self.qs).agg(
             f.sum("in_release").alias("f"),
             f.sum("w").alias("size_in"),
+            f.min("w").alias("w_low"),
+            f.max("w").alias("w_high"),
             f.count(f.when(inside & unknown, 1)).alias("no_weight"),
             f.count(f.when(inside & small, 1)).alias("small_weight"),
         )
@@ -168,24 +170,38 @@ class _Sides:
             *(f.lit(0.0).alias(name) for name in _SUMS), *(f.lit(0).alias(n) for n in self._bad()),
         )  # fmt: skip
 
-    def by_population(self) -> DataFrame:
-        """Classes by their size in the population, with sums over them and what is wrong."""
-        f, against = self.f, self.against
-        released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
-        key = size if against.weight is None else f.ceil(f.lit(GRID) / size - 1e-6)
-        counts = f.expr("true")
-        if self.question.missing == "drop":
-            counts = ~self._incomplete()
+    def counts(self) -> Column:
+        """Tell whether a class counts, or is dropped for a missing quasi-identifier."""
+        if self.question.missing != "drop":
+            counts: Column = self.f.expr("true")
+            return counts
+        return ~self._incomplete()
+
+    def wrong(self) -> list[Column]:
+        """Count the records with which something is wrong, over some classes."""
+        f, counts = self.f, self.counts()
+        released, size = f.col("f") > 0, f.col("size_in")
+        # Only a population has rows of its own; else its size is a sum of weights.
+        rows = f.col("f") + size if self.against.population is not None else f.col("f")
         wrong = {
             "lost": f.when(counts & released & (size == 0), f.col("f")),
             "short": f.when(counts & (size > 0) & (f.col("f") > size), f.col("f")),
             "no_weight": f.col("no_weight"),
             "small_weight": f.col("small_weight"),
-            "dropped": f.when(self._incomplete(), f.col("f")),
-            **{
-                f"m{i}": f.when(f.col(q).isNull(), f.col("f") + size) for i, q in enumerate(self.qs)
-            },
+            "dropped": f.when(~counts, f.col("f")),
+            **{f"m{i}": f.when(f.col(q).isNull(), rows) for i, q in enumerate(self.qs)},
         }
+        return [
+            f.coalesce(f.sum(amount).cast("long"), f.lit(0)).alias(name)
+            for name, amount in wrong.items()
+        ]
+
+    def by_population(self) -> DataFrame:
+        """Classes by their size in the population, with sums over them and what is wrong."""
+        f, against = self.f, self.against
+        released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
+        key = size if against.weight is None else f.ceil(f.lit(GRID) / size - 1e-6)
+        counts = self.counts()
         table = self.classes.withColumn(
             "key", f.when(counts & (size > 0), key.cast("double"))
         ).groupBy("key").agg(
@@ -196,7 +212,7 @@ class _Sides:
             f.min(f.when(released, size)).cast("double").alias("smallest"),
             f.min(f.when(size > 0, share)).alias("lowest"),
             f.max(f.when(size > 0, share)).alias("highest"),
-            *(f.sum(amount).cast("long").alias(name) for name, amount in wrong.items()),
+            *self.wrong(),
         )  # fmt: skip
         # A key of NULL has what is dropped, or lost: it is read for what is wrong only.
         part = f.when(f.col("key").isNull(), 2).otherwise(1)

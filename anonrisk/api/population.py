@@ -1,0 +1,135 @@
+"""From a table that is a sample to the population that it was drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.ask import ask
+from anonrisk.api.risk import against_of, fraction_of
+from anonrisk.arguments import whole_number
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+    from anonrisk.predict.population import PopulationEstimate
+
+# Weights that sum to something else than the population are not weights of that population.
+_TOLERANCE = 0.01
+
+
+def predict_population(
+    frame: Any,
+    qids: Any = None,
+    population_size: int | None = None,
+    *,
+    model: str = "auto",
+    sampling_fraction: float | None = None,
+    weight: Name | None = None,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> PopulationEstimate:
+    """Say how many people are unique in the population that this table is a sample of.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    population_size : int
+        Number of people in the population. Instead of it, `sampling_fraction` or `weight` can be
+        given.
+    model : str
+        ``"auto"`` asks every model that needs no more than class sizes, and lists those that fail
+        with the reason. ``"dankar"``, ``"pitman"``, ``"zayatz"``, ``"snb"``, ``"poisson_gamma"``,
+        ``"dis"``, ``"benedetti_franconi"`` or ``"loglinear"`` asks that one, and raises if it
+        fails; the last one takes the columns to be independent and looks at the table again.
+    sampling_fraction : float, optional
+        The share of the population that is in the table.
+    weight : name, optional
+        A column of sampling weights, each at least 1. Where they differ only DIS and
+        Benedetti-Franconi can be asked, and the bounds are what is certain.
+
+    Returns
+    -------
+    PopulationEstimate
+        Bounds that need no model (`uniques`, `unique_fraction`, `singletons_unique`, `matches`,
+        each with `low` and `high`), and `estimates`, one a model, with its attacker in words.
+
+    Warns
+    -----
+    ApproximationWarning
+        If the class sizes are not those of a simple random sample, or if a model asked for by
+        name fits badly.
+
+    Notes
+    -----
+    The table is taken to be a simple random sample, one record a person. P0: over all numbers D_F
+    of population classes of size F that agree with the table's class sizes (with 95% confidence,
+    all rows together) and have N people, the least and the largest D_1 and Σ D_F P(1 | F)/F.
+    Models: P3 to P10, and Skinner & Shlomo (2008). See ``docs/predict_population.md``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> people = pd.DataFrame({"zip": [i * i % 997 for i in range(4000)]})
+    >>> found = people.sample(2000, random_state=1).anon.predict_population("zip", 4000)
+    >>> found.uniques
+    Interval(low=0.0, high=...)
+    >>> found["dis"].match_correct < 0.3
+    True
+    """
+    from anonrisk.predict.population import Sample, estimate
+    from anonrisk.predict.population.models import check_model, estimate_weighted
+
+    check_model(model)
+    _check_sources(population_size, sampling_fraction, weight)
+    if unit is not None and (weight is not None or model == "loglinear"):
+        raise ArgumentError(_NO_UNIT)
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    if question.unit is not None and (weight is not None or model == "loglinear"):
+        # A declared unit is as binding as one in the call.
+        raise ArgumentError(_NO_UNIT)
+    if weight is not None:
+        if model == "loglinear":
+            raise ArgumentError("the log-linear model takes no weights: give population_size=")
+        against_of(engine, frame, question, None, weight, None)
+        weighted = engine.weighted(frame, question, weight)
+        return estimate_weighted(weighted, _sum_of(weighted.total, population_size), model)
+    sizes = engine.count(frame, question)[0]
+    if sampling_fraction is not None:
+        population_size = max(round(sizes.n_records / sampling_fraction), sizes.n_records)
+    assert population_size is not None  # noqa: S101
+    sample = Sample.of(sizes, population_size)
+    if model != "loglinear" or sample.f == 1 or not sizes.singletons:
+        return estimate(sample, model)
+    return estimate(sample, model, engine.independence(frame, question, sample.f))
+
+
+_NO_UNIT = (
+    "unit= does not go with weight= or the log-linear model: reduce the table to one row a person"
+)
+
+
+def _check_sources(population_size: Any, fraction: Any, weight: Any) -> None:
+    if population_size is not None:
+        whole_number(population_size, "population_size", at_least=1)
+    if fraction is not None:
+        fraction_of(fraction)
+        if population_size is not None or weight is not None:
+            raise ArgumentError("give one of population_size=, sampling_fraction= and weight=")
+    if population_size is None and fraction is None and weight is None:
+        raise ArgumentError(
+            "population_size= is needed: the number of people that this table is a sample of "
+            "(or sampling_fraction=, or weight=)"
+        )
+
+
+def _sum_of(total: float, population_size: int | None) -> int:
+    """Take the weights' sum for the population, or make sure that the two agree."""
+    if population_size is None:
+        return round(total)
+    if abs(total - population_size) > _TOLERANCE * population_size:
+        raise ArgumentError(
+            f"the weights sum to {total:,.0f}, not to population_size={population_size:,}"
+        )
+    return population_size

@@ -1,0 +1,144 @@
+"""Predictions from a table: what will be true of a group that is not a table yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.ask import ask
+from anonrisk.arguments import positive
+from anonrisk.columns import require
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+    from anonrisk.predict.prediction import PredictedClasses, Prediction
+
+
+def predict_singletons(
+    frame: Any,
+    qids: Any = None,
+    group_size: int | None = None,
+    *,
+    draw: str = "auto",
+    method: str = "exact",
+    n_values: int | None = None,
+    widths: Mapping[Name, float] | None = None,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> Prediction:
+    """Predict how many of a group will be singletons, judging by this table.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    group_size : int
+        Number of people in the group.
+    draw : {"auto", "replacement"}
+        ``"auto"``: a group up to the table's size is drawn from its records without replacement,
+        which is right also for a group of other people from the same population; up to twice
+        that size, extrapolated with an interval; beyond, an error. ``"replacement"``: the
+        table's frequencies are the distribution, which understates rare values in large groups.
+    method : {"exact", "kl"}
+        ``"kl"`` uses only the number of values and the Kullback-Leibler distance, where it may.
+    n_values : int, optional
+        With ``method="kl"``: how many values the quasi-identifier can take; left out, those that
+        occur.
+    widths : mapping of column to number, optional
+        Round these columns to intervals of a width first, which begin at multiples of it.
+
+    Returns
+    -------
+    Prediction
+
+    Notes
+    -----
+    S17 without replacement, P2 (Good & Toulmin 1956) beyond the table, S2 to S14 with replacement,
+    S5 and S6 from the divergence (Koot 2012, chapter 5; corrected).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"age": [31, 32, 33, 34, 45, 46, 47, 62], "sex": list("mmffmmff")})
+    >>> df.anon.predict_singletons(["age", "sex"], 4).mean
+    4.0
+    >>> df.anon.predict_singletons(["age", "sex"], 4, widths={"age": 10}).mean
+    2.2857142857142...
+    """
+    if group_size is None:
+        raise ArgumentError("group_size is not given: how many people will the group have?")
+    counted = _counted(frame, qids, widths, unit, missing)
+    return counted.predict_singletons(group_size, draw=draw, method=method, n_values=n_values)
+
+
+def predict_classes(
+    frame: Any,
+    qids: Any = None,
+    group_size: int | None = None,
+    upto: int = 10,
+    *,
+    draw: str = "auto",
+    method: str = "exact",
+    n_values: int | None = None,
+    widths: Mapping[Name, float] | None = None,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> PredictedClasses:
+    """Predict in classes of which size the people of a group will be, judging by this table.
+
+    Parameters
+    ----------
+    frame, qids, group_size, draw, method, n_values, widths, unit, missing
+        As in `anonrisk.predict_singletons`.
+    upto : int
+        The largest class size to tell apart.
+
+    Returns
+    -------
+    PredictedClasses
+
+    Notes
+    -----
+    S17: E C_j = Σ C(c, j) C(n − c, k − j) / C(n, k); S7 and S8 with replacement.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"sex": list("mmmmffff")})
+    >>> df.anon.predict_classes("sex", 2, upto=2)
+    Predicted classes of a group of 2
+    class size   classes   share
+             1       1.1   57.1%
+             2       0.4   42.9%
+          more              0.0%
+    drawn without replacement from the table's 8 records
+    """
+    if group_size is None:
+        raise ArgumentError("group_size is not given: how many people will the group have?")
+    counted = _counted(frame, qids, widths, unit, missing)
+    return counted.predict_classes(group_size, upto, draw=draw, method=method, n_values=n_values)
+
+
+def _counted(
+    frame: Any,
+    qids: Any,
+    widths: Mapping[Name, float] | None,
+    unit: Name | None,
+    missing: str,
+) -> ClassSizes:
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    if widths:
+        chosen = {name: positive(width, f"width of {name!r}") for name, width in widths.items()}
+        require(tuple(chosen), "column of widths", engine.columns(frame))
+        strange = [name for name in chosen if name not in question.columns]
+        if strange:
+            raise ArgumentError(
+                f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
+            )
+        frame = engine.in_intervals(frame, chosen)
+    return engine.count(frame, question)[0]

@@ -1,0 +1,65 @@
+"""What models of a population need of a pandas table, beyond its class sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.counts import ClassSizes
+from anonrisk.engines import base
+from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
+from anonrisk.engines.pandas.match import classes_of, weights_of
+from anonrisk.predict.population.benedetti_franconi import WeightedClasses, benedetti_franconi
+from anonrisk.predict.population.loglinear import Independence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anonrisk.columns import Name
+
+
+def weighted(frame: pd.DataFrame, question: base.Question, weight: Name) -> WeightedClasses:
+    """Sum weights, and risks that follow from them, over the classes."""
+    f, W, n_dropped, _, rows = classes_of(frame, question, base.Against(weight=weight))
+    weights = weights_of(frame, weight)[rows]
+    risks = benedetti_franconi(f, W)
+    return WeightedClasses(
+        ClassSizes(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        total=float(W.sum()),
+        pairs=float(W[f == 2].sum()),
+        singles=float(risks[f == 1].sum()),
+        all=float((f * risks).sum()),
+        highest=float(risks.max()),
+        lowest_weight=float(weights.min()),
+        highest_weight=float(weights.max()),
+    )
+
+
+def independence(frame: pd.DataFrame, question: base.Question, fraction: float) -> Independence:
+    """Compare the classes with what their columns give if they are independent."""
+    encoded = Encoded.of(frame, question)
+    kept = encoded.kept(question.qid)
+    rows = np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)
+    classes, n_classes = closed_up(encoded.keys(question.qid)[0][rows])
+    first = np.full(n_classes, len(rows))
+    np.minimum.at(first, classes, np.arange(len(rows)))
+    f = np.bincount(classes, minlength=n_classes).astype(float)
+    log_mu = np.full(n_classes, np.log(len(rows)))
+    margins = []
+    for name in question.qid:
+        codes, n_values = closed_up(encoded.columns[name].values[rows].astype(np.int64))
+        counts = np.bincount(codes, minlength=n_values)
+        log_mu += np.log(counts[codes[first]] / len(rows))
+        margins.append(tuple(part.astype(float) for part in np.unique(counts, return_counts=True)))
+    mu = np.exp(log_mu)
+    c = (1 - fraction) / fraction
+    m = c * mu[f == 1]
+    kept_unique = c * np.exp(-mu / fraction)
+    a, b = mu * kept_unique, kept_unique * (1 - mu - c * mu / 2)
+    return Independence(
+        unique=float(np.exp(-m).sum()),
+        match=float((-np.expm1(-m) / m).sum()),
+        observed=float((a * f + b * (f * f - 2 * f * mu - f)).sum()),
+        margins=tuple((counts, values) for counts, values in margins),
+    )

@@ -1,0 +1,39 @@
+"""What will be true of a table that does not exist yet.
+
+Everything here is a pure function of a `Distribution`, of counts, or of a few numbers: it can be
+asked before any data exists. `anonrisk.predict_singletons` and its kind ask it of a table.
+
+====================  ===============================================================
+`Distribution`        how likely each value of a quasi-identifier is
+`singletons`          how many of a group will be alone with their value
+`classes`             in classes of which size a group will be
+`records_below`       how many will be in classes smaller than k
+`uniqueness`          the chance that everybody differs
+`k_anonymous`         the chance that no class is smaller than k
+`suggest_width`       how wide intervals must be so that few are singletons
+`expansion`           the classical approximations for small intervals
+`population`          from a sample to the population: bounds first, models beside them
+====================  ===============================================================
+"""
+
+from __future__ import annotations
+
+from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
+from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
+from anonrisk.predict.width import expansion, suggest_width
+
+__all__ = [
+    "Distribution",
+    "KnownByKl",
+    "PredictedClasses",
+    "PredictedRecords",
+    "Prediction",
+    "classes",
+    "expansion",
+    "k_anonymous",
+    "records_below",
+    "singletons",
+    "suggest_width",
+    "uniqueness",
+]

@@ -1,0 +1,79 @@
+"""Data intrusion simulation: is a unique match the right person? (P9; Elliot 2000)."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import ModelError
+from anonrisk.predict.population.figures import ONE_MATCH, Interval, ModelEstimate
+from anonrisk.predict.population.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.counts import ClassSizes
+
+_Z = 1.96
+# Below this many pairs the figure is up to a fifth too high.
+_FEW = 20
+
+
+def dis(
+    histogram: ClassSizes | Mapping[int, int] | Sample,
+    population_size: int = 0,
+    *,
+    weight_of_pairs: float | None = None,
+) -> ModelEstimate:
+    """Give the probability that a unique match is correct, with its 95% interval.
+
+    Parameters
+    ----------
+    histogram : ClassSizes, mapping of size to number of classes, or Sample
+        The class sizes of the table.
+    population_size : int
+        Number of people in the population; not used with a `Sample`.
+    weight_of_pairs : float, optional
+        Sum of the sampling weights of the records in classes of two, where those are unequal;
+        there is then no interval.
+
+    Notes
+    -----
+    P9: f s₁ / (f s₁ + 2(1 − f) s₂). It needs no model: singletons share their population classes
+    with 2(1 − f)/f · s₂ people on average. It is s₁ over the sum of those classes' sizes, a
+    harmonic mean, and can be far below the mean of 1/F.
+
+    Examples
+    --------
+    >>> found = dis({1: 40, 2: 10}, 600)
+    >>> round(found.match_correct, 6), round(found.interval.low, 3), round(found.interval.high, 3)
+    (0.181818, 0.12, 0.38)
+    """
+    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    f, s1, s2, s3 = sample.f, sample.s(1), sample.s(2), sample.s(3)
+    if not s1:
+        raise ModelError("DIS needs singletons, and the table has none")
+    odds = (1 - f) / f
+    if weight_of_pairs is not None:
+        return _estimate(s1, max(weight_of_pairs - 2 * s2, 0.0), None, s2)
+    others = 2 * odds * s2
+    se = sqrt((4 * odds**2 + 2 * odds) * s2 + 6 * odds**2 * s3)
+    # No pair seen is compatible with an average of up to 3.69 of them.
+    most = others + _Z * se if s2 else 2 * odds * 3.689
+    interval = Interval(s1 / (s1 + most), s1 / (s1 + max(others - _Z * se, 0.0)))
+    return _estimate(s1, others, interval, s2)
+
+
+def _estimate(s1: int, others: float, interval: Interval | None, s2: int) -> ModelEstimate:
+    note = "a harmonic mean: below the average chance of a match"
+    if s2 < _FEW:
+        note = f"only {s2} classes of two: do not trust it; read its interval"
+    return ModelEstimate(
+        "dis",
+        "P9",
+        ONE_MATCH,
+        match_correct=s1 / (s1 + others),
+        interval=interval,
+        doubtful=s2 < _FEW,
+        note=note,
+    )

@@ -1,0 +1,263 @@
+"""What can be said about the population that a table is a sample of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk import render
+from anonrisk.errors import ArgumentError
+from anonrisk.predict.population.bounds import LEVEL
+from anonrisk.predict.population.figures import LINKER, Interval, ModelEstimate
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+# Where the bounds come from, in words.
+BASES = {
+    "sample": "95%, without a model, from a simple random sample",
+    "weights": "certain, but all that can be said without a model where weights differ",
+    "population": "the table is the whole population",
+}
+_HEADER = (
+    *("model", "formula", "population uniques", "share", "singletons unique"),
+    *("correct matches", "unique match correct"),
+)
+_FIGURES = (
+    *("uniques", "singletons_unique", "matches", "match_correct"),
+    *("reidentifications", "highest_risk"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationEstimate:
+    """Bounds on a population that need no model, and what models say beside them.
+
+    Attributes
+    ----------
+    population_size, n_records, singletons : int
+        People in the population, records in the table, and its singletons.
+    uniques : Interval
+        Bounds on the number of people who are unique in the population.
+    singletons_unique : Interval or None
+        Bounds on the share of the table's singletons who are unique in the population; none where
+        the table has no singletons.
+    matches : Interval
+        Bounds on the correct matches that somebody can expect who links each singleton to a
+        register of the population and picks at random among those who match.
+    widened : float
+        1; more where no population agrees with the table as a simple random sample, so that the
+        limits had to be widened by this factor. The bounds are then no 95% ones, and a gate should
+        not rely on them.
+    basis : str
+        What the bounds rest on: ``"sample"``, ``"weights"`` or ``"population"``.
+    estimates : tuple of ModelEstimate
+        What each model says.
+    """
+
+    population_size: int
+    n_records: int
+    singletons: int
+    uniques: Interval
+    singletons_unique: Interval | None
+    matches: Interval
+    widened: float
+    basis: str
+    estimates: tuple[ModelEstimate, ...]
+    qid: tuple[Hashable, ...] = ()
+    unit: Hashable | None = None
+    missing: str = "value"
+    n_dropped: int = 0
+
+    @property
+    def sampling_fraction(self) -> float:
+        """Share of the population that is in the table."""
+        return self.n_records / self.population_size
+
+    @property
+    def unique_fraction(self) -> Interval:
+        """Bounds on the share of the population that is unique; a gate uses the upper end."""
+        return self.uniques / self.population_size
+
+    @property
+    def match_fraction(self) -> Interval:
+        """Bounds on the correct matches as a share of the table's records."""
+        return self.matches / self.n_records
+
+    def __getitem__(self, model: str) -> ModelEstimate:
+        """Get what one model says, by its name."""
+        for one in self.estimates:
+            if one.model == model:
+                return one
+        known = ", ".join(repr(one.model) for one in self.estimates)
+        raise ArgumentError(f"no estimate by that model; there is {known}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas table: the bounds, then a row for each model."""
+        import pandas as pd
+
+        rows = [self._bounds_row(), *(self._model_row(one) for one in self.estimates)]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        return {
+            "qid": [str(name) for name in self.qid],
+            "unit": None if self.unit is None else str(self.unit),
+            "missing": self.missing,
+            "n_dropped": self.n_dropped,
+            "population_size": self.population_size,
+            "n_records": self.n_records,
+            "sampling_fraction": self.sampling_fraction,
+            "singletons": self.singletons,
+            "level": LEVEL,
+            "basis": self.basis,
+            "widened": self.widened,
+            "uniques": _ends(self.uniques),
+            "unique_fraction": _ends(self.unique_fraction),
+            "singletons_unique": _ends(self.singletons_unique),
+            "matches": _ends(self.matches),
+            "match_fraction": _ends(self.match_fraction),
+            "estimates": [one.to_dict() for one in self.estimates],
+        }
+
+    def _bounds_row(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"model": "bounds", "formula": "P0", "converged": True}
+        known = {
+            "uniques": self.uniques,
+            "singletons_unique": self.singletons_unique,
+            "matches": self.matches,
+        }
+        for name in _FIGURES:
+            row[name] = float("nan")
+        for name, interval in known.items():
+            row[f"{name}_low"] = float("nan") if interval is None else float(interval.low)
+            row[f"{name}_high"] = float("nan") if interval is None else float(interval.high)
+        return {**row, "attacker": LINKER, "doubtful": self.widened > 1, "note": BASES[self.basis]}
+
+    @staticmethod
+    def _model_row(one: ModelEstimate) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "model": one.model,
+            "formula": one.formula,
+            "converged": one.converged,
+        }
+        for name in _FIGURES:
+            value = getattr(one, name)
+            row[name] = float("nan") if value is None else value
+        if one.interval is not None:
+            lead = "match_correct" if one.match_correct is not None else "uniques"
+            row |= {f"{lead}_low": one.interval.low, f"{lead}_high": one.interval.high}
+        return {**row, "attacker": one.attacker, "doubtful": one.doubtful, "note": one.note}
+
+    # ---- printing -------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        table = render.text_table(_HEADER, self._rows())
+        return "\n".join((*self._sentences(), table, *self._notes()))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = render.html_table(" ".join(self._sentences()), _HEADER, self._rows())
+        return table + "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+
+    def _sentences(self) -> list[str]:
+        by = f" by {' + '.join(map(str, self.qid))}" if self.qid else ""
+        people = f"{self.population_size:,} people"
+        share = self.unique_fraction
+        lines = [
+            (
+                f"Of {people}, {_between(self.uniques)} ({_shares(share)}) are unique{by}: "
+                f"{BASES[self.basis]}."
+            )
+        ]
+        table = (
+            f"The table has {render.count_of(self.n_records, 'record')} of them "
+            f"({render.percent(self.sampling_fraction)})"
+        )
+        if self.singletons_unique is None:
+            lines.append(f"{table} and no singleton.")
+        else:
+            lines.append(
+                f"{table}. Of its {render.count_of(self.singletons, 'singleton')} "
+                f"{_shares(self.singletons_unique)} are unique among all people; somebody who "
+                f"links them to a register can expect {_between(self.matches)} correct matches."
+            )
+        if self.widened > 1:
+            lines.append(
+                "Do not rely on this: the class sizes are not those of a simple random sample "
+                f"(limits widened {self.widened:.3g} times)."
+            )
+        if self.n_dropped:
+            rows = render.count_of(self.n_dropped, "row")
+            lines.append(f"{rows} with a missing quasi-identifier left out.")
+        return lines
+
+    def _rows(self) -> list[list[str]]:
+        share = "-" if self.singletons_unique is None else _shares(self.singletons_unique)
+        formula = "P0" if self.basis == "sample" else "-"
+        ends = [_between(self.uniques), _shares(self.unique_fraction), share]
+        return [
+            ["bounds", formula, *ends, _between(self.matches), "-"],
+            *(self._row(one) for one in self.estimates),
+        ]
+
+    def _row(self, one: ModelEstimate) -> list[str]:
+        uniques, share = _number(one.uniques), "-"
+        if one.uniques is not None:
+            share = render.percent(one.uniques / self.population_size)
+        elif one.interval is not None and one.match_correct is None:
+            uniques = f"at most {_number(one.interval.high)}"
+            share = f"at most {render.percent(one.interval.high / self.population_size)}"
+        correct = "-" if one.match_correct is None else render.percent(one.match_correct)
+        if one.match_correct is not None and one.interval is not None:
+            correct += f" ({_shares(one.interval)})"
+        unique = "-" if one.singletons_unique is None else render.percent(one.singletons_unique)
+        return [one.model, one.formula, uniques, share, unique, _number(one.matches), correct]
+
+    def _notes(self) -> list[str]:
+        notes = []
+        for one in self.estimates:
+            lines = [one.note] if one.note else []
+            if one.reidentifications is not None and one.highest_risk is not None:
+                lines.insert(
+                    0,
+                    f"{_number(one.reidentifications)} correct matches over all records, highest "
+                    f"risk of a record {render.percent(one.highest_risk)}",
+                )
+            if lines:
+                notes.append(f"{one.model}: {'; '.join(lines)}")
+        attackers: dict[str, list[str]] = {}
+        for one in self.estimates:
+            attackers.setdefault(one.attacker, []).append(one.model)
+        notes += [f"attacker of {', '.join(of)}: {who}" for who, of in attackers.items()]
+        return notes
+
+
+def _ends(interval: Interval | None) -> dict[str, float] | None:
+    if interval is None:
+        return None
+    return {"low": float(interval.low), "high": float(interval.high)}
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def _between(interval: Interval) -> str:
+    # Rounded outwards: a bound must not look tighter than it is.
+    from math import ceil, floor
+
+    low, high = floor(interval.low), ceil(interval.high)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _shares(interval: Interval) -> str:
+    low, high = render.percent(interval.low), render.percent(interval.high)
+    return low if low == high else f"{low} to {high}"

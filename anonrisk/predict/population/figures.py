@@ -1,0 +1,95 @@
+"""What a model says about a population, and intervals."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+REGISTER = "holds a register of the whole population and looks for people who are unique in it"
+LINKER = (
+    "links each singleton of the table to a register of the population and picks at random among "
+    "those who match"
+)
+EVERY_RECORD = (
+    "links every record of the table to a register of the population and picks at random among "
+    "those who match"
+)
+ONE_MATCH = (
+    "looks for one person of the population, finds exactly one record that matches, and takes it "
+    "to be that person"
+)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From low to high, both included.
+
+    Examples
+    --------
+    >>> 3 in Interval(1, 4), Interval(1, 4) / 2
+    (True, Interval(low=0.5, high=2.0))
+    """
+
+    low: float
+    high: float
+
+    def __contains__(self, number: float) -> bool:
+        """Tell whether a number lies in it."""
+        return self.low <= number <= self.high
+
+    def __truediv__(self, number: float) -> Interval:
+        """Divide both ends, as a number of people becomes a share of them."""
+        return Interval(self.low / number, self.high / number)
+
+
+@dataclass(frozen=True)
+class ModelEstimate:
+    """What one model says about the population that a table is a sample of.
+
+    Attributes
+    ----------
+    model, formula : str
+        Its name, and its formulas (`P3`, …).
+    attacker : str
+        Who would do what, in words.
+    converged : bool
+        Whether the model could be fitted. If not there are no figures, and `note` says why.
+    uniques : float or None
+        Expected number of people who are unique in the population.
+    singletons_unique : float or None
+        Expected share of the table's singletons who are unique in the population.
+    matches : float or None
+        Expected number of correct matches of somebody who links the table's singletons.
+    match_correct : float or None
+        Probability that a unique match is correct.
+    reidentifications, highest_risk : float or None
+        Expected number of correct matches over all records, and the risk of the record most at
+        risk.
+    interval : Interval or None
+        95% interval of the one figure that the model is for, where there is one.
+    parameters : dict
+        What was fitted.
+    doubtful : bool
+        Whether the fit or the data are such that the figures should not be relied on.
+    note : str
+        Why there is no figure, or when not to trust it.
+    """
+
+    model: str
+    formula: str
+    attacker: str
+    converged: bool = True
+    uniques: float | None = None
+    singletons_unique: float | None = None
+    matches: float | None = None
+    match_correct: float | None = None
+    reidentifications: float | None = None
+    highest_risk: float | None = None
+    interval: Interval | None = None
+    parameters: dict[str, float] = field(default_factory=dict)
+    doubtful: bool = False
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return asdict(self)

@@ -1,0 +1,144 @@
+"""A table made smaller or up to twice as large, without a model (P1, P2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.arguments import positive, whole_number
+from anonrisk.errors import ArgumentError, ModelError
+from anonrisk.predict.population.sample import class_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.counts import ClassSizes
+    from anonrisk.predict.population.sample import Floats
+
+# A mean whose standard deviation is more than this share of it says nothing.
+MAX_RELATIVE_SD = 0.5
+
+
+@dataclass(frozen=True)
+class GoodToulmin:
+    """Classes of one size in a group up to twice as large as a table.
+
+    Attributes
+    ----------
+    mean : float
+        Expected number of classes.
+    sd : float
+        Standard deviation of that estimate.
+    sd_enlarged : float
+        Standard deviation of its distance from the number in a group that holds this table.
+    sd_separate : float
+        The same for a group drawn anew from the same population.
+    """
+
+    mean: float
+    sd: float
+    sd_enlarged: float
+    sd_separate: float
+
+
+def thinned(histogram: ClassSizes | Mapping[int, int], t: float, *, size: int = 1) -> float:
+    """Give the expected number of classes of a size when each record stays with chance `t`.
+
+    Parameters
+    ----------
+    histogram : ClassSizes, or mapping of size to number of classes
+        The class sizes of the table.
+    t : float
+        Share of the records that stay, at most 1.
+    size : int
+        Size of the classes asked about.
+
+    Notes
+    -----
+    P1: Σ C(i, j) tʲ (1 − t)^(i−j) sᵢ.
+
+    Examples
+    --------
+    >>> thinned({1: 4, 2: 2}, 0.5)
+    3.0
+    """
+    sizes = class_sizes(histogram)
+    if positive(t, "t") > 1:
+        raise ArgumentError("t is above 1: ask `good_toulmin` about a larger group")
+    return float((_coefficients(sizes, t, size) * sizes.classes).sum())
+
+
+def good_toulmin(
+    histogram: ClassSizes | Mapping[int, int],
+    t: float,
+    *,
+    size: int = 1,
+    variance: float | None = None,
+    max_relative_sd: float = MAX_RELATIVE_SD,
+) -> GoodToulmin:
+    """Estimate the number of classes of a size in a group `t` times as large as the table.
+
+    Parameters
+    ----------
+    histogram : ClassSizes, or mapping of size to number of classes
+        The class sizes of the table.
+    t : float
+        Size of the group over that of the table, from 1 to 2.
+    size : int
+        Size of the classes asked about; 1 for singletons.
+    variance : float, optional
+        Variance of that number among separate groups, if known; else the mean stands in for it,
+        which is not less.
+    max_relative_sd : float
+        Refuse an estimate whose standard deviation is a larger share of it.
+
+    Returns
+    -------
+    GoodToulmin
+
+    Notes
+    -----
+    P2 (Good & Toulmin 1956): with aᵢ = C(i, j) tʲ (1 − t)^(i−j), the unbiased estimate is Σ aᵢsᵢ,
+    its variance Σ aᵢ²sᵢ. Above twice the table's size it is noise, and refused.
+
+    Examples
+    --------
+    >>> found = good_toulmin({1: 400, 2: 100, 3: 20}, 1.5)
+    >>> round(found.mean, 1), round(found.sd, 1), round(found.sd_enlarged, 1)
+    (472.5, 33.9, 26.0)
+    """
+    sizes = class_sizes(histogram)
+    if not 1 <= positive(t, "t") <= 2:
+        raise ArgumentError(
+            "Good-Toulmin takes groups of 1 to 2 times the table; for larger ones ask "
+            "`predict_population`, for smaller ones draw from the table"
+        )
+    limit = positive(max_relative_sd, "max_relative_sd")
+    a = _coefficients(sizes, t, size)
+    mean, square = float((a * sizes.classes).sum()), float((a * a * sizes.classes).sum())
+    if sqrt(square) > limit * mean:
+        raise ModelError(
+            f"Good-Toulmin cannot tell: its estimate has a standard deviation of {sqrt(square):.3g}"
+            f", more than {limit:.0%} of the estimate itself; ask about a smaller group"
+        )
+    among = mean if variance is None else variance
+    # The second is unbiased for a variance that may be next to nothing.
+    return GoodToulmin(
+        mean, sqrt(square), sqrt(max(square - mean, 0.0)), sqrt(square + max(among, 0.0))
+    )
+
+
+def _coefficients(sizes: ClassSizes, t: float, size: int) -> Floats:
+    """Give C(i, j) t^j (1 − t)^(i−j) for each size i."""
+    from scipy.special import gammaln, xlogy
+
+    j = whole_number(size, "size", at_least=1)
+    i = sizes.sizes.astype(float)
+    more = np.maximum(i - j, 0.0)
+    logs = gammaln(i + 1) - gammaln(j + 1) - gammaln(more + 1)
+    logs = logs + j * np.log(t) + xlogy(more, abs(1 - t))
+    signs = np.where((more % 2 == 1) & (t > 1), -1.0, 1.0)
+    return np.where(i >= j, signs * np.exp(logs), 0.0)

@@ -1,0 +1,271 @@
+"""Which models are asked about a table, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from math import log
+from typing import TYPE_CHECKING
+
+from anonrisk.arguments import one_of
+from anonrisk.errors import ApproximationWarning, ArgumentError, ModelError
+from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
+from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
+from anonrisk.predict.population.dis import dis
+from anonrisk.predict.population.estimate import PopulationEstimate
+from anonrisk.predict.population.figures import (
+    EVERY_RECORD,
+    LINKER,
+    ONE_MATCH,
+    REGISTER,
+    Interval,
+    ModelEstimate,
+)
+from anonrisk.predict.population.loglinear import loglinear
+from anonrisk.predict.population.pitman import pitman
+from anonrisk.predict.population.poisson_gamma import poisson_gamma
+from anonrisk.predict.population.sample import FINITE, Sample
+from anonrisk.predict.population.snb import snb
+from anonrisk.predict.population.special import log_rising
+from anonrisk.predict.population.zayatz import zayatz
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
+    from anonrisk.predict.population.loglinear import Independence
+
+FORMULAS = {
+    "dankar": "P7",
+    "pitman": "P4, P5",
+    "zayatz": "P3",
+    "snb": "P6",
+    "poisson_gamma": "P8",
+    "dis": "P9",
+    "benedetti_franconi": "P10",
+    "loglinear": "Skinner & Shlomo",
+}
+MODELS = ("auto", *FORMULAS)
+# The models that count the people who are unique in the population.
+_OF_UNIQUES = ("dankar", "pitman", "zayatz", "snb", "poisson_gamma", "loglinear")
+_WITH_WEIGHTS = ("auto", "dis", "benedetti_franconi")
+_UNEQUAL = "assumes that everybody had the same chance to be in the table; its weights differ"
+
+
+def estimate(
+    sample: Sample, model: str = "auto", independence: Independence | None = None
+) -> PopulationEstimate:
+    """Bound what the population can be, and ask the models.
+
+    Parameters
+    ----------
+    sample : Sample
+        The table and the size of the population.
+    model : str
+        One of them, or ``"auto"`` for all that need no more than class sizes.
+    independence : Independence, optional
+        What an engine found of the columns; the log-linear model needs it.
+    """
+    check_model(model)
+    if sample.n == sample.N:
+        return _whole(sample, model)
+    found = bounds(sample)
+    if found.widened > 1:
+        _warn(
+            "the class sizes are not those of a simple random sample (were small classes removed "
+            f"from it?): the limits had to be widened {found.widened:.3g} times, and the bounds "
+            "are no longer 95% ones"
+        )
+    if model == "auto":
+        return _result(sample, found, [_tried(sample, name) for name in _asked(sample)])
+    if model == "loglinear" and independence is None:
+        raise ArgumentError(
+            "the log-linear model needs the columns: ask it of the table, not of its class sizes"
+        )
+    one = _one(sample, model, independence)
+    _warn_of_doubt(one)
+    return _result(sample, found, [one])
+
+
+def estimate_weighted(
+    weighted: WeightedClasses, population_size: int, model: str = "auto"
+) -> PopulationEstimate:
+    """Ask what can be asked of a table with unequal weights, and bound by what is certain."""
+    check_model(model)
+    sample = Sample.of(weighted.sizes, population_size)
+    if weighted.equal:
+        return estimate(sample, model)
+    if model not in _WITH_WEIGHTS:
+        raise ModelError(f"model {model!r} {_UNEQUAL}")
+
+    def with_weights(name: str) -> ModelEstimate:
+        if name == "benedetti_franconi":
+            return of_weights(weighted)
+        return dis(sample, weight_of_pairs=weighted.pairs)
+
+    if model == "auto":
+        rows = [
+            _or_reason(name, lambda name=name: with_weights(name))  # type: ignore[misc]
+            if name in _WITH_WEIGHTS
+            else _failed(name, _UNEQUAL)
+            for name in _asked(sample)
+        ]
+    else:
+        rows = [with_weights(model)]
+        _warn_of_doubt(rows[0])
+    return _result(sample, certainties(sample), rows, basis="weights")
+
+
+def dankar(sample: Sample) -> ModelEstimate:
+    """Choose among the models as Dankar et al. (2012) do.
+
+    Notes
+    -----
+    P7: up to a sampling fraction of 0.1 Pitman, else the lower of Zayatz and SNB, or Zayatz where
+    SNB fails. It is a rule, not a bound.
+
+    Examples
+    --------
+    >>> dankar(Sample.of({1: 40, 2: 10, 3: 5}, 75_000)).note
+    'by pitman; a rule, not a bound'
+    """
+    if sample.f <= FINITE:
+        chosen = pitman(sample)
+    else:
+        chosen = zayatz(sample)
+        # Where SNB fails, Zayatz stands alone: so says the rule.
+        with suppress(ModelError):
+            chosen = min(chosen, snb(sample), key=lambda one: one.uniques or 0.0)
+    note = f"by {chosen.model}; a rule, not a bound"
+    if chosen.doubtful:
+        note += f"; {chosen.note}"
+    return replace(chosen, model="dankar", formula="P7", note=note)
+
+
+def most_uniques(sample: Sample) -> int:
+    """Give the most uniques of which, with a chance of 5%, none is in the table.
+
+    Notes
+    -----
+    P7: the largest U with P(Hypergeometric(N, U, n) = 0) ≥ 0.05, about 3/f.
+
+    Examples
+    --------
+    >>> most_uniques(Sample.of({5: 200}, 100_000))
+    297
+    """
+    n, N = sample.n, sample.N
+    low, high = 0, N - n
+
+    def log_chance(U: int) -> float:
+        return log_rising(N - n - U + 1, n) - log_rising(N - n + 1, n)
+
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if log_chance(middle) >= log(0.05) else (low, middle - 1)
+    return low
+
+
+def check_model(model: str) -> None:
+    """Refuse a model that there is not."""
+    one_of(model, "model", MODELS)
+
+
+_POINT: dict[str, Callable[[Sample], ModelEstimate]] = {
+    "dankar": dankar,
+    "pitman": pitman,
+    "zayatz": zayatz,
+    "snb": snb,
+    "poisson_gamma": poisson_gamma,
+    "dis": dis,
+    "benedetti_franconi": of_sample,
+}
+
+
+def _asked(sample: Sample) -> list[str]:
+    """List the models for a table: without singletons those of uniques have one answer only."""
+    if sample.s(1):
+        return list(_POINT)
+    return ["dankar", "dis", "benedetti_franconi"]
+
+
+def _one(sample: Sample, model: str, independence: Independence | None = None) -> ModelEstimate:
+    if model in _OF_UNIQUES and not sample.s(1):
+        return ModelEstimate(
+            model,
+            "P7",
+            REGISTER,
+            converged=False,
+            interval=Interval(0, most_uniques(sample)),
+            note="no singletons in the table: an upper bound of the uniques at 95%, not none",
+        )
+    if model == "loglinear" and independence is not None:
+        return loglinear(sample, independence)
+    return _POINT[model](sample)
+
+
+def _tried(sample: Sample, model: str) -> ModelEstimate:
+    return _or_reason(model, lambda: _one(sample, model))
+
+
+def _or_reason(model: str, ask: Callable[[], ModelEstimate]) -> ModelEstimate:
+    try:
+        return ask()
+    except ModelError as error:
+        return _failed(model, str(error))
+
+
+def _failed(model: str, reason: str) -> ModelEstimate:
+    attacker = {"dis": ONE_MATCH, "benedetti_franconi": EVERY_RECORD}.get(model, LINKER)
+    return ModelEstimate(model, FORMULAS[model], attacker, converged=False, note=reason)
+
+
+def _whole(sample: Sample, model: str) -> PopulationEstimate:
+    """Give the counts of a table that is the population itself."""
+    s1 = sample.s(1)
+    name = "count" if model == "auto" else model
+    row = ModelEstimate(
+        name,
+        "T1",
+        REGISTER,
+        uniques=float(s1),
+        singletons_unique=1.0 if s1 else None,
+        matches=float(s1),
+        note="the table is the whole population: counted, not estimated",
+    )
+    return _result(sample, counted(sample), [row], basis="population")
+
+
+def _result(
+    sample: Sample,
+    found: Bounds,
+    rows: Sequence[ModelEstimate],
+    basis: str = "sample",
+) -> PopulationEstimate:
+    sizes = sample.classes_of
+    return PopulationEstimate(
+        population_size=sample.N,
+        n_records=sample.n,
+        singletons=sample.s(1),
+        uniques=found.uniques,
+        singletons_unique=found.singletons_unique,
+        matches=found.matches,
+        widened=found.widened,
+        basis=basis,
+        estimates=tuple(rows),
+        qid=sizes.qid,
+        unit=sizes.unit,
+        missing=sizes.missing,
+        n_dropped=sizes.n_dropped,
+    )
+
+
+def _warn_of_doubt(one: ModelEstimate) -> None:
+    """Warn of an answer that was asked for by name and is known to be doubtful."""
+    if one.doubtful:
+        _warn(f"{one.model}: {one.note}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ApproximationWarning, stacklevel=2)

@@ -1,0 +1,146 @@
+"""Bethlehem, Keller & Pannekoek 1990: cells with gamma rates, filled at random (P8)."""
+
+from __future__ import annotations
+
+from math import exp, expm1, log, log1p
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.arguments import positive, whole_number
+from anonrisk.errors import ModelError
+from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.counts import ClassSizes
+
+# The values of ln α over which the likelihood is searched.
+_LOWEST, _HIGHEST = -9.0, 14.0
+
+
+def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
+    """Give the expected uniques of a population in cells whose rates are gamma distributed.
+
+    Parameters
+    ----------
+    n_cells : int
+        Number K of cells.
+    alpha : float
+        Shape of the gamma distribution; its scale is β = 1/(αK).
+    population_size : int
+        Number N of people.
+
+    Notes
+    -----
+    P8: N (1 + Nβ)^(−1−α).
+
+    Examples
+    --------
+    >>> round(bethlehem(5000, 0.3, 20_000), 3)
+    627.738
+    """
+    K = whole_number(n_cells, "n_cells", at_least=1)
+    a = positive(alpha, "alpha")
+    N = whole_number(population_size, "population_size", at_least=1)
+    return N * exp(-(1 + a) * log1p(N / (a * K)))
+
+
+def poisson_gamma(
+    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+) -> ModelEstimate:
+    """Estimate the people who are unique in the population by the Poisson-gamma model.
+
+    Parameters
+    ----------
+    histogram : ClassSizes, mapping of size to number of classes, or Sample
+        The class sizes of the table.
+    population_size : int
+        Number of people in the population; not used with a `Sample`.
+
+    Notes
+    -----
+    P8 with an unknown number of cells: class sizes are negative binomial without the zeros,
+    fitted by maximum likelihood; the figures are those given the sample.
+
+    Examples
+    --------
+    >>> round(poisson_gamma({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 10_500).uniques)
+    118
+    """
+    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    n, N, s1 = sample.n, sample.N, sample.s(1)
+    if not s1:
+        raise ModelError("the Poisson-gamma model needs singletons, and the table has none")
+    alpha, scale = _fit(sample)
+    # Given the sample, a cell with f people has rate Gamma(α + f), and the rest is drawn from it.
+    q = (1 + scale) / (1 + scale * N / n)
+    empty = sample.u / expm1(alpha * log1p(scale))
+    stay = q ** (alpha + 1)
+    new = empty * alpha * (1 - q) * q**alpha
+    match = -q * expm1(alpha * log(q)) / ((1 - q) * alpha) if q < 1 else 1.0
+    return ModelEstimate(
+        "poisson_gamma",
+        "P8",
+        LINKER,
+        uniques=s1 * stay + new,
+        singletons_unique=stay,
+        matches=s1 * match,
+        parameters={"alpha": alpha, "beta": scale / n, "cells": sample.u + empty},
+        note="far too low where cells are not gamma distributed",
+    )
+
+
+def _fit(sample: Sample) -> tuple[float, float]:
+    """Find the shape α and the mean nβ of a cell that make the class sizes most likely."""
+    from scipy.optimize import minimize_scalar
+
+    if sample.u == sample.n:
+        raise ModelError(
+            "the Poisson-gamma model cannot be fitted: every record is a singleton, so that the "
+            "number of cells has no bound"
+        )
+
+    def loss(log_alpha: float) -> float:
+        return -_log_likelihood(sample, exp(log_alpha))
+
+    grid = np.linspace(_LOWEST, _HIGHEST, 47)
+    best = int(np.argmin([loss(a) for a in grid]))
+    if best == 0:
+        raise ModelError(
+            "the Poisson-gamma model cannot be fitted: classes are more unequal than it allows"
+        )
+    if best == len(grid) - 1:
+        raise ModelError(
+            "the Poisson-gamma model cannot be fitted: classes are more even than it allows"
+        )
+    around = (float(grid[best - 1]), float(grid[best + 1]))
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-10})
+    if not found.success:
+        raise ModelError("the Poisson-gamma model cannot be fitted: its likelihood has no maximum")
+    return exp(found.x), _scale(sample, exp(found.x))
+
+
+def _scale(sample: Sample, alpha: float) -> float:
+    """Find the nβ for which a class has the table's mean size; the best one for α."""
+    from scipy.optimize import brentq
+
+    mean = sample.n / sample.u
+
+    def gap(log_scale: float) -> float:
+        scale = exp(log_scale)
+        return alpha * scale / -expm1(-alpha * log1p(scale)) - mean
+
+    return exp(float(brentq(gap, -40.0, log(mean / alpha) + 40, xtol=1e-13)))
+
+
+def _log_likelihood(sample: Sample, alpha: float) -> float:
+    from scipy.special import gammaln
+
+    scale = _scale(sample, alpha)
+    none = alpha * log1p(scale)
+    each = gammaln(alpha + sample.sizes) - gammaln(alpha) - gammaln(sample.sizes + 1)
+    likely = each - none + sample.sizes * (log(scale) - log1p(scale))
+    return float((sample.classes * likely).sum()) - sample.u * log(-expm1(-none))

@@ -1,0 +1,44 @@
+"""One person among n, where the probability of their attributes is known (P11)."""
+
+from __future__ import annotations
+
+from math import expm1, log1p
+
+from anonrisk.arguments import whole_number
+from anonrisk.errors import ArgumentError
+
+
+def rocher_unique(p: float, n: int) -> float:
+    """Give the chance (1 − p)^(n−1) that nobody else among n people has attributes of chance p.
+
+    Examples
+    --------
+    >>> round(rocher_unique(0.02, 50), 6)
+    0.371602
+    """
+    _check(p)
+    others = whole_number(n, "n", at_least=1) - 1
+    return float((1 - p) ** others)
+
+
+def rocher_match(p: float, n: int) -> float:
+    """Give the chance (1 − (1 − p)^n)/(np) that a match among n people is the right one.
+
+    Rocher, Hendrickx & de Montjoye 2019: whoever looks for a person with attributes of chance p
+    picks at random among those who have them.
+
+    Examples
+    --------
+    >>> round(rocher_match(0.02, 50), 6)
+    0.63583
+    """
+    _check(p)
+    people = whole_number(n, "n", at_least=1)
+    if p == 1:
+        return 1 / people
+    return -expm1(people * log1p(-p)) / (people * p)
+
+
+def _check(p: float) -> None:
+    if not 0 < p <= 1:
+        raise ArgumentError("p is a probability: above 0, at most 1")

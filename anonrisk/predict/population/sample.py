@@ -1,0 +1,95 @@
+"""A table as a simple random sample of a population: its class sizes and the two totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from anonrisk.arguments import whole_number
+from anonrisk.counts import ClassSizes
+from anonrisk.errors import ArgumentError, PopulationError
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# Above this share of the population, drawing without replacement is not like drawing with it.
+FINITE = 0.1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The class sizes of a table, and the size of the population that it was drawn from.
+
+    Examples
+    --------
+    >>> sample = Sample.of({1: 40, 2: 10, 3: 5}, 750)
+    >>> sample.n, sample.u, sample.s(2), sample.f
+    (75, 55, 10, 0.1)
+    """
+
+    classes_of: ClassSizes
+    N: int
+
+    @classmethod
+    def of(cls, histogram: ClassSizes | Mapping[int, int], population_size: int) -> Sample:
+        """Check that the table can be a sample of that population, one record a person."""
+        sizes = class_sizes(histogram)
+        N = whole_number(population_size, "population_size", at_least=1)
+        if sizes.n_memberships != sizes.n_records:
+            raise ArgumentError(
+                "some persons are in several classes, so that the table is not a sample of "
+                "persons: reduce it to one row a person"
+            )
+        if sizes.n_records > N:
+            raise PopulationError(
+                f"a population of {N:,} cannot have given a table of "
+                f"{count_of(sizes.n_records, 'record')}"
+            )
+        return cls(sizes, N)
+
+    @property
+    def n(self) -> int:
+        """Records in the table."""
+        return self.classes_of.n_records
+
+    @property
+    def u(self) -> int:
+        """Classes in the table."""
+        return self.classes_of.n_classes
+
+    @property
+    def f(self) -> float:
+        """Share of the population that is in the table."""
+        return self.n / self.N
+
+    @property
+    def finite(self) -> bool:
+        """Whether the sample is so large a share that it must be counted as drawn from an urn."""
+        return self.f > FINITE
+
+    @property
+    def sizes(self) -> Floats:
+        """The class sizes that occur."""
+        return self.classes_of.sizes.astype(float)
+
+    @property
+    def classes(self) -> Floats:
+        """The number of classes of each of them."""
+        return self.classes_of.classes.astype(float)
+
+    def s(self, size: int) -> int:
+        """Count the classes of one size."""
+        return int(self.classes_of.classes[self.classes_of.sizes == size].sum())
+
+
+def class_sizes(histogram: ClassSizes | Mapping[int, int]) -> ClassSizes:
+    """Read a histogram of class sizes, frozen or as a mapping of size to number of classes."""
+    if isinstance(histogram, ClassSizes):
+        return histogram
+    return ClassSizes.from_histogram(histogram)

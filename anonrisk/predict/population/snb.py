@@ -1,0 +1,135 @@
+"""Classes of one plus a negative binomial number of people (SNB), as in Chen & Keller-McNulty."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.errors import ModelError
+from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.sample import FINITE, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from anonrisk.counts import ClassSizes
+
+# Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
+_STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]
+_FAR = 30.0
+
+
+def snb(
+    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+) -> ModelEstimate:
+    """Estimate the people who are unique in the population by the slide negative binomial model.
+
+    Parameters
+    ----------
+    histogram : ClassSizes, mapping of size to number of classes, or Sample
+        The class sizes of the table.
+    population_size : int
+        Number of people in the population; not used with a `Sample`.
+
+    Notes
+    -----
+    P6: population classes have 1 + NB(α, β) people; their number K is Shlosser's third estimator,
+    and α and β fit the table's classes of one and of two. Refused below a sampling fraction of
+    0.1, where K is up to twice too high.
+
+    Examples
+    --------
+    >>> round(snb({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 2100).uniques)
+    432
+    """
+    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    if sample.f < FINITE:
+        raise ModelError(
+            f"SNB needs a table of at least a tenth of the population, not {sample.f:.2%}"
+        )
+    if not sample.s(1) or not sample.s(2):
+        raise ModelError("SNB needs classes of one and of two, and the table lacks them")
+    K = shlosser(sample)
+    alpha, beta = _fit(sample, K)
+    uniques = K * beta**alpha
+    return ModelEstimate(
+        "snb",
+        "P6",
+        LINKER,
+        uniques=uniques,
+        singletons_unique=min(1.0, sample.f * uniques / sample.s(1)),
+        matches=min(float(sample.s(1)), K * sample.f * _thinned(alpha, beta, sample.f)),
+        parameters={"alpha": alpha, "beta": beta, "classes": K},
+        note="too high where the sample is small",
+    )
+
+
+def shlosser(sample: Sample) -> float:
+    """Estimate the number of classes in the population (Shlosser's third estimator)."""
+    f, i, s = sample.f, sample.sizes, sample.classes
+    # (1−f)^i((1+f)^i − 1) as (1−f²)^i − (1−f)^i: both powers are below one.
+    first = (i * f**2 * (1 - f**2) ** (i - 1) * s).sum() / (
+        ((1 - f**2) ** i - (1 - f) ** i) * s
+    ).sum()
+    second = ((1 - f) ** i * s).sum() / (i * f * (1 - f) ** (i - 1) * s).sum()
+    return float(sample.u + sample.s(1) * first * second**2)
+
+
+def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, float]:
+    """Give the chances that 0, 1 and 2 people of a population class are in the sample.
+
+    Examples
+    --------
+    >>> [round(chance, 6) for chance in snb_chances(0.7, 0.2, 0.3)]
+    [0.40309, 0.32666, 0.137317]
+    """
+    B, t = 1 - beta, 1 - f
+    D = 1 - t * B
+    thinned = _thinned(alpha, beta, f)
+    one = f * thinned * (1 + t * alpha * B / D)
+    two = 0.5 * f * f * alpha * B * thinned / D**2 * (2 - (1 - alpha) * t * B)
+    return t * thinned, one, two
+
+
+def _thinned(alpha: float, beta: float, f: float) -> float:
+    """Give the chance (β/D)^α that none of the negative binomial number is in the sample."""
+    return exp(alpha * (log(beta) - log(1 - (1 - f) * (1 - beta))))
+
+
+def _fit(sample: Sample, K: float) -> tuple[float, float]:
+    """Find α and β that give the classes of one and of two that the table has.
+
+    There may be more than one such pair: the one that also comes nearest to the number of classes
+    in the table is taken.
+    """
+    from scipy.optimize import root
+
+    wanted = np.array([sample.s(1) / K, sample.s(2) / K])
+    if wanted.sum() >= 1:
+        raise ModelError("SNB cannot be fitted: the table has more classes than its model")
+
+    def gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        a, b = np.clip(logs, -_FAR, _FAR)
+        chances = snb_chances(exp(a), 1 / (1 + exp(-b)), sample.f)
+        # As ratios, so that rare classes count as much as common ones.
+        ratios: NDArray[np.float64] = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
+        return ratios
+
+    best, least = None, np.inf
+    for start in _STARTS:
+        found = root(gaps, start, method="hybr", tol=1e-12)
+        if np.abs(found.fun).max() > 1e-9 or np.abs(found.x).max() >= _FAR:
+            continue
+        pair = exp(found.x[0]), 1 / (1 + exp(-found.x[1]))
+        gap = abs(K * (1 - snb_chances(*pair, sample.f)[0]) - sample.u)
+        if gap < least:
+            best, least = pair, gap
+    if best is None:
+        raise ModelError(
+            "SNB cannot be fitted: no parameters give the table's classes of one and of two"
+        )
+    return best

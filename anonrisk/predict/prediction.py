@@ -1,0 +1,295 @@
+"""What a prediction answers, and how it says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk import render
+from anonrisk.arguments import positive
+from anonrisk.errors import ArgumentError
+from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
+from anonrisk.results import Interval, Probability
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from anonrisk.predict.law import Law
+    from anonrisk.predict.sources import Source
+
+    Floats = NDArray[np.float64]
+
+# Where so few singletons are expected, two terms of inclusion and exclusion are exact to 1e-9.
+_RARE = 1e-4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction:
+    """How many of a group will be singletons: alone with their value of the quasi-identifier.
+
+    Attributes
+    ----------
+    group_size : int
+        Number of people in the group.
+    mean : float
+        Expected number of singletons.
+    variance : float
+        Variance of their number.
+    bracket : Interval or None
+        Where near probabilities were put together: ends between which the exact mean lies.
+    drawn : str
+        How the group comes about, in words.
+
+    Examples
+    --------
+    >>> from anonrisk.predict import Distribution, singletons
+    >>> birthdays = singletons(Distribution.uniform(365), 23)
+    >>> birthdays
+    Predicted singletons in a group of 23: 21.7 expected (94.1%), 18 to 23 with 95% probability
+    chance that nobody is one: <0.1%; that everybody is one: 49.3%
+    people drawn one by one from a known distribution; law: exact
+    >>> birthdays.interval(0.5)
+    Interval(low=21, high=23, level=0.5)
+    """
+
+    source: Source
+    group_size: int
+    mean: float
+    variance: float
+    bracket: Interval | None
+    drawn: str
+
+    def __init__(self, source: Source) -> None:
+        """Ask for the mean and the variance; the rest is computed when it is asked for."""
+        fields = {
+            "source": source,
+            "group_size": source.k,
+            "mean": source.mean(),
+            "variance": source.variance(),
+            "bracket": source.bracket(),
+            "drawn": source.words,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the number of singletons."""
+        return sqrt(self.variance)
+
+    @property
+    def fraction(self) -> float:
+        """Expected share of the group that are singletons; NaN for a group of nobody."""
+        return self.mean / self.group_size if self.group_size else float("nan")
+
+    @cached_property
+    def law(self) -> Law:
+        """The chances of 0, 1, 2, … singletons, and whether they are exact."""
+        return self.source.law()
+
+    def pmf(self) -> Floats:
+        """Give the chance of 0, 1, … up to everybody, as an array (S14, S15, S17).
+
+        Examples
+        --------
+        >>> from anonrisk.predict import Distribution, singletons
+        >>> singletons(Distribution.from_probabilities([0.1, 0.2, 0.3, 0.4]), 3).pmf().round(12)
+        array([0.1, 0.6, 0. , 0.3])
+        """
+        return self.law.dense(self.group_size)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Between which numbers of singletons the group will have, with this probability.
+
+        Parameters
+        ----------
+        level : float
+            Probability that the number lies within, at least.
+        """
+        if not 0 < positive(level, "level") < 1:
+            raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
+        low, high = self.law.quantiles(float(level))
+        return Interval(low, high, level=float(level))
+
+    @cached_property
+    def p_none(self) -> Probability:
+        """Chance that nobody is a singleton (S13)."""
+        if self.group_size == 1:
+            return Probability(-np.inf, "exact")
+        return self.source.all_allowed(EmptyOrAtLeast(2))
+
+    @property
+    def p_any(self) -> float:
+        """Chance that somebody is a singleton, exact also where it is tiny."""
+        if 0 < self.mean < _RARE:
+            pairs = (self.variance + self.mean**2 - self.mean) / 2
+            return self.mean - max(0.0, pairs)
+        return self.p_none.complement
+
+    @cached_property
+    def p_all_unique(self) -> Probability:
+        """Chance that everybody is a singleton (U3)."""
+        return self.source.all_allowed(AtMostOne())
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        low, high = self.interval(level)
+        return {
+            "group_size": self.group_size,
+            "mean": self.mean,
+            "variance": self.variance,
+            "fraction": self.fraction if self.group_size else None,
+            "level": level,
+            "low": low,
+            "high": high,
+            "law": self.law.how,
+            "drawn": self.drawn,
+        }
+
+    def __repr__(self) -> str:
+        """Print as sentences."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._lines()
+        return render.html_table(first, (), [[line] for line in rest])
+
+    def _lines(self) -> list[str]:
+        low, high = self.interval(0.95)
+        share = f" ({render.percent(self.fraction)})" if self.group_size else ""
+        group = f"Predicted singletons in a group of {self.group_size:,}"
+        likely = f"{low:,.0f} to {high:,.0f} with 95% probability"
+        lines = [f"{group}: {_number(self.mean)} expected{share}, {likely}"]
+        chances = self._chances()
+        if chances:
+            lines.append(chances)
+        if self.bracket is not None:
+            near, far = self.bracket
+            lines.append(f"putting near probabilities together leaves {near:.6g} to {far:.6g}")
+        return [*lines, f"{self.drawn}; law: {self.law.how}"]
+
+    def _chances(self) -> str:
+        from anonrisk.errors import ApproximationError
+
+        try:
+            none, everybody = float(self.p_none), float(self.p_all_unique)
+        except ApproximationError:
+            return ""
+        return (
+            f"chance that nobody is one: {render.percent(none)}; "
+            f"that everybody is one: {render.percent(everybody)}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedClasses:
+    """In classes of which size the people of a group will be.
+
+    Attributes
+    ----------
+    group_size : int
+        Number of people in the group.
+    sizes : array of int
+        Class sizes 1, 2, …
+    classes : array of float
+        Expected number of classes of each size (S7).
+    share : array of float
+        Expected share of the group in classes of each size (S8).
+    drawn : str
+        How the group comes about, in words.
+
+    Examples
+    --------
+    >>> from anonrisk.predict import Distribution, classes
+    >>> classes(Distribution.uniform(10), 10, upto=3)
+    Predicted classes of a group of 10
+    class size   classes   share
+             1       3.9   38.7%
+             2       1.9   38.7%
+             3       0.6   17.2%
+          more              5.3%
+    people drawn one by one from a known distribution
+    """
+
+    group_size: int
+    sizes: NDArray[np.int64]
+    classes: Floats
+    share: Floats
+    drawn: str
+
+    def __init__(self, source: Source, upto: int) -> None:
+        """Ask for each size."""
+        sizes = np.arange(1, upto + 1)
+        classes = np.array([source.classes(int(j)) for j in sizes])
+        share = sizes * classes / source.k
+        for array in (sizes, classes, share):
+            array.setflags(write=False)
+        values = (source.k, sizes, classes, share, source.words)
+        names = ("group_size", "sizes", "classes", "share", "drawn")
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    @property
+    def larger(self) -> float:
+        """Expected share of the group in larger classes."""
+        return max(0.0, 1 - float(self.share.sum()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give it as a pandas table: size, classes, share."""
+        import pandas as pd
+
+        return pd.DataFrame({"size": self.sizes, "classes": self.classes, "share": self.share})
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        table = render.text_table(("class size", "classes", "share"), self._rows())
+        return f"Predicted classes of a group of {self.group_size:,}\n{table}\n{self.drawn}"
+
+    def _repr_html_(self) -> str:
+        caption = f"Predicted classes of a group of {self.group_size:,}, {self.drawn}"
+        return render.html_table(caption, ("class size", "classes", "share"), self._rows())
+
+    def _rows(self) -> list[list[str]]:
+        columns = zip(self.sizes, self.classes, self.share, strict=True)
+        rows = [[f"{size:,}", _number(n), render.percent(share)] for size, n, share in columns]
+        return [*rows, ["more", "", render.percent(self.larger)]]
+
+
+@dataclass(frozen=True, repr=False)
+class PredictedRecords:
+    """How many people of a group will be in classes smaller than `k` (S10)."""
+
+    group_size: int
+    k: int
+    mean: float
+    variance: float
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of their number."""
+        return sqrt(self.variance)
+
+    @property
+    def fraction(self) -> float:
+        """Expected share of the group."""
+        return self.mean / self.group_size if self.group_size else float("nan")
+
+    def __repr__(self) -> str:
+        """Print as a sentence."""
+        return (
+            f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
+            f"smaller than {self.k:,} ({render.percent(self.fraction)}), give or take "
+            f"{_number(self.sd)}"
+        )
+
+
+def _number(value: float) -> str:
+    """Write an expectation: few digits, and never a risk as nothing."""
+    if value == 0 or value >= 0.05:
+        return f"{value:,.1f}"
+    return f"{value:.2g}"

@@ -1,0 +1,310 @@
+"""Where a prediction comes from: a distribution, the records of a table, or a divergence alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from anonrisk.errors import ApproximationError
+from anonrisk.predict import contour, kl, law, singletons, subgroup
+from anonrisk.predict.independent import Binomial, Poisson
+from anonrisk.predict.population.good_toulmin import good_toulmin
+from anonrisk.results import Interval, Probability
+
+if TYPE_CHECKING:
+    from anonrisk.counts import ClassSizes
+    from anonrisk.predict.distribution import Distribution, KnownByKl
+    from anonrisk.predict.independent import Numbers
+    from anonrisk.predict.population.good_toulmin import GoodToulmin
+
+
+class Source(Protocol):
+    """What a prediction asks."""
+
+    @property
+    def k(self) -> int:
+        """Size of the group."""
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+
+    def variance(self) -> float:
+        """Variance of their number."""
+
+    def bracket(self) -> Interval | None:
+        """What putting near probabilities together may do to the mean."""
+
+    def law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons."""
+
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+        """Chance that all class sizes are allowed."""
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of j people."""
+
+
+class _Drawn:
+    """What the two kinds of draw share."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def k(self) -> int: ...
+
+    @property
+    def numbers(self) -> Numbers:
+        """Class sizes as independent numbers, given their sum."""
+        raise NotImplementedError
+
+    @property
+    def n_values(self) -> int:
+        """Number of values that somebody may have."""
+        return int(self.numbers.w.sum())
+
+    def shared_by(self, people: int) -> float:
+        """Expected number of sets of so many people who share a value."""
+        raise NotImplementedError
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+        raise NotImplementedError
+
+    def variance(self) -> float:
+        """Variance of their number."""
+        raise NotImplementedError
+
+    def is_certain(self) -> bool:
+        """Tell whether every draw is the same."""
+        return self.k <= 1
+
+    def law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons."""
+        mean, variance = self.mean(), self.variance()
+        if self.is_certain() or variance == 0:
+            return law.normal(self.k, mean, 0.0)
+        sd = sqrt(variance)
+        if law.cost(self.numbers, self.k, sd) > law.CHEAP:
+            near = law.cheap(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
+            if near is not None:
+                return near
+        return law.exact(self.numbers, self.k, mean, sd)
+
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+        """Chance that all class sizes are allowed."""
+        k = self.k
+        if k == 0 or (k == 1 and allowed.K == 1):
+            return Probability(0.0, "exact")
+        if k < allowed.K or (allowed.K == 1 and k > self.n_values):
+            return Probability(-np.inf, "exact")
+        log, how = contour.log_probability(self.numbers, k, allowed)
+        return Probability(min(0.0, log), how)
+
+
+@dataclass(frozen=True)
+class FromDistribution(_Drawn):
+    """People drawn one by one from a distribution (S2 to S16)."""
+
+    distribution: Distribution
+    k: int
+    words: str = "people drawn one by one from a known distribution"
+
+    @cached_property
+    def numbers(self) -> Poisson:
+        """Class sizes as independent numbers, given their sum."""
+        return Poisson(self.distribution.p, self.distribution.values)
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+        return singletons.mean(self.distribution.p, self.distribution.values, self.k)
+
+    def variance(self) -> float:
+        """Variance of their number."""
+        if self.k <= 1:
+            return 0.0
+        return singletons.variance(self.distribution.p, self.distribution.values, self.k)
+
+    def bracket(self) -> Interval | None:
+        """Each bin keeps its whole probability, and its chance of being alone falls with p."""
+        known = self.distribution
+        if not known.binned or self.k == 0:
+            return None
+        weight = known.p * known.values
+        alone = [self.k * np.exp((self.k - 1) * np.log1p(-p)) for p in (known.high, known.low)]
+        low, high = (float(np.dot(weight, each)) for each in alone)
+        return Interval(low, high, level=1.0)
+
+    def shared_by(self, people: int) -> float:
+        """Expected number of sets of so many people who share a value."""
+        steps = np.prod([(self.k - j) / (j + 1) for j in range(people)])
+        return float(steps * np.dot(self.distribution.values, self.distribution.p**people))
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of j people."""
+        each = singletons.classes_each(self.distribution.p, self.k, j)
+        return float(np.dot(self.distribution.values, each))
+
+
+@dataclass(frozen=True)
+class FromTable(_Drawn):
+    """Records drawn from a table without replacement (S17)."""
+
+    counted: ClassSizes
+    k: int
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+        return f"drawn without replacement from the table's {self.counted.n_memberships:,} records"
+
+    @cached_property
+    def numbers(self) -> Binomial:
+        """Class sizes as independent numbers, given their sum."""
+        return Binomial(self.counted.sizes, self.counted.classes)
+
+    @property
+    def n(self) -> int:
+        """Number of records of the table."""
+        return self.counted.n_memberships
+
+    def is_certain(self) -> bool:
+        """Tell whether every draw is the same."""
+        return self.k <= 1 or self.k == self.n
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+        if self.k == self.n:
+            return float(self.counted.singletons)
+        return subgroup.mean(self.counted.sizes, self.counted.classes, self.n, self.k)
+
+    def variance(self) -> float:
+        """Variance of their number."""
+        if self.is_certain():
+            return 0.0
+        return subgroup.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
+
+    def bracket(self) -> None:
+        """What putting near probabilities together may do to the mean."""
+        return
+
+    def shared_by(self, people: int) -> float:
+        """Expected number of sets of so many people who share a value."""
+        return subgroup.shared_by(self.counted.sizes, self.counted.classes, self.n, self.k, people)
+
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+        """Chance that all class sizes are allowed."""
+        if self.k == self.n:
+            sizes = self.counted.sizes
+            good = sizes.max() <= 1 if allowed.K == 1 else sizes.min() >= allowed.K
+            return Probability(0.0 if good else -np.inf, "exact")
+        return super().all_allowed(allowed)
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of j people."""
+        sizes, classes = self.counted.sizes, self.counted.classes
+        if self.k == self.n:
+            return float(classes[sizes == j].sum())
+        return float(np.dot(classes, subgroup.classes_each(sizes, self.n, self.k, j)))
+
+
+@dataclass(frozen=True)
+class FromKl:
+    """A group of which only the number of values and their divergence are known (S5 to S8, U6)."""
+
+    known: KnownByKl
+    k: int
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+        return f"approximated from {self.known}"
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+        kl.check_singletons(self.known, self.k)
+        return kl.mean(self.known, self.k)
+
+    def variance(self) -> float:
+        """Variance of their number."""
+        return kl.variance(self.known, self.k)
+
+    def bracket(self) -> None:
+        """What putting near probabilities together may do to the mean."""
+        return
+
+    def law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons."""
+        near = law.normal(self.k, kl.mean(self.known, self.k), self.variance())
+        return law.Law(near.first, near.chance, "Normal, mean and variance from kl")
+
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+        """Chance that all class sizes are allowed."""
+        if allowed.K == 1:
+            return Probability(kl.log_uniqueness(self.known, self.k), "kl")
+        raise ApproximationError(
+            "the divergence alone says nothing about the chance that no class is small; "
+            "give the distribution itself"
+        )
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of j people."""
+        kl.check_class(self.known, j)
+        return kl.expected_classes(self.known, self.k, j)
+
+
+@dataclass(frozen=True)
+class Enlarged:
+    """A group up to twice as large as the table, by Good and Toulmin's estimate (P2)."""
+
+    counted: ClassSizes
+    k: int
+
+    @property
+    def words(self) -> str:
+        """How the group comes about."""
+        return (
+            f"extrapolated from the table's {self.counted.n_memberships:,} records "
+            "(Good and Toulmin)"
+        )
+
+    @cached_property
+    def found(self) -> GoodToulmin:
+        """The estimate and its deviations."""
+        return good_toulmin(self.counted, self.k / self.counted.n_memberships)
+
+    def mean(self) -> float:
+        """Expected number of singletons."""
+        return self.found.mean
+
+    def variance(self) -> float:
+        """Variance about the number of a group drawn anew, that of the estimate included."""
+        return self.found.sd_separate**2
+
+    def bracket(self) -> None:
+        """What putting near probabilities together may do to the mean."""
+        return
+
+    def law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons."""
+        near = law.normal(self.k, self.mean(), self.variance())
+        return law.Law(near.first, near.chance, "Normal")
+
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:  # noqa: ARG002
+        """Chance that all class sizes are allowed."""
+        raise ApproximationError(
+            "a table says nothing exact about a group larger than itself; ask for a group of at "
+            "most its size, or give a Distribution"
+        )
+
+    def classes(self, j: int) -> float:
+        """Expected number of classes of j people."""
+        t = self.k / self.counted.n_memberships
+        return good_toulmin(self.counted, t, size=j).mean

@@ -1,0 +1,105 @@
+"""Logarithms of factorials, and of what is made of them, that keep their digits for large tables.
+
+The logarithm of 10^8! is 1.7e9, whose last digit is 2e-7: a difference of two of them is worthless
+for a chance near 1. Here the large parts cancel on paper.
+"""
+
+from __future__ import annotations
+
+from math import lgamma, log, pi
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_SMALL = 16
+_TABLE = np.array(
+    [0.0] + [lgamma(n + 1) - ((n + 0.5) * log(n) - n + 0.5 * log(2 * pi)) for n in range(1, _SMALL)]
+)
+
+
+def remainder(n: Any) -> Floats:
+    """Log n! less Stirling's formula (n + ½) log n − n + ½ log 2π, for n ≥ 1.
+
+    Below 16 for whole numbers only.
+    """
+    x = np.asarray(n, dtype=float)
+    small = x < _SMALL
+    y = np.where(small, _SMALL, x)
+    series = (
+        1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / (1188 * y**2)) / y**2) / y**2) / y**2
+    ) / y
+    return np.asarray(np.where(small, _TABLE[np.where(small, x, 0).astype(int)], series))
+
+
+def log_falling(m: float, a: Any) -> Floats:
+    """Log of m (m − 1) … (m − a + 1) / m^a, for whole numbers 0 ≤ a ≤ m; −inf beyond."""
+    a = np.asarray(a, dtype=float)
+    left = m - a
+    if m == 0:
+        return np.where(a == 0, 0.0, -np.inf)
+    inside = left > 0
+    rest = np.where(inside, left, 1.0)
+    value = -(rest + 0.5) * _log_left(np.where(inside, a, 0.0), m) - a
+    value = value + remainder(m) - remainder(rest)
+    whole = float(remainder(m)) + 0.5 * log(2 * pi * m) - m
+    return np.where(inside, value, np.where(left == 0, whole, -np.inf))
+
+
+def log_apart(m: float, a: Any, b: Any) -> Floats:
+    """Log of (m)_{a+b} / ((m)_a (m)_b), falling powers: how much a draw of a hinders one of b."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    left = m - a - b
+    if m == 0:
+        return np.where(left == 0, 0.0, -np.inf)
+    t = np.where(left > 0, left, 1.0)
+    value = (t + 0.5) * np.log1p(a * b / (m * t)) + b * _log_left(a, m) + a * _log_left(b, m)
+    value = value + remainder(np.maximum(m - a, 1)) + remainder(np.maximum(m - b, 1))
+    value = value - remainder(m) - remainder(t)
+    if (left > 0).all():
+        return np.asarray(value)
+    ends = log_falling(m, np.minimum(a + b, m)) - log_falling(m, a) - log_falling(m, b)
+    return np.where(left > 0, value, np.where(left == 0, ends, -np.inf))
+
+
+def _log_left(a: Floats, m: float) -> Floats:
+    return np.log1p(-np.minimum(a, m - 1) / m) if m > 1 else np.zeros_like(a)
+
+
+def log_poisson(k: int, r: float) -> float:
+    """Log of the chance that a Poisson number of mean `r` is `k`."""
+    if k == 0:
+        return -r
+    return float(-remainder(k) - _deviance(k, r)) - 0.5 * log(2 * pi * k)
+
+
+def log_binomial(k: int, n: int, odds: float) -> float:
+    """Log of the chance of `k` successes in `n` trials whose odds are `odds` to 1."""
+    share = odds / (1 + odds)
+    if k == 0:
+        return -n * float(np.log1p(odds))
+    if k == n:
+        return -n * float(np.log1p(1 / odds))
+    spread = 0.5 * log(n / (2 * pi * k) / (n - k))
+    parts = remainder(n) - remainder(k) - remainder(n - k)
+    away = _deviance(k, n * share) + _deviance(n - k, n / (1 + odds))
+    return float(parts - away) + spread
+
+
+def _deviance(x: float, expected: float) -> float:
+    """X log(x / expected) + expected − x, also where the two are nearly equal."""
+    gap = (x - expected) / (x + expected)
+    if abs(gap) > 0.1:
+        return x * log(x / expected) + expected - x
+    # log((1 + g)/(1 − g)) = 2 (g + g³/3 + g⁵/5 + …), and the term in g cancels by hand.
+    total, power, j = (x - expected) * gap, 2 * x * gap, 1
+    while True:
+        power *= gap * gap
+        more = total + power / (2 * j + 1)
+        if more == total:
+            return total
+        total, j = more, j + 1

@@ -1,0 +1,87 @@
+"""Predictions from the class sizes of a table: which way of drawing a group is right for it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from anonrisk.arguments import one_of, whole_number
+from anonrisk.errors import ApproximationWarning, ArgumentError
+from anonrisk.predict import sources
+from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.group import predicted_classes
+from anonrisk.predict.prediction import Prediction
+from anonrisk.render import count_of, percent
+
+if TYPE_CHECKING:
+    from anonrisk.counts import ClassSizes
+    from anonrisk.predict.prediction import PredictedClasses
+    from anonrisk.predict.sources import Source
+
+DRAWS = ("auto", "replacement")
+METHODS = ("exact", "kl")
+# Beyond this share of the table, its own frequencies understate how rare values are.
+SHARE_OF_TABLE = 0.01
+
+
+def singletons(
+    counted: ClassSizes, group_size: int, draw: str, method: str, n_values: int | None
+) -> Prediction:
+    """Predict the singletons of a group; see `anonrisk.predict_singletons`."""
+    return Prediction(_source(counted, group_size, draw, method, n_values))
+
+
+def classes(
+    counted: ClassSizes,
+    group_size: int,
+    upto: int,
+    draw: str,
+    *,
+    method: str,
+    n_values: int | None,
+) -> PredictedClasses:
+    """Predict the classes of a group; see `anonrisk.predict_classes`."""
+    return predicted_classes(_source(counted, group_size, draw, method, n_values), upto)
+
+
+def _source(
+    counted: ClassSizes, group_size: int, draw: str, method: str, n_values: int | None
+) -> Source:
+    k = whole_number(group_size, "group_size", at_least=0)
+    one_of(draw, "draw", DRAWS)
+    one_of(method, "method", METHODS)
+    if n_values is not None and method != "kl":
+        raise ArgumentError("n_values is for method='kl'; the exact forms do not depend on it")
+    if method == "kl" and draw != "auto":
+        raise ArgumentError("draw= is for method='exact'; the divergence knows no table")
+    if counted.unit is not None and counted.n_memberships != counted.n_records:
+        raise ArgumentError(
+            f"some persons ({counted.unit!r}) are in several classes; a group can be predicted "
+            "only where each is in one"
+        )
+    if method == "kl":
+        kl = counted.kl(n_values)
+        return sources.FromKl(KnownByKl(kl.n_values, float(kl)), k)
+    n = counted.n_memberships
+    if draw == "replacement":
+        _warn_of_rare_values(k, n)
+        return sources.FromDistribution(Distribution.from_class_sizes(counted), k)
+    if k <= n:
+        return sources.FromTable(counted, k)
+    if k <= 2 * n:
+        return sources.Enlarged(counted, k)
+    raise ArgumentError(
+        f"a group of {k:,} is more than twice the table's {count_of(n, 'record')}: what it holds "
+        "is a question of a model of the population; ask predict_population(population_size=…)"
+    )
+
+
+def _warn_of_rare_values(k: int, n: int) -> None:
+    if k > SHARE_OF_TABLE * n:
+        warnings.warn(
+            f"a group of {percent(k / n)} of the table, drawn from its frequencies, understates "
+            "singletons, because values that no record has cannot come up (by 5% at a twentieth "
+            "of the table, 20% at a quarter); draw='auto' does not",
+            ApproximationWarning,
+            stacklevel=5,
+        )

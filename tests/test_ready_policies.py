@@ -1,0 +1,72 @@
+"""The policies that the project ships: each loads, says where it comes from, and judges a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anonrisk import Policy, datasets
+
+FOLDER = Path(__file__).parents[1] / "expectations"
+READY = sorted(FOLDER.glob("*.yaml"))
+SAFE = {"research_k5": 5, "cms_k11": 11, "hipaa_style": 11, "open_data": 20}
+
+
+@pytest.fixture(scope="module")
+def admissions():
+    table = datasets.hospital()
+    year = table["date_of_birth"].dt.year
+    return table.assign(decade=year // 10 * 10, region=table["pc4"].astype(str).str[:1])
+
+
+@pytest.fixture(params=READY, ids=lambda path: path.stem)
+def ready(request):
+    return request.param
+
+
+def test_there_are_four():
+    assert {path.stem for path in READY} == set(SAFE)
+
+
+def test_each_names_its_k_and_its_sources(ready):
+    policy = Policy.load(ready)
+    limits = {budget.name: budget.limit for budget in policy.rules[0].budgets}
+    assert limits["k"] == SAFE[ready.stem]
+    assert policy.name
+    assert Policy.from_dict(policy.to_dict()).digest == policy.digest
+    text = ready.read_text(encoding="utf-8")
+    assert "Where the" in text
+    assert any(word in text for word in ("El Emam", "CMS Cell Size", "45 CFR"))
+
+
+def test_each_refuses_the_raw_admissions(ready, admissions):
+    policy = Policy.load(ready).with_roles(
+        quasi=["pc4", "gender", "decade"], sensitive="diagnosis", unit="patient"
+    )
+    verdict = policy.check(admissions)
+    assert verdict.status == "fail"
+    assert "k" in {finding.budget for finding in verdict.failures}
+
+
+def test_each_passes_a_table_that_is_coarse_enough(ready, admissions):
+    table = admissions[["gender", "region", "diagnosis", "patient"]]
+    table = table.anon.declare(quasi="gender", sensitive="diagnosis", unit="patient")
+    policy = Policy.load(ready)
+    if policy.strict:
+        assert policy.check(table).status == "fail"
+        policy = policy.with_roles(insensitive="region")
+    verdict = policy.check(table)
+    assert verdict.status == "pass", verdict
+
+
+def test_hipaa_style_sees_identifiers_that_are_left(admissions):
+    policy = Policy.load(FOLDER / "hipaa_style.yaml")
+    table = admissions[["gender", "date_of_birth"]].anon.declare(quasi="gender")
+    found = {finding.budget: finding for finding in policy.check(table).findings}
+    assert found["direct"].status == "fail"
+    assert "date_of_birth" in found["direct"].sentence
+
+
+def test_without_roles_nothing_passes(ready, admissions):
+    assert Policy.load(ready).check(admissions).status != "pass"

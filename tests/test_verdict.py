@@ -1,0 +1,745 @@
+"""Checking tables against policies: a table that cannot be assessed never passes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import re
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import anonrisk
+from anonrisk import Policy, Verdict, datasets, errors
+from anonrisk.counts import ClassSizes
+from anonrisk.policy import judge
+from anonrisk.policy.budgets import Budget
+
+CELLS = {
+    "zip": ["a", "a", "a", "b", "b", "b", "b", None],
+    "age": [1, 1, 1, 2, 2, 3, 3, 3],
+    "ill": ["flu", "flu", "cold", "flu", "cold", "flu", "cold", None],
+    "cost": [1.0, 2.0, 3.0, 1.0, 1.0, 2.0, 2.0, 3.0],
+    "who": [1, 2, 3, 4, 5, 6, 7, 8],
+    "ward": ["x", "x", "x", "x", "x", "y", "y", "y"],
+}
+SECRET = "s3cr3t-cell"
+
+
+def only(verdict, budget):
+    (found,) = [finding for finding in verdict.findings if finding.budget == budget]
+    return found
+
+
+def statuses(verdict):
+    return {finding.budget: finding.status for finding in verdict.findings}
+
+
+# ---- every budget, on every engine --------------------------------------------------------------
+
+
+def test_every_budget_of_sizes_and_values(frame):
+    table = frame(CELLS)
+    policy = Policy(
+        quasi=["zip", "age"],
+        sensitive=["ill", "cost"],
+        k=2,
+        max_unique_fraction=0.2,
+        max_unique_records=0,
+        max_fraction_below_k={"k": 3, "at_most": 0.5},
+        ldiv=[{"l": 2, "sensitive": "ill"}, {"l": 1.5, "kind": "entropy", "sensitive": "ill"},
+              {"l": 1, "kind": "recursive", "c": 3, "sensitive": "ill"}],
+        tcloseness=[{"t": 0.5, "distance": "equal", "sensitive": "ill"},
+                    {"t": 0.9, "distance": "ordered", "sensitive": "cost"}],
+        risk={"prosecutor": {"highest": 0.5, "average": 0.7,
+                             "share_above": {"threshold": 0.4, "at_most": 0.6}},
+              "marketer": {"average": 0.5}},
+    )  # fmt: skip
+    verdict = policy.check(table)
+    q = ["zip", "age"]
+    risk = table.anon.risk(q)
+    expected = {
+        "k": table.anon.k(q),
+        "max_unique_fraction": table.anon.uniqueness(q),
+        "max_unique_records": 1,
+        "max_fraction_below_k": 5 / 8,
+        "risk.prosecutor.highest": risk.prosecutor.highest,
+        "risk.prosecutor.average": risk.prosecutor.average,
+        "risk.prosecutor.share_above": risk.prosecutor.share_above(0.4),
+        "risk.marketer.average": risk.marketer.average,
+    }
+    for budget, value in expected.items():
+        assert only(verdict, budget).value == pytest.approx(value, rel=1e-12), budget
+        assert only(verdict, budget).qid == ("zip", "age")
+    by_kind = {f.parameters["kind"]: f for f in verdict.findings if f.budget == "ldiv"}
+    assert by_kind["distinct"].value == table.anon.ldiv(q, "ill")
+    assert by_kind["entropy"].value == pytest.approx(table.anon.ldiv(q, "ill", "entropy"))
+    assert by_kind["recursive"].value == table.anon.ldiv(q, "ill", "recursive", c=3)
+    by_distance = {
+        f.parameters["distance"]: f for f in verdict.findings if f.budget == "tcloseness"
+    }
+    assert by_distance["equal"].value == pytest.approx(table.anon.tcloseness(q, "ill", "equal"))
+    assert by_distance["ordered"].value == pytest.approx(
+        table.anon.tcloseness(q, "cost", "ordered")
+    )
+    found = statuses(verdict)
+    assert found["k"] == "fail"
+    assert found["max_unique_fraction"] == "pass"
+    assert found["max_unique_records"] == "fail"
+    assert found["risk.prosecutor.average"] == "pass"
+    assert verdict.status == "fail"
+    assert only(verdict, "k").margin == -1
+    assert only(verdict, "max_unique_fraction").margin == pytest.approx(0.075)
+    assert verdict.n_records == verdict.n_rows == 8
+    assert verdict.engine in ("pandas", "spark", "pandas_on_spark")
+
+
+def test_a_table_that_keeps_every_budget_passes(frame):
+    table = frame({name: column[:2] * 3 for name, column in CELLS.items() if name != "cost"})
+    policy = Policy(quasi=["zip", "age"], sensitive="ill", direct="name", k=6, ldiv={"l": 1})
+    verdict = policy.check(table)
+    assert (verdict.status, bool(verdict), verdict.passed) == ("pass", True, True)
+    assert set(statuses(verdict).values()) == {"pass"}
+    verdict.raise_for_status()
+    assert "pass" in repr(verdict)
+
+
+def test_persons_missing_values_groups_and_suppressed_cells(frame):
+    table = frame({**CELLS, "who": [1, 1, 1, 4, 4, 6, 7, 8]})
+    unit = Policy(quasi=["zip", "age"], sensitive="ill", unit="who", k=2, max_unique_records=3,
+                  max_unique_fraction=1.0, ldiv={"l": 1}).check(table)  # fmt: skip
+    assert only(unit, "k").value == 1
+    assert only(unit, "max_unique_records").value == 3
+    assert only(unit, "max_unique_fraction").value == 3 / 5
+    assert "persons" in only(unit, "max_unique_fraction").sentence
+    assert (unit.unit, unit.n_records, unit.n_rows) == ("who", 5, 8)
+
+    dropping = {"missing": "drop", "max_dropped_fraction": 0.125}
+    dropped = Policy(quasi=["zip", "age"], k=2, **dropping).check(table)
+    assert only(dropped, "k").status == "pass"
+    assert only(dropped, "max_dropped_fraction").status == "could_not_assess"
+    assert dropped.status == "could_not_assess"
+    removed = Policy(quasi=["zip", "age"], k=2, dropped_are_removed=True, **dropping).check(table)
+    assert removed.status == "pass"
+    assert (removed.n_dropped, removed.missing) == (1, "drop")
+    strict = {**dropping, "max_dropped_fraction": 0.1}
+    assert (
+        Policy(quasi="zip", k=2, dropped_are_removed=True, **strict).check(table).status == "fail"
+    )
+
+    by = Policy(quasi="zip", sensitive="ill", by="ward", k=2, ldiv={"l": 2}).check(table)
+    groups = {f.group: f for f in by.findings if f.budget == "k"}
+    assert {group: f.value for group, f in groups.items()} == {"x": 2, "y": 1}
+    assert groups["y"].sentence.startswith("In y: ")
+    assert only(by, "ldiv").value == table.anon.ldiv(["zip", "ward"], "ill")
+
+    marked = Policy(quasi=["zip", "age"], suppressed="a", max_suppressed=0.4).check(table)
+    assert only(marked, "max_suppressed").value == 3 / 8
+    more = Policy(quasi=["zip", "age"], suppressed="a", max_suppressed=0.4).check(
+        table, n_original=10
+    )
+    assert (only(more, "max_suppressed").value, more.status) == (0.5, "fail")
+
+
+def test_what_goes_wrong_with_a_table_never_passes(frame):
+    table = frame(CELLS)
+    for policy, word in (
+        (Policy(quasi=["zip", "agee"], k=1), "did you mean 'age'"),
+        (Policy(quasi=["zip"], unit="whoo", k=1), "did you mean 'who'"),
+        (Policy(quasi=["zip"], by="wards", k=1), "did you mean 'ward'"),
+        (Policy(quasi=["zip"], sensitive="il", ldiv={"l": 1}), "did you mean 'ill'"),
+        (Policy(quasi=["zip"], ldiv={"l": 1}), "no sensitive column"),
+        (Policy(k=1), "no quasi-identifiers"),
+        (Policy(quasi=["zip"], k=1, missing="error"), "missing"),
+        (Policy(quasi=["zip"], k=1, sensitive="ill", ldiv={"l": 1}, missing_sensitive="error"),
+         "missing_sensitive"),
+        (Policy(quasi=["zip"], sensitive="ill", tcloseness={"t": 1, "distance": "ordered"}),
+         "order"),
+        (Policy(quasi=["zip"], max_suppressed=1), "n_original"),
+    ):  # fmt: skip
+        verdict = policy.check(table)
+        assert verdict.status == "could_not_assess", policy
+        assert not verdict
+        assert word in " ".join(f.sentence for f in verdict.findings), policy
+        with pytest.raises(errors.ReleaseBlocked, match="could_not_assess"):
+            verdict.raise_for_status()
+    empty = table.head(0) if not hasattr(table, "limit") else table.limit(0)
+    verdict = Policy(quasi=["zip"], sensitive="ill", k=1, ldiv={"l": 1}).check(empty)
+    assert verdict.status == "could_not_assess"
+    assert "no records" in verdict.findings[0].sentence
+
+
+def test_what_one_budget_cannot_measure_others_can(frame):
+    policy = Policy(
+        quasi=["zip"],
+        sensitive="ill",
+        k=1,
+        ldiv={"l": 1},
+        tcloseness={"t": 1, "distance": "ordered"},
+    )
+    verdict = policy.check(frame(CELLS))
+    assert statuses(verdict) == {"k": "pass", "ldiv": "pass", "tcloseness": "could_not_assess"}
+
+
+def test_every_subset(frame):
+    table = frame(CELLS)
+    rule = {"every_subset_of": 2, "budgets": {"k": 2, "ldiv": {"l": 1}}}
+    policy = Policy(quasi=["zip", "age", "ward"], sensitive="ill", qids=[rule], k=1)
+    verdict = policy.check(table)
+    worst = min(combinations(["zip", "age", "ward"], 2), key=lambda qid: table.anon.k(list(qid)))
+    found = [f for f in verdict.findings if f.budget == "k" and f.limit == 2]
+    assert len(found) == 1
+    assert found[0].value == table.anon.k(list(worst))
+    assert "3 subsets" in found[0].sentence
+
+
+def test_roles_that_a_table_declares(frame):
+    table = frame(CELLS).anon.declare(quasi=["zip", "age"], sensitive="ill", direct="who")
+    verdict = Policy(k=1, ldiv={"l": 1}).check(table)
+    assert statuses(verdict) == {"direct": "fail", "k": "pass", "ldiv": "pass"}
+    assert only(verdict, "k").qid == ("zip", "age")
+    assert "'who'" in only(verdict, "direct").sentence
+    assert verdict.status == "fail"
+    narrower = Policy(quasi="zip", k=1).check(table)
+    assert only(narrower, "k").qid == ("zip",)
+
+
+def test_explanations(frame):
+    table = frame({"zip": ["a", "a", "b", "b"], "id": [1, 2, 3, 4], "ill": ["x", "y", "x", "y"]})
+    policy = Policy(quasi=["zip", "id"], sensitive="ill", k=2, ldiv={"l": 2})
+    explained = policy.check(table).explain()
+    assert explained.best() == {"k": "id", "ldiv": "id"}
+    first = explained.columns[0]
+    assert (first.column, first.after.value, first.after.status) == ("id", 2, "pass")
+    assert "would be" in repr(explained)
+    assert json.loads(json.dumps(explained.to_dict()))["without"][0]["column"] == "id"
+    assert explained._repr_html_().startswith("<table>")
+
+
+def test_assess_takes_a_policy(frame):
+    table = frame(CELLS)
+    policy = Policy(
+        quasi=["zip", "age"],
+        sensitive="ill",
+        k=2,
+        ldiv={"l": 2, "kind": "recursive", "c": 2},
+        tcloseness={"t": 0.1, "distance": "equal"},
+        risk={"prosecutor": {"highest": 0.1}},
+    )
+    found = table.anon.assess(policy)
+    names = {"k", "uniqueness", "recursive_ldiv", "tcloseness", "highest_risk"}
+    assert {name for name, _ in found.values} == names
+    assert found["k"] == table.anon.k(["zip", "age"])
+    assert found["tcloseness"].distance == "equal"
+
+
+# ---- passes -------------------------------------------------------------------------------------
+
+ALL_AT_ONCE = {
+    "quasi": ["zip", "age"],
+    "sensitive": "ill",
+    "k": 1,
+    "max_unique_fraction": 1,
+    "ldiv": [{"l": 1}, {"l": 1, "kind": "entropy"}, {"l": 1, "kind": "recursive", "c": 9}],
+    "tcloseness": {"t": 1, "distance": "equal"},
+    "risk": {"prosecutor": {"average": 1}, "marketer": {"average": 1}},
+}
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    seen = []
+    for name in ("count", "count_by", "scores", "matched", "marked", "profiles"):
+        method = getattr(PandasEngine, name)
+
+        def recorded(self, *args, _name=name, _method=method):
+            seen.append(_name)
+            return _method(self, *args)
+
+        monkeypatch.setattr(PandasEngine, name, recorded)
+    return seen
+
+
+def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
+    table = pd.DataFrame(CELLS)
+    Policy(**ALL_AT_ONCE).check(table)
+    assert calls == ["scores"]
+    calls.clear()
+    Policy(**{**ALL_AT_ONCE, "sensitive": ["ill", "cost"]}).check(table)
+    assert calls == ["scores", "scores"]
+    calls.clear()
+    subsets = [{"every_subset_of": m, "budgets": {"k": 1}} for m in (1, 2)]
+    Policy(quasi=["zip", "age", "ward"], k=1, qids=subsets).check(table)
+    assert calls == ["count"]
+    calls.clear()
+    # The same quasi-identifier in two rules is measured once.
+    again = [{"columns": ["zip", "age"], "budgets": {"k": 3, "ldiv": {"l": 2}}}]
+    Policy(**ALL_AT_ONCE, qids=again).check(table)
+    assert calls == ["scores"]
+    calls.clear()
+    ordered = [{"t": 1, "distance": "ordered"}, {"t": 1, "distance": "equal"}]
+    Policy(quasi="zip", sensitive="cost", k=1, ldiv={"l": 1}, tcloseness=ordered).check(table)
+    assert calls == ["scores"]
+    calls.clear()
+    Policy(quasi="zip", by="ward", k=1, max_unique_fraction=1).check(table)
+    assert calls == ["count_by"]
+    calls.clear()
+    Policy(**ALL_AT_ONCE, missing_sensitive="drop").check(table)
+    assert calls == ["scores", "count"]
+
+
+@pytest.mark.spark("spark")
+def test_a_whole_gate_is_one_spark_job(spark):
+    import uuid
+
+    from tables import spark_table
+
+    table = spark_table(spark, CELLS)
+    tracker = spark.sparkContext.statusTracker()
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+
+    def jobs(policy):
+        group = uuid.uuid4().hex
+        spark.sparkContext.setJobGroup(group, "counted")
+        policy.check(table)
+        found = len(tracker.getJobIdsForGroup(group))
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        return found
+
+    def assessed():
+        return table.anon.assess(["zip", "age"], "ill", ["ldiv", "tcloseness"], distance="equal")
+
+    try:
+        sizes = {"quasi": ["zip", "age", "ward"], "k": 1, "max_unique_fraction": 1}
+        assert jobs(Policy(**sizes)) == 1
+        subsets = [{"every_subset_of": 2, "budgets": {"k": 1}}]
+        assert jobs(Policy(**sizes, qids=subsets)) == 1
+        group = uuid.uuid4().hex
+        spark.sparkContext.setJobGroup(group, "counted")
+        assessed()
+        once = len(tracker.getJobIdsForGroup(group))
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        assert jobs(Policy(**ALL_AT_ONCE)) == once <= 2
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+# ---- what decides -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("severities", "expected", "with_warnings"),
+    [
+        ([("pass", "fail"), ("fail", "fail")], "fail", "fail"),
+        ([("pass", "fail"), ("could_not_assess", "fail")], "could_not_assess", "could_not_assess"),
+        ([("fail", "fail"), ("could_not_assess", "fail")], "fail", "fail"),
+        ([("pass", "fail"), ("fail", "warn")], "pass", "fail"),
+        ([("pass", "fail"), ("could_not_assess", "warn")], "pass", "could_not_assess"),
+        ([("could_not_assess", "fail"), ("fail", "warn")], "could_not_assess", "fail"),
+        ([("pass", "fail")], "pass", "pass"),
+        ([], "could_not_assess", "could_not_assess"),
+    ],
+)
+def test_how_findings_add_up(severities, expected, with_warnings):
+    from anonrisk.policy import Finding
+
+    findings = tuple(Finding("k", status, severity, "Told.") for status, severity in severities)
+    verdict = Verdict(findings, "sha256:0")
+    assert verdict.status == expected
+    assert verdict.status_with_warnings == with_warnings
+    assert bool(verdict) is (expected == "pass")
+    if expected != "pass":
+        with pytest.raises(errors.ReleaseBlocked, match=expected):
+            verdict.raise_for_status()
+    if with_warnings != "pass":
+        with pytest.raises(errors.ReleaseBlocked):
+            verdict.raise_for_status(fail_on="warn")
+    else:
+        verdict.raise_for_status(fail_on="warn")
+    with pytest.raises(errors.ArgumentError):
+        verdict.raise_for_status(fail_on="never")
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "at_least", "expected"),
+    [
+        (math.exp(math.log(2)) * (1 - 1e-15), 2, True, True),
+        (1.9999999999999998, 2, True, True),
+        (1.99999, 2, True, False),
+        (0.1 + 0.2, 0.3, False, True),
+        (0.3001, 0.3, False, False),
+        (0.0, 0.0, False, True),
+        (1e-300, 0.0, False, False),
+        (4, 5, True, False),
+        (10**15, 10**15 - 1, False, False),
+        (10**15, 10**15, False, True),
+        (math.inf, 1.0, False, False),
+        (math.nan, 1.0, False, False),
+        (math.nan, 1.0, True, False),
+    ],
+)
+def test_comparison_with_limits(value, limit, at_least, expected):
+    assert judge.within(value, limit, at_least=at_least) is expected
+
+
+def test_nan_and_infinity_never_pass():
+    budget = Budget("max_unique_fraction", 0.1)
+    assert judge._status(budget, judge.Value(math.nan)) == "could_not_assess"
+    assert judge._status(budget, judge.Value(0.0, estimate=math.nan)) == "could_not_assess"
+    assert judge._status(budget, judge.Value(math.inf)) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "high", "status"),
+    [(1.0, 1.9, "pass"), (1.0, 2.1, "could_not_assess"), (2.1, 3.0, "fail"), (2.0, 2.0, "pass")],
+)
+def test_predictions_are_judged_by_the_upper_end(monkeypatch, estimate, high, status):
+    class Predicted:
+        mean = estimate
+
+        def interval(self, level):
+            assert level == 0.95
+            return 0.0, high
+
+    monkeypatch.setattr(ClassSizes, "predict_singletons", lambda *_: Predicted(), raising=False)
+    table = pd.DataFrame(CELLS)
+    for limit in ({"at_most": 2}, {"at_most_fraction": 0.5}):
+        policy = Policy(quasi="zip", predicted_singletons={"group_size": 4, **limit})
+        found = only(policy.check(table), "predicted_singletons")
+        assert found.status == status
+        unit = 4 if "at_most_fraction" in limit else 1
+        assert (found.value, found.estimate) == (high / unit, estimate / unit)
+    if status == "could_not_assess":
+        assert "nobody can tell" in found.sentence
+
+
+def test_warnings_do_not_block_and_do_not_hide_a_table_that_cannot_be_read():
+    warn = Policy(quasi="zip", k={"at_least": 99, "severity": "warn"})
+    verdict = warn.check(pd.DataFrame(CELLS))
+    assert verdict.passed
+    assert [f.budget for f in verdict.warnings] == ["k"]
+    assert "warn" in repr(verdict)
+    assert warn.check(pd.DataFrame(CELLS).head(0)).status == "could_not_assess"
+    assert warn.check(pd.DataFrame({"zap": [1]})).status == "could_not_assess"
+    assert warn.check("a path.csv").status == "could_not_assess"
+
+
+# ---- what is still in the table -----------------------------------------------------------------
+
+
+def test_direct_identifiers_in_the_index_are_published_too():
+    policy = Policy(quasi="zip", direct=["name"], k=1)
+    table = pd.DataFrame({"zip": ["a", "a"], "name": ["x", "y"]})
+    assert policy.check(table).status == "fail"
+    assert policy.check(table.set_index("name")).status == "fail"
+    assert policy.check(table.drop(columns="name")).status == "pass"
+
+
+def test_a_quasi_identifier_in_the_index_is_not_overlooked():
+    table = pd.DataFrame({"zip": ["a", "a"], "age": [1, 2]}).set_index("age")
+    verdict = Policy(quasi=["zip", "age"], k=1).check(table)
+    assert verdict.status == "could_not_assess"
+    assert "reset_index" in verdict.findings[0].sentence
+
+
+def test_strict_policies_want_every_column_classified():
+    table = pd.DataFrame({"zip": ["a", "a"], "note": ["x", "y"]})
+    strict = {"quasi": "zip", "k": 1, "strict": True}
+    verdict = Policy(**strict).check(table)
+    assert (verdict.status, only(verdict, "strict").status) == ("fail", "fail")
+    assert "'note' has no role" in only(verdict, "strict").sentence
+    assert Policy(**strict, insensitive="note").check(table).passed
+    assert Policy(**strict, by="note").check(table).passed
+    renamed = Policy(**strict, insensitive="notes").check(table)
+    assert "did you mean 'notes'" in only(renamed, "strict").sentence
+    indexed = table.set_index("note")
+    assert Policy(**strict).check(indexed).status == "fail"
+
+
+def test_a_published_weight_is_a_quasi_identifier():
+    table = pd.DataFrame({"zip": ["a"] * 4, "w": [2.0, 2.0, 2.0, 5.0]})
+    risk = {"journalist": {"highest": 0.1}}
+    verdict = Policy(quasi="zip", weight="w", k=2, risk=risk).check(table)
+    assert only(verdict, "k").value == 1
+    assert only(verdict, "k").qid == ("zip", "w")
+    assert only(verdict, "risk.journalist.highest").value == pytest.approx(1 / 11)
+    below = table.assign(w=0.5)
+    assert Policy(quasi="zip", weight="w", risk=risk).check(below).status == "could_not_assess"
+
+
+def test_risks_against_a_population_or_a_sampling_fraction():
+    table = pd.DataFrame({"zip": ["a", "a", "b"]})
+    people = pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4})
+    risk = {
+        "journalist": {"highest": 0.25},
+        "prosecutor": {"highest": 1},
+        "marketer": {"average": 1},
+    }
+    verdict = Policy(quasi="zip", risk=risk).check(table, population=people)
+    assert only(verdict, "risk.journalist.highest").value == 0.25
+    assert only(verdict, "risk.prosecutor.highest").value == 1
+    assert verdict.passed
+    short = Policy(quasi="zip", risk=risk).check(table, population=people.head(8))
+    assert only(short, "risk.journalist.highest").status == "could_not_assess"
+    tenth = Policy(quasi="zip", risk=risk, sampling_fraction=0.1).check(table)
+    assert only(tenth, "risk.journalist.highest").value == 0.1
+    grouped = Policy(quasi="zip", by="zip", risk=risk).check(table, population=people)
+    assert only_statuses(grouped, "risk.journalist.highest") == {"could_not_assess"}
+
+
+def only_statuses(verdict, budget):
+    return {f.status for f in verdict.findings if f.budget == budget}
+
+
+def test_suppression_counts_removed_and_marked_records():
+    table = pd.DataFrame({"zip": ["*", "a", "a", "*"], "age": [1, 2, 2, 3]})
+    policy = Policy(quasi=["zip", "age"], max_suppressed=0.5)
+    assert only(policy.check(table, n_original=8), "max_suppressed").value == 0.5
+    assert policy.check(table, n_original=8).passed
+    assert policy.check(table, n_original=3).status == "could_not_assess"
+    assert policy.check(table).status == "could_not_assess"
+    marked = Policy(quasi=["zip", "age"], max_suppressed=0.5, suppressed="*")
+    assert only(marked.check(table), "max_suppressed").value == 0.5
+    assert only(marked.check(table, n_original=8), "max_suppressed").value == 0.75
+    category = table.astype({"zip": "category"})
+    assert only(marked.check(category), "max_suppressed").value == 0.5
+    with pytest.raises(errors.ArgumentError):
+        policy.check(table, n_original=0)
+
+
+def test_groups_with_missing_labels_and_all_dropped():
+    table = pd.DataFrame({"zip": ["a", "a", None, "b", "b"], "g": ["x", "x", "y", None, None]})
+    found = Policy(quasi="zip", by="g", k=2).check(table)
+    assert {f.group: f.value for f in found.findings} == {"x": 2, "y": 1, "(missing)": 2}
+    dropped = Policy(
+        quasi="zip", by="g", k=2, missing="drop", max_dropped_fraction=1, dropped_are_removed=True
+    ).check(table)
+    by_group = {f.group: f.status for f in dropped.findings if f.budget == "k"}
+    assert by_group == {"x": "pass", "y": "could_not_assess", "(missing)": "pass"}
+
+
+def test_duplicated_and_nested_columns_cannot_be_assessed():
+    twice = pd.DataFrame([["a", "b"]], columns=["zip", "zip"])
+    assert Policy(quasi="zip", k=1).check(twice).status == "could_not_assess"
+    nested = pd.DataFrame({"zip": [["a"], ["b"]]})
+    assert Policy(quasi="zip", k=1).check(nested).status == "could_not_assess"
+    mixed = pd.DataFrame({"zip": [1, "1"], "age": [1, 1]}, dtype=object)
+    rules = [{"columns": [c], "budgets": {"k": 1}} for c in ("zip", "age")]
+    verdict = Policy(qids=rules).check(mixed)
+    assert [f.status for f in verdict.findings] == ["could_not_assess", "pass"]
+
+
+# ---- nothing unexpected passes, nothing secret leaves -------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["columns", "index", "check", "read_roles", "count", "scores"])
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyError, RecursionError])
+def test_any_engine_error_is_could_not_assess_and_quotes_no_cell(monkeypatch, method, error):
+    from anonrisk.engines.pandas import PandasEngine
+
+    def broken(*_):
+        raise error(SECRET)
+
+    monkeypatch.setattr(PandasEngine, method, broken)
+    table = pd.DataFrame({"zip": [SECRET, "b"], "ill": ["x", SECRET]})
+    policy = Policy(quasi="zip", sensitive="ill", ldiv={"l": 1}, qids=[
+        {"columns": "zip", "budgets": {"k": 1}}], missing_sensitive="drop")  # fmt: skip
+    verdict = policy.check(table)
+    assert verdict.status == "could_not_assess"
+    assert SECRET not in verdict.to_json() + repr(verdict) + verdict._repr_html_()
+
+
+def test_a_count_that_fails_does_not_pass(monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    for method, policy in (
+        ("count", Policy(quasi="zip", k=1)),
+        ("count_by", Policy(quasi="zip", by="ill", k=1)),
+        ("marked", Policy(quasi="zip", suppressed="*", max_suppressed=1)),
+        ("matched", Policy(quasi="zip", weight="w", risk={"journalist": {"highest": 1}})),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(PandasEngine, method, lambda *_: 1 / 0)
+            table = pd.DataFrame({"zip": [1, 1], "ill": [1, 1], "w": [1.0, 1.0]})
+            verdict = policy.check(table)
+            assert verdict.status == "could_not_assess", method
+            assert "ZeroDivisionError" in verdict.to_json()
+
+
+def test_interrupts_are_not_swallowed(monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PandasEngine, "count", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        Policy(quasi="zip", k=1).check(pd.DataFrame(CELLS))
+
+
+def test_no_cell_is_in_a_verdict_except_groups(frame):
+    cells = {
+        "zip": [f"{SECRET}{i}" for i in range(4)],
+        "ill": [SECRET, "x", None, "x"],
+        "g": ["left", "left", "right", "right"],
+    }
+    policy = Policy(
+        quasi="zip",
+        sensitive="ill",
+        by="g",
+        k=2,
+        ldiv={"l": 9},
+        tcloseness={"t": 0.1, "distance": "ordered", "order": [SECRET]},
+    )
+    table = frame(cells)
+    verdict = policy.check(table)
+    told = verdict.to_json() + repr(verdict) + verdict._repr_html_() + repr(verdict.explain())
+    assert SECRET not in told
+    assert "left" in told
+    with pytest.raises(errors.ReleaseBlocked) as caught:
+        verdict.raise_for_status()
+    assert SECRET not in str(caught.value)
+
+
+# ---- verdicts as documents ----------------------------------------------------------------------
+
+
+def test_a_verdict_as_json_and_back():
+    policy = Policy(quasi=["zip", "age"], sensitive="ill", k=5, ldiv={"l": 2}, name="release")
+    verdict = policy.check(pd.DataFrame(CELLS))
+    stored = json.loads(verdict.to_json())
+    assert stored["schema_version"] == 1
+    assert stored["library_version"] == anonrisk.__version__
+    assert stored["policy"] == {"name": "release", "digest": policy.digest}
+    assert (stored["engine"], stored["missing"], stored["status"]) == ("pandas", "value", "fail")
+    assert {"value", "limit", "margin", "severity", "sentence"} <= stored["budgets"][0].keys()
+    again = Verdict.from_json(verdict.to_json())
+    assert again == verdict
+    assert again.to_json() == verdict.to_json()
+    with pytest.raises(errors.ArgumentError, match="stored verdict"):
+        again.explain()
+    for copied in (pickle.loads(pickle.dumps(verdict)), copy.deepcopy(verdict)):
+        assert copied == verdict
+        assert copied._source is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: stored.update(status="pass"),
+        lambda stored: stored.update(schema_version=2),
+        lambda stored: stored.pop("budgets"),
+        lambda stored: stored.update(budgets=[]),
+        lambda stored: stored["budgets"][0].update(status="passed"),
+        lambda stored: stored["budgets"][0].update(severity="none"),
+        lambda stored: stored["budgets"][0].pop("sentence"),
+        lambda stored: stored.update(budgets=3),
+    ],
+)
+def test_a_verdict_that_was_tampered_with_is_refused(change):
+    verdict = Policy(quasi="zip", k=5).check(pd.DataFrame(CELLS))
+    stored = json.loads(verdict.to_json())
+    change(stored)
+    with pytest.raises(errors.ArgumentError):
+        Verdict.from_json(json.dumps(stored))
+    for text in ("", "[]", "3", "{"):
+        with pytest.raises(errors.ArgumentError):
+            Verdict.from_json(text)
+
+
+def test_verdicts_print_at_any_length():
+    table = pd.DataFrame({"zip": range(300), "g": [f"<i>{i}" for i in range(300)]})
+    verdict = Policy(quasi="zip", by="g", k=2).check(table)
+    assert len(verdict.findings) == 300
+    assert "260 more not shown" in repr(verdict)
+    assert "<i>" not in verdict._repr_html_()
+    with pytest.raises(errors.ReleaseBlocked, match="And 295 more"):
+        verdict.raise_for_status()
+
+
+def test_every_sentence_is_one():
+    verdict = Policy(
+        quasi=["zip", "age"],
+        sensitive="ill",
+        direct="name",
+        strict=True,
+        k=1,
+        max_unique_fraction=1,
+        max_unique_records=9,
+        max_fraction_below_k={"k": 2, "at_most": 1},
+        ldiv={"l": 1},
+        tcloseness={"t": 1, "distance": "equal"},
+        risk={"prosecutor": {"highest": 1, "share_above": {"threshold": 0.5, "at_most": 1}}},
+        max_suppressed=1,
+    ).check(pd.DataFrame(CELLS), n_original=8)
+    for finding in verdict.findings:
+        assert re.fullmatch(r"[A-Z0-9lkt].*\.", finding.sentence), finding.sentence
+
+
+def test_assess_refuses_what_it_cannot_answer():
+    table = pd.DataFrame(CELLS)
+    two = Policy(quasi=["zip", "age"], k=1, qids=[{"columns": "zip", "budgets": {"k": 1}}])
+    with pytest.raises(errors.PolicyError, match="one quasi-identifier"):
+        anonrisk.assess(table, two)
+    with pytest.raises(errors.ArgumentError, match="give it alone"):
+        anonrisk.assess(table, Policy(quasi="zip", k=1), "ill")
+    with pytest.raises(errors.ColumnNotFoundError):
+        anonrisk.assess(table, Policy(quasi="zp", k=1))
+
+
+def test_explanations_of_single_columns_and_groups():
+    table = pd.DataFrame({"zip": ["a", "b"], "age": [1, 1], "g": ["x", "y"]})
+    single = Policy(quasi="zip", k=2).check(table).explain()
+    assert single.columns == ()
+    assert "no budget" in repr(single)
+    grouped = Policy(quasi=["zip", "age"], by="g", k=2).check(table).explain()
+    assert {(w.before.group, w.column) for w in grouped.columns} == {
+        (group, column) for group in "xy" for column in ("zip", "age")
+    }
+
+
+# ---- against the obvious ------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from("xyz")), min_size=1,
+             max_size=30),
+    st.integers(1, 4),
+    st.floats(0, 1),
+    st.integers(1, 3),
+)  # fmt: skip
+def test_a_verdict_says_what_counting_by_hand_says(rows, k, share, l):
+    table = pd.DataFrame(rows, columns=["a", "b", "s"])
+    sizes = table.groupby(["a", "b"])["s"].transform("size")
+    values = table.groupby(["a", "b"])["s"].nunique()
+    verdict = Policy(
+        quasi=["a", "b"],
+        sensitive="s",
+        k=k,
+        max_unique_fraction=share,
+        max_fraction_below_k={"k": 3, "at_most": share},
+        ldiv={"l": l},
+    ).check(table)
+    expected = {
+        "k": sizes.min() >= k,
+        "max_unique_fraction": np.mean(sizes == 1) <= share * (1 + 1e-9),
+        "max_fraction_below_k": np.mean(sizes < 3) <= share * (1 + 1e-9),
+        "ldiv": values.min() >= l,
+    }
+    assert statuses(verdict) == {b: "pass" if ok else "fail" for b, ok in expected.items()}
+    assert verdict.passed == all(expected.values())
+
+
+def test_the_bundled_hospital_is_checked_by_person():
+    table, quasi = datasets.hospital(), ["gender", "pc4"]
+    verdict = Policy(quasi=quasi, unit="patient", k=2).check(table)
+    assert only(verdict, "k").value == table.anon.k(quasi, unit="patient")
+    assert verdict.n_records == table["patient"].nunique() < verdict.n_rows
