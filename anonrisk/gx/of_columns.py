@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import GateExpectation
+from anonrisk.gx.fields import Columns, filled, parameter
 from anonrisk.gx.judging import Judged
 from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.policy.verdict import FAIL, PASS
@@ -25,10 +26,14 @@ class ExpectColumnsToBePublishable(GateExpectation):
     """
 
     direct: list[pydantic.StrictStr] = pydantic.Field(...)
-    classified: list[pydantic.StrictStr] | None = None
+    classified: Columns | None = None
     own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified")
     success_keys: ClassVar[tuple[str, ...]] = own_keys
     metric: ClassVar[str] = COLUMNS
+
+    @pydantic.validator("classified")
+    def _is_a_list(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        return parameter(given, field.name)
 
     @pydantic.root_validator(skip_on_failure=True)
     def _asks_for_something(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
@@ -44,7 +49,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
         """Look for columns that must not be there."""
         columns = found.columns or ()
         there = [name for name in self.direct if name in columns]
-        known = None if self.classified is None else {*self.classified, *self.direct}
+        classified = filled(self.classified)
+        known = None if classified is None else {*classified, *self.direct}
         without = [] if known is None else [name for name in columns if name not in known]
         sentences = [
             *([f"The table still has direct identifiers: {_quoted(there)}."] if there else []),

@@ -28,7 +28,8 @@ def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
     policy : Policy
         What a table must satisfy. Where it leaves the quasi-identifiers or the sensitive columns
         to the table's own declaration, which a batch does not have, the suite takes the suite
-        parameters ``qids`` (a list of names) and ``sensitive`` (a name).
+        parameters ``qids`` (a list of names) and ``sensitive`` (a name); a strict policy then also
+        takes ``classified``, a list of all columns that may be published.
     name : str, optional
         Name of the suite; left out, that of the policy.
 
@@ -90,13 +91,29 @@ def _refused(policy: Policy) -> Iterator[str]:
 
 def _columns(policy: Policy) -> Iterator[Any]:
     """Make the expectation about columns that must be gone, or have no role."""
-    classified = None
-    if policy.strict:
+    classified: Any = None
+    if policy.strict and _is_open(policy):
+        classified = {"$PARAMETER": "classified"}
+    elif policy.strict:
         listed = {column for rule in policy.rules for column in rule.columns or ()}
         classified = sorted(map(str, {*policy.roles.classified, *listed} - {*policy.roles.direct}))
     if policy.roles.direct or classified is not None:
         direct = [str(name) for name in policy.roles.direct]
-        yield of_columns.ExpectColumnsToBePublishable(direct=direct, classified=classified)
+        about = {"anonrisk": {"budget": "direct"}}
+        yield of_columns.ExpectColumnsToBePublishable(
+            direct=direct, classified=classified, meta=about
+        )
+
+
+def _is_open(policy: Policy) -> bool:
+    """Tell whether the policy leaves it to the table which columns have a role."""
+    about_values = any(
+        budget.about_values and not budget.sensitive
+        for rule in policy.rules
+        for budget in rule.budgets
+    )
+    whole = any(rule.columns is None for rule in policy.rules)
+    return (whole and not policy.roles.quasi) or (about_values and not policy.roles.sensitive)
 
 
 def _qids(policy: Policy, rule: Rule) -> Iterator[Any]:
