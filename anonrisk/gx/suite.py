@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import Rule
 
+_VERSION = "great_expectations_version"
 _SEVERITY = {"fail": "critical", "warn": "warning"}
 
 
@@ -70,7 +71,9 @@ def suite_to_json(suite: ExpectationSuite) -> str:
     for one in suite.expectations:
         written = one.configuration.to_json_dict()
         stored.append({key: value for key, value in written.items() if value not in (None, {})})
-    whole = {"name": suite.name, "expectations": stored, "meta": suite.meta}
+    # Great Expectations adds its version, on which the suite does not depend.
+    meta = {key: value for key, value in suite.meta.items() if key != _VERSION}
+    whole = {"name": suite.name, "expectations": stored, "meta": meta}
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
