@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import traceback
+from pathlib import Path
 
 import great_expectations as gxp
 import pandas as pd
@@ -100,25 +101,25 @@ def saved_without_the_module():
     suite = project.suites.get("release")
     suite.notes = "looked at"
     suite.save()
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     return run()
 
 
 def missing_column():
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     return run(frame=GOOD.drop(columns="zip"))
 
 
 def empty_table():
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     return run(frame=GOOD.iloc[:0])
 
 
 def empty_suite():
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     return run("empty")
 
@@ -153,7 +154,7 @@ def zero_rows_fetched():
 
 def metric_raising():
     import anonrisk
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     def broken(*_, **__):
         raise RuntimeError("MARKER")
@@ -165,7 +166,7 @@ def metric_raising():
 def class_of_the_same_name():
     from great_expectations.expectations.expectation import BatchExpectation
 
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     class ExpectKAnonymityToBeAtLeast(BatchExpectation):
         qids: list
@@ -178,7 +179,7 @@ def class_of_the_same_name():
 
 
 def parameter_missing():
-    import anonrisk.gx
+    import anonrisk.gx  # noqa: F401
 
     return run("parameter")
 
@@ -224,12 +225,9 @@ def forked(case) -> str:
 
 if __name__ == "__main__":
     print(forked(prepare))
-    plugin = os.path.join(
-        os.path.dirname(__file__), "..", "expectations", "anonrisk_expectations.py"
-    )
-    target = os.path.join(ROOT, "gx", "plugins")
-    os.makedirs(target, exist_ok=True)
-    with open(plugin) as source, open(os.path.join(target, "anonrisk_expectations.py"), "w") as to:
-        to.write(source.read())
+    plugins = Path(ROOT) / "gx" / "plugins"
+    plugins.mkdir(parents=True, exist_ok=True)
+    shipped = Path(__file__).parents[1] / "expectations" / "anonrisk_expectations.py"
+    (plugins / shipped.name).write_text(shipped.read_text())
     for case in CASES:
         print(forked(case))
