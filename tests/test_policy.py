@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,12 @@ def test_a_policy_is_frozen_and_prints():
     assert "release" in repr(policy)
     assert "&lt;b&gt;" in policy._repr_html_()
     assert "as the table declares" in repr(Policy(k=5))
+
+
+def test_a_policy_can_be_copied_and_pickled():
+    policy = Policy.from_yaml(EVERYTHING)
+    assert copy.deepcopy(policy) == policy
+    assert pickle.loads(pickle.dumps(policy)).digest == policy.digest
 
 
 def test_with_roles_fills_in_a_template():
@@ -358,6 +365,7 @@ def test_budgets_that_are_refused(budgets, words):
         ({"roles": {"quasi": ["zip"], "unit": "zip"}}, ["both quasi and unit"]),
         ({"roles": {"quasi": ["zip"], "unit": ["who"]}}, ["text"]),
         ({"roles": {"quasi": ["zip"], "weight": "zip"}}, ["both quasi and weight"]),
+        ({"roles": {"quasi": ["zip"], "direct": "id", "unit": "id"}}, ["pseudonym"]),
         ({"strict": "yes"}, ["true or false"]),
         ({"strict": 1}, ["true or false"]),
         ({"missing": "wildcard"}, ["missing", "value"]),
@@ -479,12 +487,12 @@ def test_the_schema_takes_what_the_code_takes(valid):
 
 
 @pytest.mark.parametrize(
-    "budgets", [b for b, _ in BAD_BUDGETS if "nan" not in str(b)], ids=lambda x: str(x)[:60]
+    "budgets",
+    # JSON has no NaN, and numbers of any length.
+    [b for b, _ in BAD_BUDGETS if "nan" not in str(b) and len(str(b)) < 400],
+    ids=lambda x: str(x)[:60],
 )
 def test_the_schema_refuses_what_the_code_refuses(valid, budgets):
-    about_values = ["twice", "x.csv"]
-    if any(word in str(budgets) for word in about_values) or budgets.get("k") == 10**400:
-        pytest.skip("beyond a schema")
     assert not valid(document(budgets=budgets))
 
 

@@ -81,7 +81,13 @@ def test_importing_again_does_not_warn():
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", "docs/how_it_works.md", "docs/predict_population.md", "expectations/README.md"],
+    [
+        "README.md",
+        "docs/how_it_works.md",
+        "docs/policy.md",
+        "docs/predict_population.md",
+        "expectations/README.md",
+    ],
 )
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

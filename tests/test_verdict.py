@@ -208,6 +208,23 @@ def test_roles_that_a_table_declares(frame):
     assert verdict.status == "fail"
     narrower = Policy(quasi="zip", k=1).check(table)
     assert only(narrower, "k").qid == ("zip",)
+    rules = [{"columns": "ward", "budgets": {"k": 1}}]
+    both = Policy(k=1, qids=rules).check(table)
+    assert [f.qid for f in both.findings if f.budget == "k"] == [("zip", "age"), ("ward",)]
+
+
+def test_declared_roles_of_a_table_that_changed():
+    table = pd.DataFrame(CELLS).anon.declare(
+        quasi=["zip", "age"], sensitive=["ill", "cost"], insensitive=["who", "ward"]
+    )
+    policy = Policy(k=1, ldiv={"l": 1}, strict=True)
+    assert policy.check(table).passed
+    assert policy.check(table.drop(columns=["cost", "age"])).passed
+    assert policy.check(table.assign(new=1)).status == "fail"
+    renamed = table.rename(columns={"cost": "costs"})
+    lenient = Policy(k=1, ldiv={"l": 1})
+    assert lenient.check(renamed).status == "could_not_assess"
+    assert lenient.check(table.rename(columns={"age": "years"})).status == "could_not_assess"
 
 
 def test_explanations(frame):
@@ -218,6 +235,13 @@ def test_explanations(frame):
     first = explained.columns[0]
     assert (first.column, first.after.value, first.after.status) == ("id", 2, "pass")
     assert "would be" in repr(explained)
+    pair = [{"l": 2, "sensitive": "ill"}, {"l": 2, "sensitive": "other"}]
+    two = Policy(quasi=["zip", "id"], sensitive=["ill", "other"], ldiv=pair)
+    both = frame({"zip": ["a", "a"], "id": [1, 2], "ill": ["x", "y"], "other": ["x", "x"]})
+    found = two.check(both).explain()
+    assert {(w.before.sensitive, w.column) for w in found.columns} == {
+        (sensitive, column) for sensitive in ("ill", "other") for column in ("zip", "id")
+    }
     assert json.loads(json.dumps(explained.to_dict()))["without"][0]["column"] == "id"
     assert explained._repr_html_().startswith("<table>")
 
@@ -421,6 +445,46 @@ def test_predictions_are_judged_by_the_upper_end(monkeypatch, estimate, high, st
         assert "nobody can tell" in found.sentence
 
 
+def test_real_predictions_and_populations():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(0, 12, 1_000), "b": rng.integers(0, 5, 1_000)})
+    sizes = table.anon.classes(["a", "b"])
+    asked = {"group_size": 40, "at_most": 30}
+    found = only(Policy(quasi=["a", "b"], predicted_singletons=asked).check(table),
+                 "predicted_singletons")  # fmt: skip
+    prediction = sizes.predict_singletons(40)
+    assert found.estimate == pytest.approx(prediction.mean)
+    assert found.value == prediction.interval(0.95).high
+    whole = {"group_size": 1_000, "at_most": 0}
+    assert Policy(quasi=["a", "b"], predicted_singletons=whole).check(table).passed
+    beyond = {"group_size": 10_000, "at_most": 10_000}
+    verdict = Policy(quasi=["a", "b"], predicted_singletons=beyond).check(table)
+    assert verdict.status == "could_not_assess"
+    for population_size, limit, status in (
+        (1_000, 0.0, "pass"),
+        (100_000, 0.0, "could_not_assess"),
+        (100_000, 1.0, "pass"),
+        (999, 1.0, "could_not_assess"),
+    ):
+        budget = {"population_size": population_size, "at_most": limit}
+        verdict = Policy(quasi=["a", "b"], population_unique_fraction=budget).check(table)
+        assert verdict.status == status, verdict
+    unique = {"population_size": 1_001, "at_most": 0.5}
+    lone = pd.DataFrame({"a": range(1_000)})
+    assert Policy(quasi="a", population_unique_fraction=unique).check(lone).status == "fail"
+
+
+def test_bounds_that_do_not_hold_are_not_relied_on(monkeypatch):
+    class Widened:
+        widened = 2.0
+
+    monkeypatch.setattr(ClassSizes, "predict_population", lambda *_: Widened())
+    budget = {"population_size": 1_000, "at_most": 1}
+    verdict = Policy(quasi="zip", population_unique_fraction=budget).check(pd.DataFrame(CELLS))
+    assert verdict.status == "could_not_assess"
+    assert "simple random sample" in verdict.findings[0].sentence
+
+
 def test_warnings_do_not_block_and_do_not_hide_a_table_that_cannot_be_read():
     warn = Policy(quasi="zip", k={"at_least": 99, "severity": "warn"})
     verdict = warn.check(pd.DataFrame(CELLS))
@@ -535,6 +599,23 @@ def test_duplicated_and_nested_columns_cannot_be_assessed():
     rules = [{"columns": [c], "budgets": {"k": 1}} for c in ("zip", "age")]
     verdict = Policy(qids=rules).check(mixed)
     assert [f.status for f in verdict.findings] == ["could_not_assess", "pass"]
+
+
+def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    changed = {"age": "perturb", "ill": "permute"}
+    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: changed, raising=False)
+    rules = [{"columns": c, "budgets": {"k": 1}} for c in ("zip", "age")]
+    values = {"sensitive": ["ill", "cost"], "ldiv": {"l": 1}}
+    verdict = Policy(qids=rules).check(pd.DataFrame(CELLS))
+    assert [f.status for f in verdict.findings] == ["pass", "could_not_assess"]
+    assert "changed at random (perturb)" in verdict.findings[1].sentence
+    found = Policy(quasi="zip", **values).check(pd.DataFrame(CELLS))
+    assert {f.sensitive: f.status for f in found.findings} == {
+        "ill": "could_not_assess",
+        "cost": "pass",
+    }
 
 
 # ---- nothing unexpected passes, nothing secret leaves -------------------------------------------
@@ -743,3 +824,38 @@ def test_the_bundled_hospital_is_checked_by_person():
     verdict = Policy(quasi=quasi, unit="patient", k=2).check(table)
     assert only(verdict, "k").value == table.anon.k(quasi, unit="patient")
     assert verdict.n_records == table["patient"].nunique() < verdict.n_rows
+
+
+NAMED = {"quasi": ["zip", "age"], "sensitive": ["ill", "cost"], "unit": "who", "by": "ward"}
+
+
+@given(
+    st.sets(st.sampled_from(sorted(NAMED)), min_size=1),
+    st.sets(st.sampled_from(sorted(CELLS)), min_size=1, max_size=3),
+)
+def test_no_table_passes_that_lacks_a_column_of_the_policy(roles, gone):
+    named = {role: NAMED[role] for role in roles}
+    about_values = {"ldiv": {"l": 1}} if "sensitive" in named else {}
+    policy = Policy(**{"quasi": ["zip"], **named}, k=1, max_unique_fraction=1, **about_values)
+    table = pd.DataFrame(CELLS)
+    assert policy.check(table).passed
+    asked = {"zip"} | {
+        name for names in named.values() for name in (names if isinstance(names, list) else [names])
+    }
+    verdict = policy.check(table.drop(columns=list(gone)))
+    assert verdict.status == ("could_not_assess" if asked & gone else "pass")
+
+
+@pytest.mark.spark("spark")
+def test_a_spark_job_that_fails_is_could_not_assess(spark):
+    from pyspark.sql import functions as f
+    from tables import spark_table
+
+    table = spark_table(spark, CELLS)
+    broken = table.withColumn("zip", f.raise_error(f.lit(SECRET)).cast("string"))
+    policy = Policy(quasi=["zip", "age"], sensitive="ill", k=1, ldiv={"l": 1}, suppressed="*",
+                    max_suppressed=1)  # fmt: skip
+    verdict = policy.check(broken)
+    assert set(statuses(verdict).values()) == {"could_not_assess"}
+    assert SECRET not in verdict.to_json()
+    assert verdict.engine == "spark"

@@ -73,7 +73,7 @@ def _expanded(policy: Policy, table: Table) -> tuple[list[tuple[Rule, list[Qid]]
 
 def _direct(table: Table) -> list[Finding]:
     """Fail for every direct identifier that is still in the table, or in its index."""
-    named = dict.fromkeys((*table.roles.direct, *table.declared_direct))
+    named = dict.fromkeys((*table.roles.direct, *table.declared.direct))
     there = [name for name in named if table.published(name)]
     if not named:
         return []
@@ -99,7 +99,7 @@ def _strict(policy: Policy, table: Table) -> list[Finding]:
     if not policy.strict:
         return []
     listed = {column for rule in policy.rules for column in rule.columns or ()}
-    known = {*table.roles.classified, *listed, *table.declared_direct}
+    known = {*table.roles.classified, *listed, *table.declared.classified}
     if policy.by is not None:
         known.add(policy.by)
     names = [*table.columns, *(name for name in table.index if name is not None)]

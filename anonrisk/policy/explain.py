@@ -150,6 +150,7 @@ def _budget_of(policy: Policy, finding: Finding) -> Budget | None:
                 finding.limit,
                 finding.severity,
             )
-            if same and budget.parameters() == finding.parameters:
+            about = budget.sensitive is None or finding.sensitive in budget.sensitive
+            if same and about and budget.parameters() == finding.parameters:
                 return budget
     return None

@@ -246,8 +246,8 @@ def _in_population(budget: Budget, sizes: ClassSizes) -> Value | Problem:
             "the class sizes are not those of a simple random sample of the population, so that "
             "its bounds do not hold"
         )
-    low, high = estimated.unique_fraction
-    return Value(float(high), float(low))
+    bounds = estimated.unique_fraction
+    return Value(float(bounds.high), float(bounds.low))
 
 
 _OF_SIZES: dict[str, Callable[[Budget, ClassSizes], Value | Problem]] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anonrisk import column_roles
 from anonrisk.api.about_sensitive import diversity_score, with_distance
 from anonrisk.api.ask import ask
+from anonrisk.column_roles import Roles
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Group, Question, Score, Sensitive
@@ -17,10 +18,11 @@ from anonrisk.errors import (
     RoleConflictError,
     RolesLostError,
     RolesNotGivenError,
+    UnsupportedColumnError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from anonrisk.attackers import Risk
     from anonrisk.columns import Name, Qid
@@ -63,7 +65,7 @@ class Table:
     columns: Sequence[Name]
     index: Sequence[Name]
     roles: PolicyRoles
-    declared_direct: Qid = ()
+    declared: Roles
 
     @classmethod
     def of(cls, policy: Policy, frame: Any) -> Table:
@@ -71,26 +73,25 @@ class Table:
         engine = engine_for(frame)
         engine.check(frame, {})
         columns, index = engine.columns(frame), engine.index(frame)
-        roles, declared = policy.roles, engine.read_roles(frame)
-        direct: Qid = ()
-        if declared is not None:
-            direct = declared.direct
-            named = any(rule.columns is not None for rule in policy.rules)
-            if not roles.quasi and not named:
-                current = column_roles.current(declared, columns, index)
-                roles = replace(roles, quasi=current.quasi)
-            if not roles.sensitive:
-                roles = replace(roles, sensitive=declared.sensitive)
-            if roles.unit is None:
-                roles = replace(roles, unit=column_roles.unit_of(declared, columns))
-        return cls(frame, engine, columns, index, roles, direct)
+        roles, declared = policy.roles, engine.read_roles(frame) or Roles()
+        if not roles.quasi and any(rule.columns is None for rule in policy.rules):
+            current = column_roles.current(declared, columns, index)
+            roles = replace(roles, quasi=current.quasi)
+        if not roles.sensitive:
+            # One that was dropped is no matter; where a column is new it may have been renamed.
+            new = any(name not in declared.columns for name in columns)
+            left = tuple(name for name in declared.sensitive if new or name in columns)
+            roles = replace(roles, sensitive=left)
+        if roles.unit is None:
+            roles = replace(roles, unit=column_roles.unit_of(declared, columns))
+        return cls(frame, engine, columns, index, roles, declared)
 
     def published(self, name: Name) -> bool:
         """Tell whether a column is in the table, or in its index, which is published as well."""
         return name in self.columns or name in self.index
 
-    def require_columns(self, names: Iterable[Name], role: str) -> None:
-        """Refuse columns that are not there, or in the index, where nothing measures them."""
+    def require_columns(self, names: Sequence[Name], role: str) -> None:
+        """Refuse columns that are not there, are in the index, or were changed at random."""
         for name in names:
             if name not in self.columns and name in self.index:
                 raise RolesLostError(
@@ -98,6 +99,14 @@ class Table:
                     "bring it back with reset_index()"
                 )
         require(names, role, self.columns)
+        # Engines that have random steps remember which columns they have changed.
+        changed: dict[Name, str] = getattr(self.engine, "perturbed", lambda _: {})(self.frame)
+        for name in names:
+            if name in changed:
+                raise UnsupportedColumnError(
+                    f"{role} {name!r} was changed at random ({changed[name]}), so that classes of "
+                    "equal cells no longer measure the risk"
+                )
 
 
 @dataclass
@@ -135,8 +144,8 @@ def _questions(table: Table, policy: Policy, qids: list[Qid]) -> dict[Qid, Quest
     """Check every name and type; one bad quasi-identifier does not spoil the others."""
 
     def asked(sets: list[Qid]) -> Question:
-        for qid in sets:
-            table.require_columns(qid, "quasi-identifier")
+        columns = tuple(dict.fromkeys(name for qid in sets for name in qid))
+        table.require_columns(columns, "quasi-identifier")
         if table.roles.unit is not None:
             table.require_columns([table.roles.unit], "unit")
         _check_by(table, policy.by)

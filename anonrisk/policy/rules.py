@@ -116,8 +116,12 @@ def read_roles(given: Any) -> PolicyRoles:
     for role in (*LISTS, *SINGLE):
         value = getattr(roles, role)
         for column in value if role in LISTS else () if value is None else (value,):
-            # Who a row belongs to may well be a direct identifier.
-            if column in seen and (seen[column], role) != ("direct", "unit"):
+            if (seen.get(column), role) == ("direct", "unit"):
+                raise PolicyError(
+                    f"column {column!r} is both direct and unit in roles: a direct identifier must "
+                    "be gone and a unit must be there; replace it by a pseudonym"
+                )
+            if column in seen:
                 raise PolicyError(f"column {column!r} is both {seen[column]} and {role} in roles")
             seen[column] = role
     return roles

@@ -58,7 +58,7 @@ def sentence(
     )
     doubt = ""
     if status == COULD_NOT_ASSESS:
-        doubt = " The estimate is within the limit and its interval is not: nobody can tell."
+        doubt = " That reaches from within the limit to beyond it: nobody can tell which."
     return f"{_inside(group)}{told}.{doubt}"
 
 
