@@ -154,7 +154,7 @@ def zero_rows_fetched():
 
 def metric_raising():
     import anonrisk
-    import anonrisk.gx  # noqa: F401
+    import anonrisk.gx
 
     def broken(*_, **__):
         raise RuntimeError("MARKER")

@@ -266,6 +266,15 @@ def test_an_error_around_any_metric_fails_too(batch_of, monkeypatch):
         gx.gate.check([result], {}, "critical")
 
 
+def test_columns_changed_at_random_cannot_be_assessed(pandas_batch, monkeypatch):
+    from anonrisk.engines.pandas import PandasEngine
+
+    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: {"age": "perturb"}, raising=False)
+    result = found(pandas_batch(pd.DataFrame(CELLS)), gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1))
+    assert not result.success
+    assert "changed at random" in result.exception_info["exception_message"]
+
+
 def test_a_metric_that_answers_nonsense_fails(pandas_batch, monkeypatch):
     monkeypatch.setattr(metrics, "measured", lambda *_: None)
     result = found(pandas_batch(pd.DataFrame(CELLS)), gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1))

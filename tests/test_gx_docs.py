@@ -237,3 +237,22 @@ def test_the_plugin_is_one_line():
 def test_the_suites_are_plain_json():
     for path in FOLDER.glob("*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["name"] == path.stem
+
+
+def test_the_guide_works_as_it_is_written(tmp_path):
+    """Each block of the guide is a program; they are run in order, in a folder of their own."""
+    guide = (FOLDER / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
+    programs = [block for block in blocks if ">>>" not in block]
+    assert len(programs) == 3
+    (tmp_path / "expectations").symlink_to(FOLDER)
+    # One process for the three: each imports what it needs by itself.
+    runs = [{"__name__": "__main__"} for _ in programs]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        exec(programs[0], runs[0])
+        with pytest.raises(ReleaseBlocked) as blocked:
+            exec(programs[1], runs[1])
+        exec(programs[2], runs[2])
+    assert str(blocked.value).splitlines()[1:] == re.findall(r"^- expect_.*$", guide, re.MULTILINE)
+    assert (tmp_path / "gx/uncommitted/data_docs/local_site/index.html").exists()

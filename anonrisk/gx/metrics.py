@@ -22,8 +22,11 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 import anonrisk
+from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError
+from anonrisk.policy.measure import Table
+from anonrisk.policy.rules import PolicyRoles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,13 +67,25 @@ def _table(engine: Any, domain: Any) -> Iterator[Any]:
         yield SqlTable(connection, rows.subquery() if isinstance(rows, sa.Select) else rows)
 
 
+def _check(table: Any, asked: dict[str, Any]) -> None:
+    """Refuse columns as a policy does: not there, in the index, or changed at random."""
+    engine = engine_for(table)
+    columns, index = engine.columns(table), engine.index(table)
+    known = Table(table, engine, columns, index, PolicyRoles(), Roles())
+    known.require_columns(asked["qids"], "quasi-identifier")
+    if "sensitive" in asked:
+        known.require_columns([asked["sensitive"]], "sensitive column")
+
+
 def sizes_of(table: Any, asked: dict[str, Any]) -> Measured:
     """Count the classes."""
+    _check(table, asked)
     return Measured(anonrisk.classes(table, asked.pop("qids"), **asked))
 
 
 def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
     """Score the classes by a sensitive column."""
+    _check(table, asked)
     found = anonrisk.assess(table, **asked)
     return Measured(
         found.sizes,

@@ -52,6 +52,10 @@ class SqlEngine:
     def read_roles(self, _: SqlTable) -> None:
         """Tables in a database carry no roles."""
 
+    def perturbed(self, _: SqlTable) -> dict[Name, str]:
+        """Nothing tells of columns that were changed at random."""
+        return {}
+
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""
         if name.startswith("__"):
