@@ -25,7 +25,7 @@ KINDS = {
 }
 SHARED = Path(__file__).parents[1] / "shared"
 
-collect_ignore = ["dev.py", "benchmarks", "examples", "spark_jobs"]
+collect_ignore = ["dev.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
 # The oldest versions are tested without these.
 for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.items():
     if importlib.util.find_spec(module) is None:
