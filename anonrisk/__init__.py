@@ -29,6 +29,7 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.plan import apply, plan
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -41,18 +42,29 @@ from anonrisk.api.sizes import (
     sizes,
     uniqueness,
 )
+from anonrisk.api.steps import (
+    generalize,
+    microaggregate,
+    permute,
+    perturb,
+    suppress,
+    was_perturbed,
+)
 from anonrisk.api.summary import summary
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
+from anonrisk.planning.plan import Plan
 
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Plan",
     "Roles",
     "__version__",
     "alpha",
     "anvc",
+    "apply",
     "assess",
     "at_risk",
     "beta_likeness",
@@ -62,17 +74,24 @@ __all__ = [
     "delta_disclosure",
     "delta_presence",
     "entropy",
+    "generalize",
     "k",
     "kmap",
     "ldiv",
+    "microaggregate",
+    "permute",
+    "perturb",
+    "plan",
     "profiles",
     "risk",
     "roles",
     "rr",
     "sizes",
     "summary",
+    "suppress",
     "tcloseness",
     "uniqueness",
+    "was_perturbed",
 ]
 
 register.register_pandas()

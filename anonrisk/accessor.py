@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import assess, at_risk, attributes, plan, risk, roles, sizes, steps, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,14 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.delta_disclosure,
     attributes.profiles,
     assess.assess,
+    plan.plan,
+    plan.apply,
+    steps.generalize,
+    steps.suppress,
+    steps.microaggregate,
+    steps.perturb,
+    steps.permute,
+    steps.was_perturbed,
     roles.declare,
     roles.roles,
 )
