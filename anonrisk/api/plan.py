@@ -88,16 +88,16 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after             becomes
-       age        8       2   2 bins: <40, >=40
-       sex        2       2            as it is
+    column   values   after                           becomes
+       age        8       4   4 bins: <35, 35-39, 40-44, >=45
+       sex        2       2                          as it is
                         before      after
-          records            8          8
-          classes            8          4
-    smallest class           1          2
-          below 2   8 (100.0%)   0 (0.0%)
-       suppressed     0 (0.0%)   0 (0.0%)
-             loss        0.000      0.222
+           records            8          8
+           classes            8          4
+    smallest class            1          2
+           below 2   8 (100.0%)   0 (0.0%)
+        suppressed     0 (0.0%)   0 (0.0%)
+              loss        0.000      0.104
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
@@ -118,13 +118,16 @@ def plan(
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
-    tally = engine.tally(frame, question)
+    free = tuple(name for name in question.qid if name not in given)
+    tally = engine.tally(frame, question.qid, free)
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to plan for")
     if k > n:
         raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-    about = _budget(tally, question.qid, k, population_size or n, beta, weighted, budget)
+    about = _budget(
+        tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
+    )
     offered = {
         name: offer(
             tally.domains[name],
@@ -215,13 +218,16 @@ def apply(frame: Any, plan: Plan) -> Any:
 
 
 def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
-    number = isinstance(given, Real) and not isinstance(given, bool)
-    inside = number and (0 < given < 1 if exclusive else 0 <= given <= 1)
+    inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
     if not inside:
         raise ArgumentError(
             f"{what} must be a share {'between' if exclusive else 'from'} 0 "
             f"{'and' if exclusive else 'to'} 1"
         )
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, Real) and not isinstance(given, bool)
 
 
 def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None:
@@ -230,8 +236,7 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     require(given, "weight of", qid)
     weights = [given.get(name, 1.0) for name in qid]
     for name, weight in zip(qid, weights, strict=True):
-        number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not number or not 0 <= weight < math.inf:
+        if not _is_number(weight) or not 0 <= weight < math.inf:
             raise WeightError(f"the weight of {name!r} must be a number from 0 up")
     if not any(weights):
         raise WeightError("the weights of all columns are zero: nothing would be worth keeping")
@@ -241,6 +246,7 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
 def _budget(
     tally: Tally,
     qid: Qid,
+    *,
     k: int,
     n: int,
     beta: float,

@@ -105,12 +105,14 @@ def generalize(
     engine.check(frame, dict.fromkeys(names, "column"))
     if bins is not None:
         return engine.recode(frame, {name: _bins(engine, frame, name, bins) for name in names})
-    recoding = _recoding(prefix, hierarchy, level, part, top, bottom)
+    recoding = _recoding(
+        prefix=prefix, hierarchy=hierarchy, level=level, part=part, top=top, bottom=bottom
+    )
     return engine.recode(frame, dict.fromkeys(names, recoding))
 
 
 def _recoding(
-    prefix: Any, hierarchy: Any, level: Any, part: Any, top: Any, bottom: Any
+    *, prefix: Any, hierarchy: Any, level: Any, part: Any, top: Any, bottom: Any
 ) -> Recoding:
     if prefix is not None:
         return Prefix(whole_number(prefix, "prefix", at_least=1))
@@ -129,8 +131,9 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
             edges = tuple(float(edge) for edge in bins)
         except (TypeError, ValueError):
             raise ArgumentError("edges of bins must be finite numbers in ascending order") from None
-        return Bins(edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(
-            frame, name))
+        return Bins(
+            edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(frame, name)
+        )
     return engine.quantile_bins(frame, name, whole_number(bins, "bins", at_least=2))
 
 

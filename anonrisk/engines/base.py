@@ -54,6 +54,8 @@ MAX_GROUPS = 10_000
 # Nor does anybody look at more kinds of class, or order more values, than this.
 MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
+# Classes that a plan may be made from.
+MAX_CLASSES = 500_000
 # Scores of which the smallest is the worst.
 LEAST = ("distinct", "entropy", "recursive")
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
@@ -209,8 +211,11 @@ class Engine(Protocol):
     def households(self, frame: Any, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
 
-    def tally(self, frame: Any, question: Question, limit: int | None = None) -> Tally:
-        """Count the classes of the question's columns with their values, which stay inside."""
+    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns with their values, which stay inside.
+
+        Where there are too many, close values of the collapsible columns may be put together.
+        """
 
     def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
         """Give a table with some columns recoded."""

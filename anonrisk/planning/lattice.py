@@ -177,8 +177,12 @@ class Lattice:
                 for c, choice in enumerate(node)
             ]
         self.work += len(counts)
-        rolled = _Rolled(node, *_merged(groups, counts, [len(o[i].losses) for o, i in zip(
-            self.choices, node, strict=True)]))
+        rolled = _Rolled(
+            node,
+            *_merged(
+                groups, counts, [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
+            ),
+        )
         self._rolled.append(rolled)
         # The smallest that fits is the best to start from.
         self._rolled.sort(key=lambda r: len(r.counts))

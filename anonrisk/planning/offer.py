@@ -9,7 +9,7 @@ import numpy as np
 
 from anonrisk.errors import ArgumentError, HierarchyError
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.recode import DatePart, Keep, Level, Prefix, Recoding, Star
+from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
 from anonrisk.recode.domain import DATES, NUMBERS
 from anonrisk.recode.edges import optimal_bins, quantile_bins, width_bins, widths
 from anonrisk.recode.kinds import PARTS
@@ -78,7 +78,7 @@ def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
 def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list[Recoding]:
     whole = domain.kind == "whole"
     values = domain.values.astype(np.float64)
-    found: list[Recoding] = []
+    found: list[Bins] = []
     for width in widths(values, whole=whole, most=_MOST_BINS):
         bins = width_bins(values, counts, width, k, whole=whole)
         if bins is not None:
@@ -87,7 +87,17 @@ def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list
     found += [quantile_bins(values, counts, n, whole=whole) for n in sorted(sizes, reverse=True)]
     if 2 <= share <= _MOST_BINS:
         found.append(optimal_bins(values, counts, share, "median", whole=whole))
-    return found
+    return [_snapped(bins, values) for bins in found] if domain.collapsed else list(found)
+
+
+def _snapped(bins: Bins, values: NDArray[np.float64]) -> Bins:
+    """Move edges to where values were put together: no such bin may be cut.
+
+    The last value stands for the last bin and is not its lower edge.
+    """
+    inner = values[1:-1] if len(values) > 2 else values[1:]
+    nearest = np.abs(inner[:, None] - np.asarray(bins.edges)).argmin(axis=0)
+    return Bins(tuple(sorted({float(x) for x in inner[nearest]})), whole=bins.whole)
 
 
 def _prefixes(domain: Domain) -> list[Recoding]:

@@ -215,12 +215,12 @@ class Plan:
         return f"Plan for {names}: k = {self.k}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        rows = [(str(c), str(r)) for c, r in self.recodings.items()]
+        names = [(str(c), str(r)) for c, r in self.recodings.items()]
         if self.before is None or self.after is None:
-            return ("column", "becomes"), rows
-        counts = zip(self.before.values, self.after.values, strict=True)
-        full = [(c, f"{b:,}", f"{a:,}", r) for (c, r), (b, a) in zip(rows, counts, strict=True)]
-        return ("column", "values", "after", "becomes"), list(full)
+            return ("column", "becomes"), [*names]
+        counts = zip(names, self.before.values, self.after.values, strict=True)
+        rows: list[tuple[str, ...]] = [(c, f"{b:,}", f"{a:,}", r) for (c, r), b, a in counts]
+        return ("column", "values", "after", "becomes"), rows
 
     def _outcomes_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         before, after = self.before, self.after

@@ -90,9 +90,7 @@ def _without_suppression(lattice: Lattice, node: Node) -> float:
     return float(sum(w * loss[i] for w, loss, i in parts))
 
 
-def _bounded(
-    lattice: Lattice, best: Measured | None, allowed: int
-) -> tuple[Measured | None, bool]:
+def _bounded(lattice: Lattice, best: Measured | None, allowed: int) -> tuple[Measured | None, bool]:
     """Measure nodes until every other is known to be no better.
 
     Two bounds, both exact: the loss of a node is at least its loss without suppression plus what
@@ -107,8 +105,9 @@ def _bounded(
     finer_than = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
 
     def learn(measured: Measured) -> None:
-        finer = np.ix_(*(np.flatnonzero(f[:, i]) for f, i in zip(
-            lattice.finer, measured.node, strict=True)))
+        finer = np.ix_(
+            *(np.flatnonzero(f[:, i]) for f, i in zip(lattice.finer, measured.node, strict=True))
+        )
         below[finer] = np.maximum(below[finer], measured.n_below)
         open_[measured.node] = False
         if measured.n_below > allowed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
-from anonrisk.hierarchy import Hierarchy
 from anonrisk.recode import labels as text
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.hierarchy import Hierarchy
     from anonrisk.recode.domain import Domain
 
 PARTS = ("month", "quarter", "half", "year", "decade")
@@ -110,7 +111,7 @@ class Bins(Recoding):
 
     def __post_init__(self) -> None:
         """Refuse edges that are not in order."""
-        ascending = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
+        ascending = all(a < b for a, b in pairwise(self.edges))
         if not self.edges or not ascending or not np.all(np.isfinite(self.edges)):
             raise ArgumentError("edges of bins must be finite numbers in ascending order")
         if self.whole and any(edge != int(edge) for edge in self.edges):

@@ -6,6 +6,7 @@ import calendar
 import datetime as dt
 import math
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +41,7 @@ def of_number(number: float) -> str:
 def of_bins(edges: Sequence[float], *, whole: bool) -> list[str]:
     """Name the bins between edges; the outer ones are open-ended."""
     inner = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         if whole:
             last = int(high) - 1
             dash = "-" if low >= 0 else " to "
@@ -77,7 +78,9 @@ def shortened(names: Sequence[str], most: int = 4) -> str:
     return ", ".join([*names[: most - 2], "…", names[-1]])
 
 
-def extent(label: str, *, dates: bool, whole: bool) -> tuple[float, float] | None:
+def extent(  # noqa: PLR0911
+    label: str, *, dates: bool, whole: bool
+) -> tuple[float, float] | None:
     """Read the least and the largest number that a label stands for; None if it names no range.
 
     Dates are days since 1970; the ends that a label leaves open are infinite.

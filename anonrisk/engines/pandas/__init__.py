@@ -114,11 +114,11 @@ class PandasEngine:
     def tally(
         self,
         frame: pd.DataFrame,
-        question: Question,
-        limit: int | None = None,  # noqa: ARG002
+        columns: Qid,
+        collapsible: Qid = (),  # noqa: ARG002
     ) -> Tally:
-        """Count the classes of the question's columns with their values."""
-        return tally.tally(frame, question.roles())
+        """Count the classes of some columns with their values."""
+        return tally.tally(frame, dict.fromkeys(columns, "quasi-identifier"))
 
     def recode(self, frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
         """Give a table with some columns recoded."""

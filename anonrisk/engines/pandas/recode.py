@@ -102,16 +102,10 @@ def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:
 
 def kind_of(column: pd.Series[Any]) -> str | None:
     """Say what a column holds by its first known value; None if it has none."""
-    known = column[column.notna()].iloc[:1] if column.dtype == object else column.iloc[:1]
-    if not len(known):
-        return None
-    if column.dtype != object and known.isna().any():
-        first = column.first_valid_index()
-        if first is None:
-            return None
-        known = column[column.notna()].iloc[:1]
-    kind, _ = plain(known)
-    return kind
+    known = column.iloc[:1]
+    if not len(known) or known.isna().any():
+        known = column[column.notna().to_numpy()].iloc[:1]
+    return plain(known)[0] if len(known) else None
 
 
 def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
@@ -126,13 +120,13 @@ def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
 
 
 def _clipped(column: pd.Series[Any], recoding: TopBottom, name: Name) -> Any:
-    ends = {"lower": recoding.bottom, "upper": recoding.top}
+    ends: dict[str, Any] = {"lower": recoding.bottom, "upper": recoding.top}
     if kind_of(column) == "whole":
         for end in ends.values():
             if end is not None and end != int(end):
                 raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
         ends = {key: None if end is None else int(end) for key, end in ends.items()}
     try:
-        return column.clip(**ends).array  # type: ignore[arg-type]
+        return column.clip(**ends).array
     except TypeError:
         raise UnsupportedColumnError(f"column {name!r} is not a column of numbers") from None

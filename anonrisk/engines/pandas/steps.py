@@ -66,7 +66,7 @@ def _typed(column: pd.Series[Any], kind: str, new: NDArray[Any], place: NDArray[
         instants = (np.append(new, 0)[np.minimum(place, len(new))] * unit).astype("datetime64[us]")
         return _dates(column, instants, missing)
     values = np.append(new, 0)[np.minimum(place, len(new))]
-    if column.dtype == object:
+    if pd.api.types.is_object_dtype(column.dtype):
         cells = pd.Series(values, index=column.index).astype(object)
         return cells.mask(missing, None).array
     made: Any = pd.Series(values, index=column.index)
@@ -82,12 +82,10 @@ def _dates(column: pd.Series[Any], instants: NDArray[Any], missing: NDArray[np.b
     zone = getattr(getattr(column, "dt", None), "tz", None)
     if zone is not None:
         made = made.dt.tz_localize("UTC").dt.tz_convert(zone)
-    if column.dtype == object:
+    if pd.api.types.is_object_dtype(column.dtype):
         first = column[column.notna()].iloc[0]
         cells = made.astype(object) if hasattr(first, "hour") else made.dt.date
         return cells.mask(missing, None).array
-    if isinstance(column.dtype, pd.ArrowDtype):
-        return made.astype(column.dtype).array
     return made.astype(column.dtype).array
 
 
@@ -108,24 +106,19 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
             continue
         if kind is not None and kind not in NUMBERS:
             raise base.not_noisy(name, kind)
-        values = as_floats(column, name) + drawn
-        if _is_whole(column):
-            values = np.rint(values)
+        numbers = as_floats(column, name)
+        values = np.rint(numbers + drawn) if _is_whole(numbers) else numbers + drawn
         changed[name] = _typed(column, "number", values, np.arange(len(frame)))
     return _marked(replaced(frame, changed), tuple(changed), "perturb")
 
 
-def _is_whole(column: pd.Series[Any]) -> bool:
-    """Tell whether a column is of whole numbers by its type, or holds such objects."""
-    dtype: Any = column.dtype
-    if dtype == object:
-        return kind_of(column) == "whole" and not isinstance(column.dropna().iloc[0], float)
-    return getattr(dtype, "kind", "O") in "iu"
+def _is_whole(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether all known numbers are whole: pandas makes them floats where one is missing."""
+    known = numbers[~np.isnan(numbers)]
+    return bool(np.all(known == np.floor(known)))
 
 
-def _drawn(
-    random: np.random.Generator, law: str, scale: float, size: int
-) -> NDArray[np.float64]:
+def _drawn(random: np.random.Generator, law: str, scale: float, size: int) -> NDArray[np.float64]:
     if law == "laplace":
         return random.laplace(0.0, scale, size)
     if law == "uniform":
@@ -141,9 +134,11 @@ def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFra
     for coded in encode(frame, dict.fromkeys(by, "grouping column")).values() if by else ():
         groups, _ = closed_up(groups * coded.cardinality + coded.values)
     order = order[np.argsort(groups[order], kind="stable")]
-    ends = np.flatnonzero(np.append(groups[order][1:] != groups[order][:-1], True)) if len(
-        order
-    ) else np.zeros(0, dtype=np.int64)
+    ends = (
+        np.flatnonzero(np.append(groups[order][1:] != groups[order][:-1], True))
+        if len(order)
+        else np.zeros(0, dtype=np.int64)
+    )
     starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
     following = np.roll(order, -1)
     following[ends] = order[starts]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.engines import base
 from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
 from anonrisk.engines.pandas.rewrite import class_sizes
+from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from anonrisk.columns import Name
@@ -47,9 +48,7 @@ def cells(
         joining = _smallest(columns, unit, left)
         for column in columns.values():
             column.mark(joining)
-    return replaced(
-        frame, {name: column.cells(frame, name) for name, column in columns.items()}
-    )
+    return replaced(frame, {name: column.cells(frame, name) for name, column in columns.items()})
 
 
 class _Column:
@@ -69,7 +68,7 @@ class _Column:
         if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
             raise base.not_markable(name)
         if isinstance(marker, (int, float)) and domain.kind not in ("whole", "number"):
-            raise base.ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
+            raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
         return cls(domain, codes, marker)
 
     def _code_of_marker(self) -> int:
@@ -100,8 +99,10 @@ class _Column:
             words = [*self.domain.texts(), "", self.marker]
             places = np.where(self.marked, len(words) - 1, self.codes)
             return labelled(np.where(places == len(self.domain), -1, places), words)
-        if self.marker is None and column.dtype.kind in "iub" and isinstance(
-            column.dtype, np.dtype
+        if (
+            self.marker is None
+            and column.dtype.kind in "iub"
+            and isinstance(column.dtype, np.dtype)
         ):
             # Plain integers and booleans of pandas have no missing value.
             return column.convert_dtypes().mask(self.marked).array

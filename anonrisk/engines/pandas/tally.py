@@ -99,7 +99,7 @@ def domain_of(values: pd.Series[Any]) -> tuple[Domain, NDArray[np.int64]]:
     return Domain(kind, array[order]), order
 
 
-def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:
+def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
     """Turn known values into a plain array, and say what they are."""
     dtype: Any = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -123,7 +123,7 @@ def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:
     return _of_objects(values.to_numpy(dtype=object))
 
 
-def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
     first = next(iter(cells), "")
     if isinstance(first, str):
         return "text", cells

@@ -5,10 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import (
+    count,
+    match,
+    profile,
+    recode,
+    rewrite,
+    roles,
+    score,
+    steps,
+    suppress,
+    tally,
+)
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import refuse_nested
+from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -19,9 +30,20 @@ if TYPE_CHECKING:
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+    )
+    from anonrisk.planning.tally import Tally
+    from anonrisk.recode import Bins, Recoding
 
 
 def frame_types() -> tuple[type, ...]:
@@ -105,6 +127,46 @@ class SparkEngine:
     def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def tally(self, frame: DataFrame, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns on the driver, if they are not too many."""
+        return tally.tally(frame, columns, collapsible)
+
+    def recode(self, frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
+        """Give a table with some columns recoded; lazy."""
+        return recode.recode(frame, recodings)
+
+    def is_whole(self, frame: DataFrame, column: Name) -> bool:
+        """Look at the type."""
+        return recode.kind_of(Projection.of(frame), column) == "whole"
+
+    def quantile_bins(self, frame: DataFrame, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return tally.quantile_bins(frame, column, n_bins)
+
+    def suppress(
+        self, frame: DataFrame, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> DataFrame:
+        """Leave out the records of classes smaller than k, or their cells."""
+        if cells is None:
+            return suppress.records(frame, question, k)
+        return suppress.cells(frame, question, k, cells.marker)
+
+    def microaggregate(self, frame: DataFrame, columns: Qid, k: int) -> DataFrame:
+        """Replace numbers by the mean of a group of at least k records."""
+        return steps.microaggregate(frame, columns, k)
+
+    def perturb(self, frame: DataFrame, noise: Noise) -> DataFrame:
+        """Add noise to some columns, and mark them."""
+        return steps.perturb(frame, noise)
+
+    def permute(self, frame: DataFrame, columns: Qid, by: Qid, seed: int) -> DataFrame:
+        """Shuffle some columns within groups, and mark them."""
+        return steps.permute(frame, columns, by, seed)
+
+    def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
+        """Read from column metadata which columns a random step has changed."""
+        return steps.perturbed(frame)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
