@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-from anonrisk import register
+from anonrisk import hipaa, register
 from anonrisk._version import __version__
 from anonrisk.api.assess import assess
 from anonrisk.api.at_risk import at_risk
@@ -51,6 +51,7 @@ from anonrisk.api.steps import (
     was_perturbed,
 )
 from anonrisk.api.summary import summary
+from anonrisk.api.utility import utility
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
@@ -75,6 +76,7 @@ __all__ = [
     "delta_presence",
     "entropy",
     "generalize",
+    "hipaa",
     "k",
     "kmap",
     "ldiv",
@@ -91,6 +93,7 @@ __all__ = [
     "suppress",
     "tcloseness",
     "uniqueness",
+    "utility",
     "was_perturbed",
 ]
 

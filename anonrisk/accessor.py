@@ -6,7 +6,18 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, plan, risk, roles, sizes, steps, summary
+from anonrisk.api import (
+    assess,
+    at_risk,
+    attributes,
+    plan,
+    risk,
+    roles,
+    sizes,
+    steps,
+    summary,
+    utility,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +51,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     steps.perturb,
     steps.permute,
     steps.was_perturbed,
+    utility.utility,
     roles.declare,
     roles.roles,
 )

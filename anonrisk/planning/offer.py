@@ -108,4 +108,4 @@ def _prefixes(domain: Domain) -> list[Recoding]:
     same = sum(length == width for length in lengths) >= 0.9 * len(lengths)
     if width < 2 or not same or not all(map(_CODE.match, texts)):
         return []
-    return [Prefix(n, width=width) for n in range(width - 1, 0, -1)][-_PREFIXES:]
+    return [Prefix(n, width=width) for n in range(min(width - 1, _PREFIXES), 0, -1)]

@@ -43,8 +43,8 @@ class Domain:
     def positions(self) -> NDArray[np.float64]:
         """Give numbers that stand for the values: days for dates, else the numbers themselves."""
         if self.kind == "timestamp":
-            return np.floor_divide(self.values, MICROSECONDS).astype(np.float64)
-        return self.values.astype(np.float64)
+            return np.asarray(np.floor_divide(self.values, MICROSECONDS), dtype=np.float64)
+        return np.asarray(self.values, dtype=np.float64)
 
     def texts(self) -> list[str]:
         """Write the values as a hierarchy knows them."""

@@ -271,7 +271,7 @@ class TopBottom(Recoding):
 
     def clipped(self, values: NDArray[Any]) -> NDArray[Any]:
         """Put values beyond an end to that end."""
-        return np.clip(values, self.bottom, self.top)
+        return np.asarray(np.clip(values, self.bottom, self.top))
 
     def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
         """Give the values beyond an end one group."""
@@ -371,9 +371,10 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
         for key in ("edges", "known"):
             if key in given:
                 given[key] = tuple(given[key])
-        return _SIMPLE[name](**given)
+        made: Recoding = _SIMPLE[name](**given)
     except (KeyError, TypeError):
         raise PlanError("this is not a stored recoding") from None
+    return made
 
 
 _SIMPLE: dict[str, Any] = {

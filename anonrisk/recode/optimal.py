@@ -100,7 +100,8 @@ def _price(
         def to_median(i: int, j: int) -> float:
             middle = bisect_left(below, (below[i] + below[j] + 1) // 2, i + 1, j) - 1
             left = x[middle] * (below[middle] - below[i]) - (sums[middle] - sums[i])
-            return left + sums[j] - sums[middle] - x[middle] * (below[j] - below[middle])
+            right = sums[j] - sums[middle] - x[middle] * (below[j] - below[middle])
+            return float(left + right)
 
         return to_median
     squares = np.concatenate(([0.0], np.cumsum((values - centre) ** 2 * counts))).tolist()
