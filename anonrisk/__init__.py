@@ -9,6 +9,9 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.recode`     recodings as data
+`anonrisk.planning`   plans, and the search for them
+`anonrisk.hipaa`      the Safe Harbor rule as a plan
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """

@@ -79,7 +79,9 @@ def test_importing_again_does_not_warn():
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/how_it_works.md", "expectations/README.md"])
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/how_it_works.md", "docs/planning.md", "expectations/README.md"]
+)
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)
@@ -145,6 +147,17 @@ def test_the_example_runs():
         check=True,
     )
     assert "are singletons" in run.stdout
+    assert run.stderr == ""
+
+
+def test_the_example_of_a_plan_runs():
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "plan.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "After: k = 5" in run.stdout
     assert run.stderr == ""
 
 

@@ -63,8 +63,8 @@ def utility(
     >>> df = pd.DataFrame({"age": [31, 33, 42, 51]})
     >>> coarse = df.anon.generalize("age", bins=[40])
     >>> found = coarse.anon.utility(df, "age")
-    >>> found.loss_metric, found.mutual_information
-    (0.425, 1.0)
+    >>> round(found.loss_metric, 3), found.mutual_information
+    (0.475, 1.0)
     """
     engine, question = ask(original, qids, unit=None, missing="value")
     qid = question.qid

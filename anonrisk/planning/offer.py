@@ -103,9 +103,17 @@ def _snapped(bins: Bins, values: NDArray[np.float64]) -> Bins:
 def _prefixes(domain: Domain) -> list[Recoding]:
     """Offer prefixes where values look like codes: of one length, with digits."""
     texts = domain.texts()
-    lengths = [len(text) for text in texts]
-    width = max(lengths, default=0)
-    same = sum(length == width for length in lengths) >= 0.9 * len(lengths)
+    sizes = [len(text) for text in texts]
+    width = max(sizes, default=0)
+    same = sum(size == width for size in sizes) >= 0.9 * len(sizes)
     if width < 2 or not same or not all(map(_CODE.match, texts)):
         return []
-    return [Prefix(n, width=width) for n in range(min(width - 1, _PREFIXES), 0, -1)]
+    lengths, before = [], len(texts)
+    for length in range(width - 1, 0, -1):
+        different = len({text[:length] for text in texts})
+        if 1 < different < before:
+            lengths.append(length)
+            before = different
+    # Of many, those that are evenly apart.
+    places = np.unique(np.linspace(0, len(lengths) - 1, min(len(lengths), _PREFIXES)).astype(int))
+    return [Prefix(lengths[i], width=width) for i in places]

@@ -193,7 +193,7 @@ class Prefix(Recoding):
     def __str__(self) -> str:
         """Say what is done."""
         rest = "" if self.known is None else f", small ones {self.other!r}"
-        return f"first {self.length} characters{rest}"
+        return f"first {'character' if self.length == 1 else f'{self.length} characters'}{rest}"
 
 
 @dataclass(frozen=True)
