@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -41,8 +42,8 @@ def planned(n_records: int) -> list[Row]:
     for name, frame in tables.items():
         times = _bench.interleaved(
             {
-                "plan": lambda frame=frame: anonrisk.plan(frame, list(frame.columns), 5),
-                "k": lambda frame=frame: anonrisk.k(frame, list(frame.columns)),
+                "plan": partial(anonrisk.plan, frame, list(frame.columns), 5),
+                "k": partial(anonrisk.k, frame, list(frame.columns)),
             },
             rounds=3,
         )
@@ -67,7 +68,7 @@ def skewed(n_records: int) -> pd.DataFrame:
 def masked(n_records: int) -> Row:
     frame = incomes(n_records)
     times = _bench.interleaved(
-        {"mask": lambda: mask(frame), "sort": lambda: frame["x0"].sort_values()}, rounds=3
+        {"mask": partial(mask, frame), "sort": frame["x0"].sort_values}, rounds=3
     )
     what = f"masking by {BINS} quantiles, {n_records:,} records, against one sort_values"
     return compared(what, times["mask"], times["sort"], 3)
@@ -89,7 +90,7 @@ def growth(n_records: int) -> tuple[list[Row], dict[str, tuple[list[int], list[f
 
 
 def _times(frames: Sequence[pd.DataFrame]) -> list[float]:
-    found = _bench.interleaved({str(i): (lambda f=f: mask(f)) for i, f in enumerate(frames)})
+    found = _bench.interleaved({str(i): partial(mask, frame) for i, frame in enumerate(frames)})
     return [median(found[str(i)]) for i in range(len(frames))]
 
 
