@@ -415,6 +415,11 @@ def test_names_and_labels_are_quoted_in_code():
             errors.ArgumentError,
             "one record a person",
         ),
+        (
+            lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
+            errors.ArgumentError,
+            "one record a person",
+        ),
         (lambda t: t.head(0).anon.plan("age"), errors.EmptyTableError, "empty"),
         (lambda t: t.anon.apply("plan"), errors.ArgumentError, "not a str"),
     ],

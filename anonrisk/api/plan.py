@@ -109,11 +109,7 @@ def plan(
     if max_loss is not None:
         _share(max_loss, "max_loss")
     engine, question = ask(frame, qids, unit=None, missing="value")
-    if question.unit is not None:
-        raise ArgumentError(
-            f"a plan counts records, and the table declares persons by {question.unit!r}: "
-            "bring it to one record a person, then declare without unit="
-        )
+    _refuse_persons(question.unit)
     columns = engine.columns(frame)
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
@@ -197,14 +193,13 @@ def apply(frame: Any, plan: Plan) -> Any:
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
     engine = engine_for(frame)
     columns = engine.columns(frame)
-    for name in plan.qids:
-        if name not in columns:
-            require([name], "the plan's column", columns)
     require(plan.qids, "the plan's column", columns)
     engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
     recoded = engine.recode(frame, plan.recodings)
     if plan.k is None:
         return recoded
+    stored = engine.read_roles(frame)
+    _refuse_persons(None if stored is None else stored.unit)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
     below = counted.records_below(plan.k)
@@ -215,6 +210,15 @@ def apply(frame: Any, plan: Plan) -> Any:
             "it was made for another table"
         )
     return engine.suppress(recoded, question, plan.k) if below else recoded
+
+
+def _refuse_persons(unit: Name | None) -> None:
+    """Refuse a table whose rows are not persons: k records may be one person's."""
+    if unit is not None:
+        raise ArgumentError(
+            f"a plan counts records, and the table declares persons by {unit!r}: "
+            "bring it to one record a person, then declare without unit="
+        )
 
 
 def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
