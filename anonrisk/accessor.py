@@ -11,14 +11,17 @@ from anonrisk.api import (
     at_risk,
     attributes,
     find_qids,
+    plan,
     population,
     predict,
     probabilistic,
     risk,
     roles,
     sizes,
+    steps,
     suda,
     summary,
+    utility,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +56,15 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     suda.explain_risk,
     probabilistic.probabilistic_k,
     probabilistic.is_quasi_identifier,
+    plan.plan,
+    plan.apply,
+    steps.generalize,
+    steps.suppress,
+    steps.microaggregate,
+    steps.perturb,
+    steps.permute,
+    steps.was_perturbed,
+    utility.utility,
     roles.declare,
     roles.roles,
 )

@@ -85,6 +85,18 @@ class TooManyValuesError(AnonRiskError, ValueError):
     """An ordered distance was asked for over more different values than it takes."""
 
 
+class PlanError(AnonRiskError, ValueError):
+    """A plan cannot be met, read, or applied to this table."""
+
+
+class TooManyClassesError(AnonRiskError, ValueError):
+    """A plan would need more classes than may leave the engine."""
+
+
+class TooManyRecordsError(AnonRiskError, ValueError):
+    """A step was asked for over more records than it takes."""
+
+
 class PopulationError(AnonRiskError, ValueError):
     """The release has records that the population cannot have given it."""
 

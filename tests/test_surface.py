@@ -38,6 +38,10 @@ ABOUT_VALUES = (
     *("risk", "kmap", "delta_presence", "predict_population"),
     *("find_qids", "suda", "explain_risk", "probabilistic_k", "is_quasi_identifier"),
 )
+CHANGING = (
+    *("plan", "apply", "generalize", "suppress", "microaggregate", "perturb", "permute"),
+    *("was_perturbed", "utility"),
+)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -53,7 +57,8 @@ def test_accessor_and_function_agree(frame, name):
 
 def test_every_function_is_bound_and_public():
     names = {function.__name__ for function in FUNCTIONS}
-    assert set(CALLS) | set(ABOUT_VALUES) | {"sizes", "at_risk", "declare", "roles"} == names
+    others = {"sizes", "at_risk", "declare", "roles"}
+    assert set(CALLS) | set(ABOUT_VALUES) | set(CHANGING) | others == names
     for function in FUNCTIONS:
         method = getattr(AnonAccessor, function.__name__)
         assert getattr(anonrisk, function.__name__) is function
@@ -155,6 +160,17 @@ def test_the_example_runs():
         check=True,
     )
     assert "are singletons" in run.stdout
+    assert run.stderr == ""
+
+
+def test_the_example_of_a_plan_runs():
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "plan.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "After: k = 5" in run.stdout
     assert run.stderr == ""
 
 

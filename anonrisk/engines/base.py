@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.recode import Bins, Recoding
     from anonrisk.search.counter import Counter
     from anonrisk.search.suda import Totals
 
@@ -56,6 +58,8 @@ MAX_GROUPS = 10_000
 # Nor does anybody look at more kinds of class, or order more values, than this.
 MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
+# Classes that a plan may be made from.
+MAX_CLASSES = 500_000
 # Scores of which the smallest is the worst.
 LEAST = ("distinct", "entropy", "recursive")
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
@@ -142,6 +146,22 @@ class Scored:
     worst: dict[Score, float]
 
 
+@dataclass(frozen=True)
+class CellSuppression:
+    """Suppress cells instead of records, and write this in their place."""
+
+    marker: str | float | None = "*"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Random numbers to add: a law, its scale for each column, and a seed."""
+
+    law: str
+    scales: dict[Name, float]
+    seed: int
+
+
 class Engine(Protocol):
     """One library of tables."""
 
@@ -222,11 +242,73 @@ class Engine(Protocol):
     ) -> tuple[Any, Any, Totals]:
         """Score every record by its minimal uniques; scores, more of each record, and totals."""
 
+    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns with their values, which stay inside.
+
+        Where there are too many, close values of the collapsible columns may be put together.
+        """
+
+    def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
+        """Give a table with some columns recoded."""
+
+    def is_whole(self, frame: Any, column: Name) -> bool:
+        """Tell whether a column holds whole numbers."""
+
+    def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+
+    def suppress(
+        self, frame: Any, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> Any:
+        """Leave out the records of classes smaller than k, or their cells."""
+
+    def microaggregate(self, frame: Any, columns: Qid, k: int) -> Any:
+        """Replace numbers by the mean of a group of at least k records."""
+
+    def perturb(self, frame: Any, noise: Noise) -> Any:
+        """Add noise to some columns, and mark the table."""
+
+    def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
+        """Shuffle some columns within groups, and mark the table."""
+
+    def perturbed(self, frame: Any) -> Mapping[Name, str]:
+        """Tell which columns a random step has changed, and by which."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
     def write_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles; the one at hand stays as it is."""
+
+
+def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
+    """Refuse a recoding that is for other values than the column has."""
+    if kind is not None and recoding.takes is not None and kind not in recoding.takes:
+        raise UnsupportedColumnError(
+            f"column {name!r} holds values of kind {kind}; "
+            f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
+        )
+
+
+def check_k(k: int, n_records: int) -> None:
+    """Refuse a k that no class can have."""
+    if k > n_records:
+        raise ArgumentError(f"k={k} is larger than the table, which has {n_records:,} records")
+
+
+def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
+    """Say that noise is for numbers."""
+    return UnsupportedColumnError(
+        f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
+    )
+
+
+def not_markable(name: Name) -> ArgumentError:
+    """Say that a text cannot stand among numbers with a fraction."""
+    return ArgumentError(
+        f"column {name!r} holds numbers with a fraction, which have no one way to be written "
+        "beside a text: give suppressed=None (missing) or a number"
+    )
 
 
 def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:

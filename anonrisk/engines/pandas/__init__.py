@@ -13,9 +13,13 @@ from anonrisk.engines.pandas import (
     objects,
     population,
     profile,
+    recode,
     rewrite,
     sets,
+    steps,
     suda,
+    suppress,
+    tally,
 )
 
 if TYPE_CHECKING:
@@ -25,11 +29,22 @@ if TYPE_CHECKING:
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+    )
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.recode import Bins, Recoding
     from anonrisk.search.suda import Totals
 
 _ATTRS_KEY = "anonrisk"
@@ -136,6 +151,51 @@ class PandasEngine:
     ) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
         """Score every record by its minimal uniques."""
         return suda.scores(frame, counter, max_size, names, risk)
+
+    def tally(
+        self,
+        frame: pd.DataFrame,
+        columns: Qid,
+        collapsible: Qid = (),  # noqa: ARG002
+    ) -> Tally:
+        """Count the classes of some columns with their values."""
+        return tally.tally(frame, dict.fromkeys(columns, "quasi-identifier"))
+
+    def recode(self, frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
+        """Give a table with some columns recoded."""
+        return recode.recode(frame, recodings)
+
+    def is_whole(self, frame: pd.DataFrame, column: Name) -> bool:
+        """Look at the first known value."""
+        return recode.kind_of(encode.column_of(frame, column)) == "whole"
+
+    def quantile_bins(self, frame: pd.DataFrame, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return recode.quantile_bins(frame, column, n_bins)
+
+    def suppress(
+        self, frame: pd.DataFrame, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> pd.DataFrame:
+        """Leave out the records of classes smaller than k, or their cells."""
+        if cells is None:
+            return suppress.records(frame, question, k)
+        return suppress.cells(frame, question, k, cells.marker)
+
+    def microaggregate(self, frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
+        """Replace numbers by the mean of a group of at least k records."""
+        return steps.microaggregate(frame, columns, k)
+
+    def perturb(self, frame: pd.DataFrame, noise: Noise) -> pd.DataFrame:
+        """Add noise to some columns, and mark the table."""
+        return steps.perturb(frame, noise)
+
+    def permute(self, frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFrame:
+        """Shuffle some columns within groups, and mark the table."""
+        return steps.permute(frame, columns, by, seed)
+
+    def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
+        """Read from `attrs` which columns a random step has changed."""
+        return steps.perturbed(frame)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

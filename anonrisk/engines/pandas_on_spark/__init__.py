@@ -21,12 +21,22 @@ if TYPE_CHECKING:
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Score,
+        Scored,
+        Sensitive,
+    )
     from anonrisk.engines.spark.sets import SetCounter
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.recode import Bins, Recoding
     from anonrisk.search.suda import Totals
 
 
@@ -162,6 +172,45 @@ class PandasOnSparkEngine:
         records = _with_index(frame, lambda table: score(table, 1))
         return scores, records, found[2]
 
+    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns on the driver, if they are not too many."""
+        return self._spark.tally(_without_index(frame), columns, collapsible)
+
+    def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
+        """Give a table with some columns recoded, its index kept."""
+        return _with_index(frame, lambda t: self._spark.recode(t, recodings), tuple(recodings))
+
+    def is_whole(self, frame: Any, column: Name) -> bool:
+        """Look at the type."""
+        return self._spark.is_whole(_without_index(frame), column)
+
+    def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return self._spark.quantile_bins(_without_index(frame), column, n_bins)
+
+    def suppress(
+        self, frame: Any, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> Any:
+        """Leave out the records of classes smaller than k, or their cells, the index kept."""
+        changed = () if cells is None else question.qid
+        return _with_index(frame, lambda t: self._spark.suppress(t, question, k, cells), changed)
+
+    def microaggregate(self, frame: Any, columns: Qid, k: int) -> Any:
+        """Replace numbers by the mean of a group of at least k records, the index kept."""
+        return _with_index(frame, lambda t: self._spark.microaggregate(t, columns, k), columns)
+
+    def perturb(self, frame: Any, noise: Noise) -> Any:
+        """Add noise to some columns, and mark them."""
+        return _with_index(frame, lambda t: self._spark.perturb(t, noise))
+
+    def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
+        """Shuffle some columns within groups, and mark them."""
+        return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
+
+    def perturbed(self, frame: Any) -> Mapping[Name, str]:
+        """Read from column metadata which columns a random step has changed."""
+        return self._spark.perturbed(_without_index(frame))
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))
@@ -196,8 +245,11 @@ def _on_spark(against: Against) -> Against:
     return replace(against, population=_without_index(against.population))
 
 
-def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
-    """Change a table while its index travels along as columns of its own."""
+def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame], retyped: Qid = ()) -> Any:
+    """Change a table while its index travels along as columns of its own.
+
+    Columns that the change gives another type are named; all others get back the one they had.
+    """
     dtypes = dict(frame.dtypes.items())
     for name, dtype in dtypes.items():
         _refuse_lossy(name, dtype, "column")
@@ -209,5 +261,6 @@ def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
         made = changed.pandas_api(index_col=labels)
         made.index.names = frame.index.names
         # Nullable types come back from Spark as plain ones.
-        lost = {name: dtype for name, dtype in dtypes.items() if made[name].dtype != dtype}
+        kept = {name: dtype for name, dtype in dtypes.items() if name not in retyped}
+        lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
         return made.astype(lost) if lost else made
