@@ -99,3 +99,31 @@ class EngineError(AnonRiskError, RuntimeError):
 
 class SessionStoppedError(EngineError):
     """The Spark session that the table belongs to has stopped."""
+
+
+class MissingTimeError(AnonRiskError, ValueError):
+    """The column that orders the records has missing values, or no such column was given."""
+
+
+class NoOrderError(AnonRiskError, ValueError):
+    """Records of one user have the same time, although their order is asked for."""
+
+
+class SecretKeyError(AnonRiskError, ValueError):
+    """A secret key is absent, too short, or cannot be read; never shows the key."""
+
+
+class WrongKeyError(SecretKeyError):
+    """The store of identities was made with another key."""
+
+
+class StoreError(AnonRiskError, RuntimeError):
+    """The store of identities failed; its own message is withheld because it may quote a person."""
+
+
+class UnknownPseudonymError(AnonRiskError, LookupError):
+    """No such pseudonym was issued for this scope."""
+
+
+class NotAllowedError(AnonRiskError, PermissionError):
+    """The person has not been granted this."""
