@@ -9,6 +9,8 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.engines`    the only code that touches a table: pandas, Spark
 `anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
 `anonrisk.measures`   pure arithmetic on counts
+`anonrisk.predict`    models: what is true before there is a table
+`anonrisk.identity`   a keeper of pseudonyms, who issues and reveals them
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -29,6 +31,8 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.linkability import linkability
+from anonrisk.api.pseudonymize import pseudonymize
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -42,6 +46,7 @@ from anonrisk.api.sizes import (
     uniqueness,
 )
 from anonrisk.api.summary import summary
+from anonrisk.api.trajectory import trajectory
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
@@ -65,13 +70,16 @@ __all__ = [
     "k",
     "kmap",
     "ldiv",
+    "linkability",
     "profiles",
+    "pseudonymize",
     "risk",
     "roles",
     "rr",
     "sizes",
     "summary",
     "tcloseness",
+    "trajectory",
     "uniqueness",
 ]
 

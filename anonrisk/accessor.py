@@ -6,7 +6,18 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api import assess, at_risk, attributes, risk, roles, sizes, summary
+from anonrisk.api import (
+    assess,
+    at_risk,
+    attributes,
+    linkability,
+    pseudonymize,
+    risk,
+    roles,
+    sizes,
+    summary,
+    trajectory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +43,9 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     attributes.delta_disclosure,
     attributes.profiles,
     assess.assess,
+    trajectory.trajectory,
+    linkability.linkability,
+    pseudonymize.pseudonymize,
     roles.declare,
     roles.roles,
 )

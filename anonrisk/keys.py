@@ -46,9 +46,7 @@ class Key:
                 "see Key.from_env and Key.from_file"
             )
         if len(secret) < LEAST_BYTES:
-            raise SecretKeyError(
-                f"a key needs at least {LEAST_BYTES} bytes; this one has fewer"
-            )
+            raise SecretKeyError(f"a key needs at least {LEAST_BYTES} bytes; this one has fewer")
         self._secret = bytes(secret)
 
     @classmethod
@@ -95,7 +93,9 @@ class Key:
             written = Path(path).read_bytes()
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise SecretKeyError(f"cannot read the key file {os.fspath(path)!r}: {reason}") from None
+            raise SecretKeyError(
+                f"cannot read the key file {os.fspath(path)!r}: {reason}"
+            ) from None
         if encoding == "text":
             written = written.removesuffix(b"\n").removesuffix(b"\r")
         return cls(_decoded(written, encoding))

@@ -28,12 +28,14 @@ def microseconds(given: Any, what: str = "period") -> int:
     >>> microseconds("1M")
     Traceback (most recent call last):
     ...
-    anonrisk.errors.ArgumentError: period='1M' is not a number of s, min, h, D or W; months and years are not all of one length
+    anonrisk.errors.ArgumentError: period='1M' is not a number of s, min, h, D or W; months ...
     """
     if isinstance(given, dt.timedelta):
         length = given // dt.timedelta(microseconds=1)
     else:
-        found = re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
+        found = (
+            re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
+        )
         if found is None or found[2] not in _UNITS:
             shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
             months = "; months and years are not all of one length" if found else ""

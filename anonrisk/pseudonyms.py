@@ -79,15 +79,18 @@ class Form:
 
 @dataclass(frozen=True)
 class Step:
-    """One pseudonymisation, checked: which column, how, and how long a pseudonym lives."""
+    """One pseudonymisation, checked: which column, how, and how long a pseudonym lives.
+
+    A pseudonym lives for `every` microseconds or, `by_records`, for as many records.
+    """
 
     column: Name
     key: Key
     form: Form
     scope: str | None = None
-    period: int | None = None
-    records: int | None = None
+    every: int | None = None
     time: Name | None = None
+    by_records: bool = False
 
     @property
     def prefix(self) -> bytes:
@@ -96,9 +99,7 @@ class Step:
 
     def period_label(self, number: int) -> str:
         """Name the period with this number."""
-        if self.records is not None:
-            return f"{self.records} records:{number}"
-        return f"{self.period}:{number}"
+        return f"{self.every}{' records' if self.by_records else ''}:{number}"
 
 
 def sized(part: bytes) -> bytes:
@@ -138,7 +139,7 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
             raise UnsupportedColumnError(
                 f"column {column!r} holds a text that has no UTF-8 form"
             ) from None
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, Integral) and type(value) is not bool:
         return b"i%d" % value
     if isinstance(value, dt.datetime):
         return b"t%d" % instant(value, column)
@@ -170,8 +171,8 @@ def refused(column: Name, kind: str) -> UnsupportedColumnError:
     if "float" in kind.casefold() or kind == "double":
         hint = "; pandas turns integers with missing values into floats: use astype('Int64')"
     return UnsupportedColumnError(
-        f"column {column!r} holds values of type {kind}, which can be written in more than one way; "
-        f"pseudonyms are of text, integers, dates and instants{hint}"
+        f"column {column!r} holds values of type {kind}, which can be written in more than one "
+        f"way; pseudonyms are of text, integers, dates and instants{hint}"
     )
 
 

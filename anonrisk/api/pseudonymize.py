@@ -88,15 +88,14 @@ def pseudonymize(
     from anonrisk.pseudonyms import Form, Step, check_scope
 
     secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
-    records = lifetime = None
-    if isinstance(period, int) and not isinstance(period, bool):
-        records = whole_number(period, "period", at_least=1)
+    by_records = isinstance(period, int)
+    every = None
+    if by_records:
+        every = whole_number(period, "period", at_least=1)
     elif period is not None:
-        lifetime = microseconds(period)
+        every = microseconds(period)
     if period is not None and time is None:
-        raise MissingTimeError(
-            "period= needs time=, the column that says when a record was made"
-        )
+        raise MissingTimeError("period= needs time=, the column that says when a record was made")
     if period is None and time is not None:
         raise ArgumentError("time= is for period=, which is not given")
     as_name(column, "column")
@@ -111,5 +110,5 @@ def pseudonymize(
             raise ArgumentError(f"column {column!r} cannot be its own time")
         roles[time] = "time"
     engine.check(frame, roles)
-    step = Step(column, secret, form, recipient, lifetime, records, time)
+    step = Step(column, secret, form, recipient, every, time, by_records)
     return engine.pseudonymize(frame, step)

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.pseudonyms import Step
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
@@ -189,6 +191,15 @@ class Engine(Protocol):
 
     def households(self, frame: Any, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
+
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms."""
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""

@@ -34,8 +34,9 @@ def of_products(
         start -= s * (math.log(mass[0]) if discrete else math.log(g))
         transform *= np.fft.rfft(_spread(at / step, mass, size)) ** s
     mass = np.clip(np.fft.irfft(transform, size), 0, None)
-    used = np.arange(size) <= _STEPS + 2 * s * len(laws)
-    return start + step * np.arange(size)[used], mass[used] / mass[used].sum()
+    used = mass[: _STEPS + 2 * s * len(laws) + 1]
+    grid: Floats = start + step * np.arange(len(used), dtype=float)
+    return grid, np.asarray(used / used.sum(), dtype=float)
 
 
 def tail(grid: Floats, mass: Floats, limit: float) -> float:
@@ -75,6 +76,5 @@ def _spread(at: Floats, mass: Floats, size: int) -> Floats:
     """Put each mass on its two neighbours of the grid, so that its mean stays."""
     left = np.floor(at).astype(np.int64)
     right = at - left
-    spread = np.bincount(left, mass * (1 - right), minlength=size)
-    result: Floats = spread + np.bincount(left + 1, mass * right, minlength=size)
-    return result
+    spread: Floats = np.bincount(left, mass * (1 - right), minlength=size).astype(float)
+    return spread + np.bincount(left + 1, mass * right, minlength=size)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.column_roles import Roles
-from anonrisk.engines.pandas import count, encode, match, objects, profile, rewrite
+from anonrisk.engines.pandas import (
+    count,
+    encode,
+    link,
+    match,
+    objects,
+    profile,
+    pseudonym,
+    rewrite,
+    traces,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +27,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.pseudonyms import Step
 
 _ATTRS_KEY = "anonrisk"
 
@@ -88,6 +100,18 @@ class PandasEngine:
     def households(self, frame: pd.DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: pd.DataFrame, step: Step) -> pd.DataFrame:
+        """Give the table with one column replaced by pseudonyms."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

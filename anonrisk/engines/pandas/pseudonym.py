@@ -32,12 +32,12 @@ _REFUSED = "bfcmV"
 def pseudonymize(frame: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Give the table with one column replaced."""
     codes, values = _distinct(column_of(frame, step.column), step.column)
-    if step.time is None:
+    if step.time is None or step.every is None:
         ends = [sized(b"") + value for value in values]
         return _replaced(frame, step, codes, hasher(step)(ends))
     known = codes >= 0
     numbers = np.zeros(len(codes), dtype=np.int64)
-    numbers[known] = _numbers(frame, step, codes, known)
+    numbers[known] = _numbers(frame, step, codes, known) // step.every
     pairs, firsts = _pairs(codes, numbers, known)
     ends = list(_ends(step, codes[firsts], numbers[firsts], values))
     return _replaced(frame, step, pairs, hasher(step)(ends))
@@ -116,15 +116,13 @@ def _span(column: pd.Series[Any]) -> tuple[Integers, list[Any]] | None:
 def _numbers(
     frame: pd.DataFrame, step: Step, codes: Integers, known: NDArray[np.bool_]
 ) -> Integers:
-    """Number the period of each record that has a value."""
-    time = clock(frame, step.time, calendar=step.records is None)
+    """Give the time, or the rank in time, of each record that has a value."""
+    time = clock(frame, step.time, calendar=not step.by_records)
     n_missing = int(np.count_nonzero(time.missing & known))
     if n_missing:
         raise missing_time(step.time, n_missing)
-    if step.records is None:
-        numbers: Integers = time.values[known] // step.period
-        return numbers
-    return _ranks(codes[known], time.values[known]) // step.records
+    times = time.values[known]
+    return _ranks(codes[known], times) if step.by_records else times
 
 
 def _ranks(codes: Integers, times: Integers) -> Integers:
@@ -166,7 +164,7 @@ def _replaced(
     column: pd.Series[Any] = pd.Series(values, index=frame.index, dtype=named.dtype)
     labels: list[Any] = list(frame.columns)
     changed = frame.copy(deep=False)
-    changed.isetitem(labels.index(step.column), column)
+    changed.isetitem(labels.index(step.column), column)  # type: ignore[arg-type]
     return changed
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.pseudonyms import Step
 
 
 def frame_type() -> type:
@@ -103,6 +105,19 @@ class PandasOnSparkEngine:
         """Give the risk that a record has by any member of its household."""
         return self._spark.households(_without_index(frame), question, _on_spark(against))
 
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return self._spark.traces(_without_index(frame), question)
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return self._spark.links(_without_index(frame), question)
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms, its index kept."""
+        kept = [name for name in self.columns(frame) if name != step.column]
+        return _with_index(frame, lambda table: self._spark.pseudonymize(table, step), kept)
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))
@@ -137,8 +152,13 @@ def _on_spark(against: Against) -> Against:
     return replace(against, population=_without_index(against.population))
 
 
-def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
-    """Change a table while its index travels along as columns of its own."""
+def _with_index(
+    frame: Any, change: Callable[[DataFrame], DataFrame], kept: Sequence[Name] | None = None
+) -> Any:
+    """Change a table while its index travels along as columns of its own.
+
+    The columns that are `kept`, or all, come back with the types that they had.
+    """
     dtypes = dict(frame.dtypes.items())
     for name, dtype in dtypes.items():
         _refuse_lossy(name, dtype, "column")
@@ -150,5 +170,6 @@ def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
         made = changed.pandas_api(index_col=labels)
         made.index.names = frame.index.names
         # Nullable types come back from Spark as plain ones.
-        lost = {name: dtype for name, dtype in dtypes.items() if made[name].dtype != dtype}
+        same = dtypes if kept is None else {name: dtypes[name] for name in kept}
+        lost = {name: dtype for name, dtype in same.items() if made[name].dtype != dtype}
         return made.astype(lost) if lost else made

@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark import count, match, profile, rewrite, roles, score
+from anonrisk.engines.spark import (
+    count,
+    link,
+    match,
+    profile,
+    pseudonym,
+    rewrite,
+    roles,
+    score,
+    traces,
+)
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import refuse_nested
@@ -22,6 +32,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.pseudonyms import Step
 
 
 def frame_types() -> tuple[type, ...]:
@@ -105,6 +117,18 @@ class SparkEngine:
     def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
         """Give the risk that a record has by any member of its household."""
         return match.households(frame, question, against)
+
+    def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
+        """Give the table with one column replaced by pseudonyms; lazy."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""

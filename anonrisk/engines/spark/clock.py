@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines.times import not_a_time, not_on_the_calendar
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-
     from anonrisk.columns import Name
     from anonrisk.engines.spark.project import Projection
 
@@ -26,7 +24,7 @@ def on_calendar(projection: Projection, name: Name) -> bool:
     raise not_a_time(name, kind)
 
 
-def clock(projection: Projection, name: Name, *, calendar: bool = False) -> Column:
+def clock(projection: Projection, name: Name, *, calendar: bool = False) -> Any:
     """Give microseconds since 1970 UTC, or plain numbers where the column has those."""
     if not on_calendar(projection, name):
         if calendar:
@@ -51,7 +49,7 @@ def instant(projection: Projection, name: Name) -> Any:
     return days * f.lit(_DAY) + seconds * f.lit(1_000_000) + part.cast("long")
 
 
-def whole_part(f: Any, number: Any, divisor: int | None) -> Any:
+def whole_part(f: Any, number: Any, divisor: int) -> Any:
     """Divide whole numbers and round down, without a detour through floats."""
     by = f.lit(divisor).cast("long")
     number = number.cast("long")

@@ -83,15 +83,15 @@ def _canonical(projection: Projection, step: Step) -> Any:
 def _period(projection: Projection, step: Step) -> Any:
     """Name the period of each record."""
     f = projection.functions
-    if step.time is None:
+    if step.time is None or step.every is None:
         return f.lit(None).cast("string")
-    time = clock(projection, step.time, calendar=step.records is None)
+    time = clock(projection, step.time, calendar=not step.by_records)
     value = projection.column(step.column)
-    if step.records is None:
-        number = whole_part(f, time, step.period)
-    else:
+    number: Any = time
+    if step.by_records:
         earlier = projection.window.partitionBy(value).orderBy(time)
-        number = whole_part(f, f.rank().over(earlier) - f.lit(1), step.records)
+        number = f.rank().over(earlier) - f.lit(1)
+    number = whole_part(f, number, step.every)
     label = f.concat(f.lit(step.period_label(0).removesuffix("0")), number.cast("string"))
     lacking = time.isNull() & value.isNotNull()
     return refusing(projection, lacking, f"time {step.time!r} is missing", label)

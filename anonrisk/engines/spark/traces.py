@@ -1,0 +1,256 @@
+"""Traces on Spark: who else has the points that are known of a user.
+
+Columns of ours, beside those of `linked`: `r` a random number, `j` the place of a point in a
+random order, `n` the number of users who have an item, `x` the points of a user, the rarest first,
+`v` a candidate, `a` the places of an item in the candidate's trace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark.clock import on_calendar
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.linked import Linked
+from anonrisk.engines.times import tied_times
+from anonrisk.engines.traces import StepCounts, TraceCounts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row
+
+    from anonrisk.engines.traces import TraceQuestion
+
+
+def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
+    """Count who is singled out by each number of records."""
+    linked = Linked(
+        frame, question.user, question.item, question.time, question.missing, role="item"
+    )
+    seen = linked.checked()
+    f = linked.f
+    with guarded("count the items"):
+        items = linked.table().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
+        popular = items.groupBy("n").agg(f.count(f.lit(1)).alias("items")).collect()
+    span = 0
+    if question.time is not None:
+        with guarded("measure the times"):
+            ends = linked.table().groupBy("u").agg((f.max("t") - f.min("t")).alias("span"))
+            total = ends.agg(f.sum(f.col("span").cast("decimal(38,0)")).alias("span"))
+            span = int(total.collect()[0]["span"] or 0)
+    if question.in_time:
+        _refuse_ties(linked, question)
+    plan = _Plan(linked, question, seen["users"])
+    with guarded("count who shares the points"):
+        steps = plan.windows() if question.consecutive else plan.sets()
+    calendar = question.time is not None and on_calendar(linked.projection, question.time)
+    return TraceCounts(
+        seen["rows"],
+        seen["dropped"],
+        seen["users"],
+        tuple(sorted((int(row["n"]), int(row["items"])) for row in popular)),
+        steps,
+        seen["rows"] - seen["users"] if question.time is not None else 0,
+        span,
+        calendar,
+    )
+
+
+def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
+    f = linked.f
+    with guarded("order the records"):
+        events = linked.table().distinct().groupBy("u", "t").agg(f.count(f.lit(1)).alias("n"))
+        tied = events.where(f.col("n") > 1).agg(f.sum("n").alias("n")).collect()[0]["n"]
+    if tied:
+        raise tied_times(question.time, int(tied))
+
+
+class _Plan:
+    """The queries behind one question."""
+
+    def __init__(self, linked: Linked, question: TraceQuestion, n_users: int) -> None:
+        self.linked, self.question, self.n_users = linked, question, n_users
+        self.f, self.window = linked.f, linked.projection.window
+
+    # ---- runs of records, all of them -----------------------------------------------------
+
+    def windows(self) -> tuple[StepCounts, ...]:
+        return tuple(self._window(s) for s in self.question.lengths)
+
+    def _trace(self) -> DataFrame:
+        """Every record once, at most one a user and time."""
+        return self.linked.table().distinct()
+
+    def _window(self, s: int) -> StepCounts:
+        f = self.f
+        in_time = self.window.partitionBy("u").orderBy("t")
+        run = f.array(f.col("i"), *(f.lead("i", step).over(in_time) for step in range(1, s)))
+        if not self.question.ordered:
+            run = f.sort_array(run)
+        # A run that would leave the trace has no last record.
+        last = f.lead("t", s - 1).over(in_time) if s > 1 else f.col("t")
+        runs = self._trace().select("u", run.alias("x"), last.alias("last"))
+        counted = (
+            runs.where(f.col("last").isNotNull())
+            .groupBy("x", "u")
+            .agg(f.count(f.lit(1)).alias("runs"))
+        )
+        holders = f.count(f.lit(1)).over(self.window.partitionBy("x"))
+        rare = f.when(f.col("n") < self.question.k, f.col("runs")).otherwise(0)
+        users = (
+            counted.withColumn("n", holders)
+            .groupBy("u")
+            .agg(f.sum("runs").alias("weight"), f.sum(rare).alias("hits"))
+        )
+        share = f.col("hits") / f.col("weight")
+        row = self._sums(users, share, f.col("hits"), f.col("weight"))
+        return _step(s, row, self.n_users)
+
+    def _sums(self, users: DataFrame, share: Column, weighted: Column, weight: Column) -> Row:
+        f = self.f
+        found: Row = users.agg(
+            f.count(f.lit(1)).alias("users"),
+            f.sum(share).alias("total"),
+            f.sum(share * share).alias("squares"),
+            f.sum(weighted).alias("weighted"),
+            f.sum(weight).alias("weight"),
+        ).collect()[0]
+        return found
+
+    # ---- sets of points, drawn ------------------------------------------------------------
+
+    def sets(self) -> tuple[StepCounts, ...]:
+        asked = self._asked()
+        drawn = [self._drawn(asked, number) for number in range(self.question.draws)]
+        n_asked = min(self.question.sample or self.n_users, self.n_users)
+        return tuple(self._set(drawn, s, n_asked) for s in self.question.lengths)
+
+    def _points(self) -> DataFrame:
+        """Each user and item once, with the user's places of it in time where order matters."""
+        f = self.f
+        if not self.question.ordered:
+            return self.linked.table().select("u", "i").distinct()
+        place = f.row_number().over(self.window.partitionBy("u").orderBy("t"))
+        placed = self._trace().withColumn("place", place)
+        return placed.groupBy("u", "i").agg(f.sort_array(f.collect_list("place")).alias("a"))
+
+    def _random(self, number: int, *columns: str) -> Any:
+        """A number that depends on the seed and on values, and on nothing else."""
+        salt = f"{self.question.seed}:{number}"
+        return self.f.xxhash64(self.f.lit(salt), *columns)
+
+    def _asked(self) -> DataFrame | None:
+        if self.question.sample is None or self.question.sample >= self.n_users:
+            return None
+        users = self.linked.table().select("u").distinct()
+        by = [self._random(-1, "u"), self.f.col("u")]
+        return users.orderBy(*by).limit(self.question.sample).select(self.f.col("u").alias("w"))
+
+    def _drawn(self, asked: DataFrame | None, number: int) -> DataFrame:
+        """The first points of each user in a random order, the rarest known by its `n`."""
+        f = self.f
+        points = self._points()
+        popularity = points.groupBy("i").agg(f.count(f.lit(1)).alias("n"))
+        if asked is not None:
+            points = points.join(asked, f.col("u") == f.col("w"), "left_semi")
+        order = self.window.partitionBy("u").orderBy(self._random(number, "u", "i"), "i")
+        first = f.element_at(f.col("a"), 1) if self.question.ordered else f.lit(0)
+        chosen = points.select(
+            "u", "i", first.alias("first"), f.row_number().over(order).alias("j")
+        )
+        chosen = chosen.where(f.col("j") <= max(self.question.lengths))
+        named = popularity.select(f.col("i").alias("i2"), "n")
+        return chosen.join(named, f.col("i").eqNullSafe(f.col("i2"))).select(
+            "u", f.struct("n", "i").alias("e"), f.struct("first", "i").alias("o"), "j"
+        )
+
+    def _set(self, drawn: list[DataFrame], s: int, n_asked: int) -> StepCounts:
+        f = self.f
+        parts = [self._rare(chosen, s) for chosen in drawn]
+        hits = parts[0]
+        for part in parts[1:]:
+            hits = hits.unionAll(part)
+        share = hits.groupBy("u").agg(f.avg("hit").alias("share"))
+        weights = (
+            self.linked.table()
+            .groupBy(f.col("u").alias("w"))
+            .agg(f.count(f.lit(1)).alias("weight"))
+        )
+        users = share.join(weights, f.col("u") == f.col("w"))
+        row = self._sums(users, f.col("share"), f.col("share") * f.col("weight"), f.col("weight"))
+        return _step(s, row, n_asked)
+
+    def _rare(self, chosen: DataFrame, s: int) -> DataFrame:
+        """Tell of the first s points of each user whether fewer than k users have them all."""
+        f = self.f
+        sets = (
+            chosen.where(f.col("j") <= s)
+            .groupBy("u")
+            .agg(
+                f.sort_array(f.collect_list("e")).alias("x"),
+                f.sort_array(f.collect_list("o")).alias("o"),
+            )
+            .where(f.size("x") == s)
+        )
+        if s == 1:
+            few = f.element_at("x", 1)["n"] < self.question.k
+            return sets.select("u", few.cast("int").alias("hit"))
+        candidates = self._candidates(sets)
+        matches = (
+            self._in_order(candidates, s) if self.question.ordered else self._all(candidates, s)
+        )
+        found = matches.groupBy("u").agg(f.count(f.lit(1)).alias("n"))
+        # Everybody has their own points, so that nobody is missing here.
+        return found.select("u", (f.col("n") < self.question.k).cast("int").alias("hit"))
+
+    def _candidates(self, sets: DataFrame) -> DataFrame:
+        """Pair each set with the users who have its rarest point."""
+        f = self.f
+        holders = (
+            self.linked.table().select(f.col("u").alias("v"), f.col("i").alias("h")).distinct()
+        )
+        rarest = f.element_at("x", 1)["i"]
+        return sets.join(holders, rarest.eqNullSafe(f.col("h"))).drop("h")
+
+    def _all(self, candidates: DataFrame, s: int) -> DataFrame:
+        """Keep the candidates who have the other points too."""
+        f = self.f
+        for place in range(2, s + 1):
+            have = (
+                self.linked.table().select(f.col("u").alias("v2"), f.col("i").alias("h")).distinct()
+            )
+            point = f.element_at("x", place)["i"]
+            candidates = candidates.join(
+                have, (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h")), "left_semi"
+            )
+        return candidates
+
+    def _in_order(self, candidates: DataFrame, s: int) -> DataFrame:
+        """Keep the candidates who visited the points in this order, anything between them."""
+        f = self.f
+        candidates = candidates.withColumn("at", f.lit(0))
+        for place in range(1, s + 1):
+            have = self._points().select(
+                f.col("u").alias("v2"), f.col("i").alias("h"), f.col("a").alias("places")
+            )
+            point = f.element_at("o", place)["i"]
+            later = f.expr("array_min(filter(places, p -> p > at))")
+            candidates = (
+                candidates.join(have, (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h")))
+                .withColumn("at", later)
+                .where(f.col("at").isNotNull())
+                .drop("v2", "h", "places")
+            )
+        return candidates
+
+
+def _step(s: int, row: Row, n_asked: int) -> StepCounts:
+    n_users = int(row["users"])
+    return StepCounts(
+        s,
+        n_users,
+        n_asked - n_users,
+        float(row["total"] or 0),
+        float(row["squares"] or 0),
+        float(row["weighted"] or 0),
+        float(row["weight"] or 0),
+    )
