@@ -139,8 +139,10 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
             raise UnsupportedColumnError(
                 f"column {column!r} holds a text that has no UTF-8 form"
             ) from None
-    if isinstance(value, Integral) and type(value) is not bool:
-        return b"i%d" % value
+    if isinstance(value, bool):
+        raise refused(column, "bool")
+    if isinstance(value, Integral):
+        return b"i%d" % int(value)
     if isinstance(value, dt.datetime):
         return b"t%d" % instant(value, column)
     if isinstance(value, dt.date):

@@ -11,7 +11,10 @@ def by_user(records):
     traces = defaultdict(set)
     for user, item, time in records:
         traces[user].add((time, item))
-    return {user: [item for _, item in sorted(trace, key=lambda x: x[0])] for user, trace in traces.items()}
+    return {
+        user: [item for _, item in sorted(trace, key=lambda x: x[0])]
+        for user, trace in traces.items()
+    }
 
 
 def contains(trace, points, *, ordered):
@@ -41,7 +44,9 @@ def windows(records, length, k=2, *, ordered=False):
     """(mean over users of the share of their runs that are rare, share of all runs, users)."""
     runs = {
         user: [
-            tuple(trace[i : i + length]) if ordered else tuple(sorted(trace[i : i + length], key=repr))
+            tuple(trace[i : i + length])
+            if ordered
+            else tuple(sorted(trace[i : i + length], key=repr))
             for i in range(len(trace) - length + 1)
         ]
         for user, trace in by_user(records).items()
@@ -81,11 +86,19 @@ def links(records, side):
                     wrong += 1
         linked += len(right)
         for user in there:
-            shared = [1 / len(new[q]) for q in old.keys() & new.keys() if user in old[q] and user in new[q]]
+            shared = [
+                1 / len(new[q])
+                for q in old.keys() & new.keys()
+                if user in old[q] and user in new[q]
+            ]
             best += max(shared, default=0.0)
     return {
-        "n_both": both, "n_linked": linked, "n_false": wrong, "n_changes": changes,
-        "expected": best / both if both else 0.0, "chance": chance / both if both else 0.0,
+        "n_both": both,
+        "n_linked": linked,
+        "n_false": wrong,
+        "n_changes": changes,
+        "expected": best / both if both else 0.0,
+        "chance": chance / both if both else 0.0,
     }
 
 

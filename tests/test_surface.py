@@ -34,6 +34,7 @@ CALLS = {
 ABOUT_VALUES = (
     *("ldiv", "tcloseness", "alpha", "beta_likeness", "delta_disclosure", "profiles", "assess"),
     *("risk", "kmap", "delta_presence"),
+    *("trajectory", "linkability", "pseudonymize"),
 )
 
 
@@ -74,7 +75,13 @@ def test_importing_again_does_not_warn():
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/how_it_works.md", "expectations/README.md"])
+@pytest.mark.parametrize("path", [
+        "README.md",
+        "docs/how_it_works.md",
+        "docs/trajectories.md",
+        "docs/pseudonyms.md",
+        "expectations/README.md",
+    ])
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)

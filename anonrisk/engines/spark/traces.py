@@ -1,8 +1,8 @@
 """Traces on Spark: who else has the points that are known of a user.
 
-Columns of ours, beside those of `linked`: `r` a random number, `j` the place of a point in a
+Columns of ours, beside those of `linked`: `d` the number of a draw, `j` the place of a point in its
 random order, `n` the number of users who have an item, `x` the points of a user, the rarest first,
-`v` a candidate, `a` the places of an item in the candidate's trace.
+`o` the same in the order of the visits, `v` a candidate, `a` the places of an item in a trace.
 """
 
 from __future__ import annotations
@@ -119,8 +119,7 @@ class _Plan:
     # ---- sets of points, drawn ------------------------------------------------------------
 
     def sets(self) -> tuple[StepCounts, ...]:
-        asked = self._asked()
-        drawn = [self._drawn(asked, number) for number in range(self.question.draws)]
+        drawn = self._drawn()
         n_asked = min(self.question.sample or self.n_users, self.n_users)
         return tuple(self._set(drawn, s, n_asked) for s in self.question.lengths)
 
@@ -133,43 +132,39 @@ class _Plan:
         placed = self._trace().withColumn("place", place)
         return placed.groupBy("u", "i").agg(f.sort_array(f.collect_list("place")).alias("a"))
 
-    def _random(self, number: int, *columns: str) -> Any:
+    def _random(self, *columns: str) -> Any:
         """A number that depends on the seed and on values, and on nothing else."""
-        salt = f"{self.question.seed}:{number}"
-        return self.f.xxhash64(self.f.lit(salt), *columns)
+        return self.f.xxhash64(self.f.lit(str(self.question.seed)), *columns)
 
     def _asked(self) -> DataFrame | None:
         if self.question.sample is None or self.question.sample >= self.n_users:
             return None
         users = self.linked.table().select("u").distinct()
-        by = [self._random(-1, "u"), self.f.col("u")]
+        by = [self._random("u"), self.f.col("u")]
         return users.orderBy(*by).limit(self.question.sample).select(self.f.col("u").alias("w"))
 
-    def _drawn(self, asked: DataFrame | None, number: int) -> DataFrame:
-        """The first points of each user in a random order, the rarest known by its `n`."""
+    def _drawn(self) -> DataFrame:
+        """The first points of each user in a random order, for each draw `d`."""
         f = self.f
         points = self._points()
         popularity = points.groupBy("i").agg(f.count(f.lit(1)).alias("n"))
+        named = popularity.select(f.col("i").alias("i2"), "n")
+        asked = self._asked()
         if asked is not None:
             points = points.join(asked, f.col("u") == f.col("w"), "left_semi")
-        order = self.window.partitionBy("u").orderBy(self._random(number, "u", "i"), "i")
         first = f.element_at(f.col("a"), 1) if self.question.ordered else f.lit(0)
-        chosen = points.select(
-            "u", "i", first.alias("first"), f.row_number().over(order).alias("j")
-        )
+        draw = f.explode(f.sequence(f.lit(1), f.lit(self.question.draws)))
+        points = points.select("u", "i", first.alias("first"), draw.alias("d"))
+        order = self.window.partitionBy("u", "d").orderBy(self._random("d", "u", "i"), "i")
+        chosen = points.withColumn("j", f.row_number().over(order))
         chosen = chosen.where(f.col("j") <= max(self.question.lengths))
-        named = popularity.select(f.col("i").alias("i2"), "n")
         return chosen.join(named, f.col("i").eqNullSafe(f.col("i2"))).select(
-            "u", f.struct("n", "i").alias("e"), f.struct("first", "i").alias("o"), "j"
+            "u", "d", f.struct("n", "i").alias("e"), f.struct("first", "i").alias("o"), "j"
         )
 
-    def _set(self, drawn: list[DataFrame], s: int, n_asked: int) -> StepCounts:
+    def _set(self, drawn: DataFrame, s: int, n_asked: int) -> StepCounts:
         f = self.f
-        parts = [self._rare(chosen, s) for chosen in drawn]
-        hits = parts[0]
-        for part in parts[1:]:
-            hits = hits.unionAll(part)
-        share = hits.groupBy("u").agg(f.avg("hit").alias("share"))
+        share = self._rare(drawn, s).groupBy("u").agg(f.avg("hit").alias("share"))
         weights = (
             self.linked.table()
             .groupBy(f.col("u").alias("w"))
@@ -184,7 +179,7 @@ class _Plan:
         f = self.f
         sets = (
             chosen.where(f.col("j") <= s)
-            .groupBy("u")
+            .groupBy("u", "d")
             .agg(
                 f.sort_array(f.collect_list("e")).alias("x"),
                 f.sort_array(f.collect_list("o")).alias("o"),
@@ -198,7 +193,7 @@ class _Plan:
         matches = (
             self._in_order(candidates, s) if self.question.ordered else self._all(candidates, s)
         )
-        found = matches.groupBy("u").agg(f.count(f.lit(1)).alias("n"))
+        found = matches.groupBy("u", "d").agg(f.count(f.lit(1)).alias("n"))
         # Everybody has their own points, so that nobody is missing here.
         return found.select("u", (f.col("n") < self.question.k).cast("int").alias("hit"))
 
