@@ -170,7 +170,7 @@ def too_fine(column: Name) -> UnsupportedColumnError:
 def refused(column: Name, kind: str) -> UnsupportedColumnError:
     """Say which types have canonical bytes."""
     hint = ""
-    if "float" in kind.casefold() or kind == "double":
+    if "float" in kind.casefold() or "double" in kind:
         hint = "; pandas turns integers with missing values into floats: use astype('Int64')"
     return UnsupportedColumnError(
         f"column {column!r} holds values of type {kind}, which can be written in more than one "

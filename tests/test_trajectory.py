@@ -48,9 +48,9 @@ def test_consecutive_records_are_counted_as_by_hand(frame, seed, ordered, k):
     records = made(seed, missing=seed == 3)
     table = frame(cells(records, stamps=seed == 2))
     found = table.anon.trajectory(
-        "user", "item", 3, time="time", points="consecutive", ordered=ordered, k=k, max_length=4
+        "user", "item", 3, time="time", points="consecutive", ordered=ordered, k=k, max_length=3
     )
-    for s in (1, 2, 3, 4):
+    for s in (1, 2, 3):
         mean, share, users = oracle.windows(records, s, k, ordered=ordered)
         step = found.at(s)
         assert (step.n_users, step.n_short) == (users, 12 - users)
@@ -111,7 +111,7 @@ def test_sets_that_are_all_there_is_are_judged_as_by_hand(frame, ordered):
 def test_draws_have_the_right_mean_on_every_engine(frame):
     records = made(11, n_users=10, most=7)
     table = frame(cells(records))
-    draws = 150
+    draws = 150 if frame.is_pandas else 40
     found = table.anon.trajectory("user", "item", 2, draws=draws, seed=7, max_length=3)
     for s in (1, 2, 3):
         shares = oracle.expected_unicity(records, s)

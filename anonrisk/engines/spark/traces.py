@@ -7,6 +7,7 @@ random order, `n` the number of users who have an item, `x` the points of a user
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.clock import on_calendar
@@ -74,13 +75,13 @@ class _Plan:
     # ---- runs of records, all of them -----------------------------------------------------
 
     def windows(self) -> tuple[StepCounts, ...]:
-        return tuple(self._window(s) for s in self.question.lengths)
+        return self._steps([self._window(s) for s in self.question.lengths], self.n_users)
 
     def _trace(self) -> DataFrame:
         """Every record once, at most one a user and time."""
         return self.linked.table().distinct()
 
-    def _window(self, s: int) -> StepCounts:
+    def _window(self, s: int) -> DataFrame:
         f = self.f
         in_time = self.window.partitionBy("u").orderBy("t")
         run = f.array(f.col("i"), *(f.lead("i", step).over(in_time) for step in range(1, s)))
@@ -102,26 +103,31 @@ class _Plan:
             .agg(f.sum("runs").alias("weight"), f.sum(rare).alias("hits"))
         )
         share = f.col("hits") / f.col("weight")
-        row = self._sums(users, share, f.col("hits"), f.col("weight"))
-        return _step(s, row, self.n_users)
+        return self._sums(s, users, share, f.col("hits"))
 
-    def _sums(self, users: DataFrame, share: Column, weighted: Column, weight: Column) -> Row:
+    def _sums(self, s: int, users: DataFrame, share: Column, weighted: Column) -> DataFrame:
+        """One row about one length; the weight of a user is in column `weight`."""
         f = self.f
-        found: Row = users.agg(
+        return users.agg(
+            f.lit(s).alias("s"),
             f.count(f.lit(1)).alias("users"),
             f.sum(share).alias("total"),
             f.sum(share * share).alias("squares"),
-            f.sum(weighted).alias("weighted"),
-            f.sum(weight).alias("weight"),
-        ).collect()[0]
-        return found
+            f.sum(weighted.cast("double")).alias("weighted"),
+            f.sum(f.col("weight").cast("double")).alias("weight"),
+        )
+
+    def _steps(self, sums: list[DataFrame], n_asked: int) -> tuple[StepCounts, ...]:
+        """Bring all lengths to the driver in one action."""
+        rows = reduce(lambda one, other: one.unionAll(other), sums).collect()
+        return tuple(_step(row, n_asked) for row in sorted(rows, key=lambda row: int(row["s"])))
 
     # ---- sets of points, drawn ------------------------------------------------------------
 
     def sets(self) -> tuple[StepCounts, ...]:
         drawn = self._drawn()
         n_asked = min(self.question.sample or self.n_users, self.n_users)
-        return tuple(self._set(drawn, s, n_asked) for s in self.question.lengths)
+        return self._steps([self._set(drawn, s) for s in self.question.lengths], n_asked)
 
     def _points(self) -> DataFrame:
         """Each user and item once, with the user's places of it in time where order matters."""
@@ -162,7 +168,7 @@ class _Plan:
             "u", "d", f.struct("n", "i").alias("e"), f.struct("first", "i").alias("o"), "j"
         )
 
-    def _set(self, drawn: DataFrame, s: int, n_asked: int) -> StepCounts:
+    def _set(self, drawn: DataFrame, s: int) -> DataFrame:
         f = self.f
         share = self._rare(drawn, s).groupBy("u").agg(f.avg("hit").alias("share"))
         weights = (
@@ -171,8 +177,7 @@ class _Plan:
             .agg(f.count(f.lit(1)).alias("weight"))
         )
         users = share.join(weights, f.col("u") == f.col("w"))
-        row = self._sums(users, f.col("share"), f.col("share") * f.col("weight"), f.col("weight"))
-        return _step(s, row, n_asked)
+        return self._sums(s, users, f.col("share"), f.col("share") * f.col("weight"))
 
     def _rare(self, chosen: DataFrame, s: int) -> DataFrame:
         """Tell of the first s points of each user whether fewer than k users have them all."""
@@ -238,10 +243,10 @@ class _Plan:
         return candidates
 
 
-def _step(s: int, row: Row, n_asked: int) -> StepCounts:
+def _step(row: Row, n_asked: int) -> StepCounts:
     n_users = int(row["users"])
     return StepCounts(
-        s,
+        int(row["s"]),
         n_users,
         n_asked - n_users,
         float(row["total"] or 0),
