@@ -68,7 +68,7 @@ def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-0.02, 1.02)
     ax.set_xticks([step.length for step in result.measured])
     ax.set_xlabel("linked records known of a user")
-    ax.set_ylabel(f"share of users with fewer than {result.k} to share them")
+    ax.set_ylabel(f"share of users singled out (k = {result.k})")
     ax.set_title(" + ".join(map(str, result.item)))
     ax.legend()
     return ax

@@ -158,8 +158,16 @@ def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
             errors.ArgumentError,
             "reason= says why",
         ),
-        (lambda k: k.reveal(3, scope="a", by="officer", reason="r"), errors.ArgumentError, "a text"),
-        (lambda k: k.grant("a", "revel", by="officer"), errors.ArgumentError, "did you mean 'reveal'"),
+        (
+            lambda k: k.reveal(3, scope="a", by="officer", reason="r"),
+            errors.ArgumentError,
+            "a text",
+        ),
+        (
+            lambda k: k.grant("a", "revel", by="officer"),
+            errors.ArgumentError,
+            "did you mean 'reveal'",
+        ),
         (lambda k: IdentityProtector(b"short"), errors.SecretKeyError, "16 bytes"),
         (lambda k: IdentityProtector(KEY, "identities.db"), errors.ArgumentError, "url="),
         (lambda k: IdentityProtector(KEY, "nosuch://x"), errors.StoreError, "cannot open"),

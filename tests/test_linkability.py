@@ -21,8 +21,8 @@ def made(seed, n_users=15, n_qids=8, most=4, span=40):
     records = []
     for user in range(n_users):
         own = rng.choices([*range(n_qids), None], k=2)
-        for _ in range(rng.randint(1, most)):
-            records.append((user, rng.choice(own), rng.randrange(span)))
+        number = rng.randint(1, most)
+        records += [(user, rng.choice(own), rng.randrange(span)) for _ in range(number)]
     rng.shuffle(records)
     return records
 
@@ -72,7 +72,10 @@ def test_many_random_tables_on_pandas():
 
 def test_nothing_to_link_by_is_chance_and_a_name_is_certain(frame):
     cells = {
-        "who": [1, 2, 3, 1, 2, 3], "name": list("abcabc"), "same": ["x"] * 6, "new": list("abcdef"),
+        "who": [1, 2, 3, 1, 2, 3],
+        "name": list("abcabc"),
+        "same": ["x"] * 6,
+        "new": list("abcdef"),
         "day": [1, 1, 1, 9, 9, 9],
     }
     table = frame(cells)

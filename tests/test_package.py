@@ -34,8 +34,14 @@ def test_only_engines_touch_tables(path):
         assert "pyspark" not in found
     # Small tables of results are built in api and counts; datasets makes tables to try.
     if not inside(
-        path, "engines", "register.py", "datasets", "api/summary.py", "counts.py", "assessment.py",
-        "linked_records.py"
+        path,
+        "engines",
+        "register.py",
+        "datasets",
+        "api/summary.py",
+        "counts.py",
+        "assessment.py",
+        "linked_records.py",
     ):
         assert "pandas" not in found
     assert "great_expectations" not in found

@@ -30,7 +30,10 @@ def by_hand(value, scope=b"", period=b"", secret=SECRET):
 
 
 VALUES = {
-    "text": (["Ann", "Zoë 😀", "", None, "Ann"], [b"sAnn", "sZoë 😀".encode(), b"s", None, b"sAnn"]),
+    "text": (
+        ["Ann", "Zoë 😀", "", None, "Ann"],
+        [b"sAnn", "sZoë 😀".encode(), b"s", None, b"sAnn"],
+    ),
     "whole": ([7, -12, 2**53 + 1, 0], [b"i7", b"i-12", b"i9007199254740993", b"i0"]),
     "day": (
         [dt.date(2026, 11, 15), dt.date(1912, 2, 29), None],
@@ -77,8 +80,12 @@ def test_formats_lengths_scopes_and_keys_keep_people_apart(frame):
 
 
 STAMPS = [
-    dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 29), dt.datetime(2026, 1, 29),
-    dt.datetime(2026, 3, 1), dt.datetime(1969, 12, 31, 23), dt.datetime(2026, 1, 1),
+    dt.datetime(2026, 1, 1),
+    dt.datetime(2026, 1, 29),
+    dt.datetime(2026, 1, 29),
+    dt.datetime(2026, 3, 1),
+    dt.datetime(1969, 12, 31, 23),
+    dt.datetime(2026, 1, 1),
 ]
 WHO = ["Ann", "Ann", "Ann", "Ann", "Bob", None]
 
@@ -150,7 +157,10 @@ def test_the_width_of_integers_does_not_matter():
         table = pd.DataFrame({"who": wide.astype(dtype)})
         assert table.anon.pseudonymize("who", key=KEY)["who"].tolist() == expected
     far = pd.DataFrame({"who": np.array([2**63 + 5, 1], dtype="uint64")})
-    assert far.anon.pseudonymize("who", key=KEY)["who"][0] == by_hand(b"i9223372036854775813").hex()[:32]
+    assert (
+        far.anon.pseudonymize("who", key=KEY)["who"][0]
+        == by_hand(b"i9223372036854775813").hex()[:32]
+    )
 
 
 def test_an_instant_is_one_in_every_zone():
@@ -197,18 +207,42 @@ T = pd.DataFrame({"who": ["secret1"], "at": [pd.Timestamp(0)], "n": [1], "l": [[
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: T.anon.pseudonymize("wo", key=KEY), errors.ColumnNotFoundError, "column 'wo' .* 'who'"),
+        (
+            lambda: T.anon.pseudonymize("wo", key=KEY),
+            errors.ColumnNotFoundError,
+            "column 'wo' .* 'who'",
+        ),
         (lambda: T.anon.pseudonymize("who", key=None), errors.SecretKeyError, "no key given"),
         (lambda: T.anon.pseudonymize("who", key="s" * 32), errors.SecretKeyError, "not a str"),
         (lambda: T.anon.pseudonymize("who", key=b"k" * 15), errors.SecretKeyError, "16 bytes"),
         (lambda: T.anon.pseudonymize("who", key=KEY, scope=""), errors.ArgumentError, "scope="),
-        (lambda: T.anon.pseudonymize("who", key=KEY, scope="\ud800"), errors.ArgumentError, "UTF-8"),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, scope="\ud800"),
+            errors.ArgumentError,
+            "UTF-8",
+        ),
         (lambda: T.anon.pseudonymize("who", key=KEY, format="hx"), errors.ArgumentError, "'hex'"),
-        (lambda: T.anon.pseudonymize("who", key=KEY, length=15), errors.ArgumentError, "from 16 to 64"),
-        (lambda: T.anon.pseudonymize("who", key=KEY, length=65), errors.ArgumentError, "from 16 to 64"),
-        (lambda: T.anon.pseudonymize("who", key=KEY, period="30D"), errors.MissingTimeError, "time="),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, length=15),
+            errors.ArgumentError,
+            "from 16 to 64",
+        ),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, length=65),
+            errors.ArgumentError,
+            "from 16 to 64",
+        ),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, period="30D"),
+            errors.MissingTimeError,
+            "time=",
+        ),
         (lambda: T.anon.pseudonymize("who", key=KEY, period=3), errors.MissingTimeError, "time="),
-        (lambda: T.anon.pseudonymize("who", key=KEY, time="at"), errors.ArgumentError, "for period="),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, time="at"),
+            errors.ArgumentError,
+            "for period=",
+        ),
         (
             lambda: T.anon.pseudonymize("who", key=KEY, period=0, time="at"),
             errors.ArgumentError,
@@ -300,7 +334,8 @@ spark = b.getOrCreate()
 import anonrisk
 from anonrisk.keys import Key
 secret = bytes(range(100, 132))
-df = spark.createDataFrame([("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))], "who string, at timestamp")
+rows = [("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))]
+df = spark.createDataFrame(rows, "who string, at timestamp")
 made = df.anon.pseudonymize("who", key=Key.from_bytes(secret), period=1, time="at")
 assert len({r["who"] for r in made.collect()}) == 2
 import io, contextlib

@@ -75,13 +75,16 @@ def test_importing_again_does_not_warn():
     assert pd.DataFrame({"x": [1]}).anon.k("x") == 1
 
 
-@pytest.mark.parametrize("path", [
+@pytest.mark.parametrize(
+    "path",
+    [
         "README.md",
         "docs/how_it_works.md",
         "docs/trajectories.md",
         "docs/pseudonyms.md",
         "expectations/README.md",
-    ])
+    ],
+)
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)
@@ -148,6 +151,25 @@ def test_the_example_runs():
     )
     assert "are singletons" in run.stdout
     assert run.stderr == ""
+
+
+@pytest.mark.slow
+def test_the_railway_card_runs(tmp_path):
+    pytest.importorskip("matplotlib")
+    run = subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "examples" / "railway_card.py"),
+            "--picture",
+            tmp_path / "p.png",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert "a pseudonym may link 2 taps" in run.stdout
+    assert (tmp_path / "p.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
