@@ -352,8 +352,8 @@ block = secret.ljust(64, bytes(1))
 pads = [bytes(x ^ 0x36 for x in block), bytes(x ^ 0x5C for x in block)]
 files = [p for p in pathlib.Path(log).rglob("*") if p.is_file()]
 logged = b"".join(p.read_bytes() for p in files)
-assert len(logged) > 10_000 or kind == "connect", "no event log"
-assert b"pseudonym" in logged or kind == "connect"
+assert len(logged) > 10_000, "no event log"
+assert b"pseudonym" in logged
 for where, text in (("plan", shown), ("log", logged)):
     for part in (secret, *pads):
         for written in (part, part[:32], part.hex().encode(), part[:32].hex().encode(),
@@ -381,7 +381,7 @@ def test_the_key_is_in_no_plan_and_no_event_log(kind, tmp_path, request):
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert run.stdout.startswith("NOTHING"), run.stderr[-2000:]
+    assert "NOTHING" in run.stdout, run.stderr[-2000:]
 
 
 @pytest.mark.spark("spark")

@@ -28,16 +28,7 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         frame, question.user, question.item, question.time, question.missing, role="item"
     )
     seen = linked.checked()
-    f = linked.f
-    with guarded("count the items"):
-        items = linked.table().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
-        popular = items.groupBy("n").agg(f.count(f.lit(1)).alias("items")).collect()
-    span = 0
-    if question.time is not None:
-        with guarded("measure the times"):
-            ends = linked.table().groupBy("u").agg((f.max("t") - f.min("t")).alias("span"))
-            total = ends.agg(f.sum(f.col("span").cast("decimal(38,0)")).alias("span"))
-            span = int(total.collect()[0]["span"] or 0)
+    popularity, span = _popularity(linked)
     if question.in_time:
         _refuse_ties(linked, question)
     plan = _Plan(linked, question, seen["users"])
@@ -48,12 +39,28 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         seen["rows"],
         seen["dropped"],
         seen["users"],
-        tuple(sorted((int(row["n"]), int(row["items"])) for row in popular)),
+        popularity,
         steps,
         seen["rows"] - seen["users"] if question.time is not None else 0,
         span,
         calendar,
     )
+
+
+def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
+    """How many items have how many records, and the sum of the users' spans of time."""
+    f = linked.f
+    items = linked.table().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
+    found = items.groupBy("n").agg(f.count(f.lit(1)).cast("decimal(38,0)").alias("value"))
+    if linked.time is not None:
+        ends = linked.table().groupBy("u").agg((f.max("t") - f.min("t")).alias("span"))
+        # No item has 0 records, so that this row is told from the others.
+        total = f.sum(f.col("span").cast("decimal(38,0)")).cast("decimal(38,0)").alias("value")
+        found = found.unionAll(ends.agg(f.lit(0).cast("long").alias("n"), total))
+    with guarded("count the items"):
+        rows = {int(row["n"]): int(row["value"] or 0) for row in found.collect()}
+    span = rows.pop(0, 0)
+    return tuple(sorted(rows.items())), span
 
 
 def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
