@@ -379,7 +379,12 @@ def test_the_key_is_in_no_plan_and_no_event_log(kind, tmp_path, request):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        # The port of a Connect server of its own: this process may have one already.
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            **({"SPARK_TESTING": "1"} if kind == "connect" else {}),
+        },
     )
     assert "NOTHING" in run.stdout, run.stderr[-2000:]
 
