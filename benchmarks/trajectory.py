@@ -69,17 +69,19 @@ def unicity(n_records: int) -> list[Row]:
     return rows
 
 
-def linear(n_records: int) -> Row:
+def growth(n_records: int) -> list[Row]:
+    """Four times the records and users, all of them and a sample of fixed size."""
     small, large = (taps(n, 2_500, 0.63) for n in (n_records // 4, n_records))
-    times = _bench.interleaved(
-        {
-            "large": lambda: anonrisk.trajectory(large, "user", "item", 4, seed=1),
-            "small": lambda: anonrisk.trajectory(small, "user", "item", 4, seed=1),
-        },
-        rounds=3,
-        warm_up=1,
-    )
-    return compared("4 times the records and users", times["large"], times["small"])
+    rows = []
+    for what, sample in (("all users", None), ("a sample of 5,000 users", 5_000)):
+        measure = partial(
+            anonrisk.trajectory, user="user", item="item", length=4, seed=1, sample=sample
+        )
+        contestants = {"large": partial(measure, large), "small": partial(measure, small)}
+        times = _bench.interleaved(contestants, rounds=3, warm_up=1)
+        title = f"4 times the records, {what}"
+        rows.append(compared(title, times["large"], times["small"]))
+    return rows
 
 
 def pseudonyms(n_records: int) -> list[Row]:
@@ -109,7 +111,7 @@ def main() -> None:
         "trajectory",
         f"Traces of {asked.records:,} records on pandas, {USERS:,} users a million, and pseudonyms",
         _bench.machine("numpy", "pandas", "pyarrow"),
-        [*unicity(asked.records), linear(asked.records), *pseudonyms(10 * asked.records)],
+        [*unicity(asked.records), *growth(asked.records), *pseudonyms(10 * asked.records)],
         write=not asked.no_write,
     )
 
