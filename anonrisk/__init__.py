@@ -15,6 +15,7 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.recode`     recodings as data
 `anonrisk.planning`   plans, and the search for them
 `anonrisk.hipaa`      the Safe Harbor rule as a plan
+`anonrisk.identity`   a keeper of pseudonyms, who issues and reveals them
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -37,10 +38,12 @@ from anonrisk.api.attributes import (
     tcloseness,
 )
 from anonrisk.api.find_qids import find_qids
+from anonrisk.api.linkability import linkability
 from anonrisk.api.plan import apply, plan
 from anonrisk.api.population import predict_population
 from anonrisk.api.predict import predict_classes, predict_singletons
 from anonrisk.api.probabilistic import is_quasi_identifier, probabilistic_k
+from anonrisk.api.pseudonymize import pseudonymize
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -63,6 +66,7 @@ from anonrisk.api.steps import (
 )
 from anonrisk.api.suda import explain_risk, suda
 from anonrisk.api.summary import summary
+from anonrisk.api.trajectory import trajectory
 from anonrisk.api.utility import utility
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
@@ -101,6 +105,7 @@ __all__ = [
     "k",
     "kmap",
     "ldiv",
+    "linkability",
     "microaggregate",
     "permute",
     "perturb",
@@ -110,6 +115,7 @@ __all__ = [
     "predict_singletons",
     "probabilistic_k",
     "profiles",
+    "pseudonymize",
     "risk",
     "roles",
     "rr",
@@ -118,13 +124,14 @@ __all__ = [
     "summary",
     "suppress",
     "tcloseness",
+    "trajectory",
     "uniqueness",
     "utility",
     "was_perturbed",
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
-_LATER = ("hipaa", "planning", "policy", "predict", "priors")
+_LATER = ("hipaa", "identity", "keys", "planning", "policy", "predict", "priors")
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 
 

@@ -37,6 +37,7 @@ ABOUT_VALUES = (
     *("ldiv", "tcloseness", "alpha", "beta_likeness", "delta_disclosure", "profiles", "assess"),
     *("risk", "kmap", "delta_presence", "predict_population"),
     *("find_qids", "suda", "explain_risk", "probabilistic_k", "is_quasi_identifier"),
+    *("trajectory", "linkability", "pseudonymize"),
 )
 CHANGING = (
     *("plan", "apply", "generalize", "suppress", "microaggregate", "perturb", "permute"),
@@ -172,6 +173,25 @@ def test_the_example_of_a_plan_runs():
     )
     assert "After: k = 5" in run.stdout
     assert run.stderr == ""
+
+
+@pytest.mark.slow
+def test_the_railway_card_runs(tmp_path):
+    pytest.importorskip("matplotlib")
+    run = subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "examples" / "railway_card.py"),
+            "--picture",
+            tmp_path / "p.png",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
+    assert "a pseudonym may link 2 taps" in run.stdout
+    assert (tmp_path / "p.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow

@@ -45,10 +45,12 @@ if TYPE_CHECKING:
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.hierarchy import Hierarchy
     from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
     from anonrisk.search.counter import Counter
     from anonrisk.search.suda import Totals
@@ -273,6 +275,15 @@ class Engine(Protocol):
 
     def perturbed(self, frame: Any) -> Mapping[Name, str]:
         """Tell which columns a random step has changed, and by which."""
+
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms."""
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""

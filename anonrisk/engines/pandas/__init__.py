@@ -9,10 +9,12 @@ from anonrisk.engines.pandas import (
     count,
     encode,
     interval,
+    link,
     match,
     objects,
     population,
     profile,
+    pseudonym,
     recode,
     rewrite,
     sets,
@@ -20,6 +22,7 @@ from anonrisk.engines.pandas import (
     suda,
     suppress,
     tally,
+    traces,
 )
 
 if TYPE_CHECKING:
@@ -41,9 +44,11 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
     from anonrisk.search.suda import Totals
 
@@ -196,6 +201,18 @@ class PandasEngine:
     def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
         """Read from `attrs` which columns a random step has changed."""
         return steps.perturbed(frame)
+
+    def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: pd.DataFrame, step: Step) -> pd.DataFrame:
+        """Give the table with one column replaced by pseudonyms."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

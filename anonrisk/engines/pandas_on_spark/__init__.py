@@ -33,9 +33,11 @@ if TYPE_CHECKING:
         Sensitive,
     )
     from anonrisk.engines.spark.sets import SetCounter
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
     from anonrisk.search.suda import Totals
 
@@ -210,6 +212,19 @@ class PandasOnSparkEngine:
     def perturbed(self, frame: Any) -> Mapping[Name, str]:
         """Read from column metadata which columns a random step has changed."""
         return self._spark.perturbed(_without_index(frame))
+
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return self._spark.traces(_without_index(frame), question)
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return self._spark.links(_without_index(frame), question)
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms, its index kept."""
+        change = lambda table: self._spark.pseudonymize(table, step)  # noqa: E731
+        return _with_index(frame, change, (step.column,))
 
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""

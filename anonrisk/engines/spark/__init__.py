@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from anonrisk.engines.spark import (
     count,
     interval,
+    link,
     match,
     population,
     profile,
+    pseudonym,
     recode,
     rewrite,
     roles,
@@ -20,6 +22,7 @@ from anonrisk.engines.spark import (
     suda,
     suppress,
     tally,
+    traces,
 )
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
@@ -46,9 +49,11 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
     from anonrisk.search.suda import Totals
 
@@ -206,6 +211,18 @@ class SparkEngine:
     def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
         """Read from column metadata which columns a random step has changed."""
         return steps.perturbed(frame)
+
+    def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
+        """Give the table with one column replaced by pseudonyms; lazy."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""
