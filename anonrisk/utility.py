@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk import render
 from anonrisk.planning.losses import interval_loss
@@ -16,6 +15,7 @@ from anonrisk.recode.labels import MARKER, extent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from anonrisk.columns import Name, Qid
@@ -86,6 +86,8 @@ class Utility:
 
     def to_frame(self) -> pd.DataFrame:
         """Give the measures as a table, a row each."""
+        import pandas as pd
+
         values = [getattr(self, name) for name in _WORDS]
         return pd.DataFrame({"value": values}, index=pd.Index(list(_WORDS), name="measure"))
 
