@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def _within(given: Any) -> bool:
     """Tell whether a number is from zero up, and small enough to be a float."""
-    return bool(0 <= given < 10**300)
+    try:
+        return 0 <= float(given) < 1e300
+    except OverflowError:
+        return False
 
 
 def whole_number(given: Any, what: str, *, at_least: int) -> int:
@@ -53,6 +56,19 @@ def not_negative(given: Any, what: str) -> float:
     """
     if isinstance(given, bool) or not isinstance(given, Real) or not _within(given):
         raise ArgumentError(f"{what} must be a number from 0 up")
+    return float(given)
+
+
+def finite(given: Any, what: str) -> float:
+    """Read a number, of either sign.
+
+    Examples
+    --------
+    >>> finite(-1, "offset")
+    -1.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(abs(float(given))):
+        raise ArgumentError(f"{what} must be a finite number")
     return float(given)
 
 

@@ -199,17 +199,38 @@ def test_reference_intervals_of_a_normal(reference):
 
 
 def test_koots_rule_of_thumb_for_widths(reference):
-    # The linear formula gives 6.35; bins of 1 leave half of 40 people alone at sigma 5.67.
+    # Ten weights rounded to half a kilogram of which eight are alone: how spread are they?
     from scipy.optimize import brentq
     from scipy.stats import norm
 
-    sigma = reference["rule_of_thumb_sigma"]["value"]
-    assert sigma == pytest.approx(6.347, abs=1e-3)
-    mean = lambda s: predict.singletons(Distribution.normal(s, 1), 10).mean  # noqa: E731
-    exact = brentq(lambda s: mean(s) - mean(5.665), 3, 9)
-    assert exact == pytest.approx(5.665, abs=1e-6)
-    linear = predict.expansion(norm(0, 40), 4, 1, order="first")
-    assert linear == pytest.approx(4 - 12 / (2 * 40 * math.sqrt(math.pi)), rel=1e-9)
+    alone = lambda sigma, width: predict.singletons(Distribution.normal(sigma, width), 10).mean  # noqa: E731
+    linear = lambda sigma, width: 10 - width * 90 / (2 * sigma * math.sqrt(math.pi))  # noqa: E731
+    by_formula = brentq(lambda sigma: linear(sigma, 0.5) - 8, 1, 20)
+    assert by_formula == pytest.approx(reference["rule_of_thumb_sigma"]["value"], rel=1e-9)
+    doubled = reference["rule_of_thumb_double"]["value"]
+    assert [linear(by_formula, 1), linear(by_formula, 0.25)] == pytest.approx(doubled)
+    exact = brentq(lambda sigma: alone(sigma, 0.5) - 8, 3, 9)
+    assert exact == pytest.approx(5.665, abs=5e-4)
+    assert [alone(exact, 1), alone(exact, 0.25)] == pytest.approx([6.419, 8.942], abs=5e-4)
+    assert predict.expansion(norm(0, 40), 4, 1, order="first") == pytest.approx(
+        4 - 12 / (2 * 40 * math.sqrt(math.pi)), rel=1e-9
+    )
+
+
+def test_published_entropies_and_factors(reference):
+    value = lambda name: reference[name]["value"]  # noqa: E731
+    entropy = lambda *p: Distribution.from_probabilities(p).entropy  # noqa: E731
+    assert entropy(0.469, 0.531) == pytest.approx(value("H_sex"), rel=1e-9)
+    assert 2 ** entropy(0.469, 0.531) == pytest.approx(value("ANVC_sex"), rel=1e-9)
+    assert entropy(0.1, 0.9) == pytest.approx(value("H_nat"), rel=1e-9)
+    assert 2 ** entropy(0.1, 0.9) == pytest.approx(value("ANVC_nat"), rel=1e-9)
+    assert pytest.approx(value("ANVC_261")) == 2**2.61
+    assert pytest.approx(value("RR_261")) == 2**2.61 / 100
+    one_of_ten = entropy(0.5, *[0.5 / 9] * 9)
+    assert one_of_ten == pytest.approx(value("degree_entropy"), rel=1e-9)
+    assert one_of_ten / math.log2(10) == pytest.approx(value("degree"), rel=1e-9)
+    unique = float(predict.uniqueness(Distribution.uniform(95), 29))
+    assert unique / math.exp(-5.8) == pytest.approx(value("naive_factor_3"), rel=1e-3)
 
 
 # ---- where naive forms break --------------------------------------------------------------
@@ -438,8 +459,8 @@ def test_divergence_variance_and_classes():
         assert near.variance == pytest.approx(exact.variance, rel=0.04)
     near, exact = predict.classes(only, 80, upto=3), predict.classes(known, 80, upto=3)
     assert near.share == pytest.approx(exact.share, abs=0.012)
-    with pytest.raises(errors.ApproximationError, match="below 1/3"):
-        predict.classes(Distribution.from_kl(80, 0.34), 80, upto=3)
+    with pytest.raises(errors.ApproximationError, match="below 1/6"):
+        predict.classes(Distribution.from_kl(80, 0.19), 40, upto=6)
     with pytest.raises(errors.ApproximationError, match="no class is small"):
         predict.k_anonymous(only, 80, 3)
     assert "nothing else is known" in repr(predict.singletons(only, 40))
@@ -603,3 +624,121 @@ def test_edges():
     assert math.exp(certain[0]) == pytest.approx(0.3)
     whole = Binomial(np.array([2]), np.array([1]))
     assert whole.tail(3).tolist() == [0]
+
+
+# ---- what a stranger found ----------------------------------------------------------------
+
+
+def test_very_large_groups_in_small_classes():
+    half = predict.records_below(Distribution.uniform(10**10), 10**10, 3)
+    assert half.mean == pytest.approx(10**10 * 2 / math.e, rel=1e-8)
+    for k in (2**31 + 1, 3 * 10**9):
+        found = predict.records_below(Distribution.uniform(k), k, 2)
+        assert found.mean == pytest.approx(k / math.e, rel=1e-8)
+
+
+def test_a_product_of_long_columns():
+    columns = Distribution.zipf(6_000, 1.0), Distribution.zipf(5_000, 0.7)
+    found = predict.singletons(Distribution.product(*columns), 50_000)
+    a, b = (np.repeat(column.p, column.values) for column in columns)
+    exact = sum(float(50_000 * (x * b * np.exp(49_999 * np.log1p(-x * b))).sum()) for x in a)
+    assert found.mean == pytest.approx(exact, rel=1e-3)
+    assert found.bracket.low <= exact <= found.bracket.high
+    low, high = found.interval()
+    assert low <= found.bracket.low
+    assert high >= found.bracket.high
+
+
+@pytest.mark.parametrize(("kl", "k"), [(0.3, 285), (0.19, 475), (0.09, 950)])
+def test_divergence_classes_keep_the_same_limits_as_singletons(kl, k):
+    with pytest.raises(errors.ApproximationError, match="tells too little"):
+        predict.classes(Distribution.from_kl(95, kl), k, upto=2)
+
+
+def test_every_offset_of_whole_numbers_is_tried():
+    k = 200
+    p = np.zeros(40)
+    p[36] = 1 / k
+    p[:36] = (1 - 1 / k) / 36
+    with pytest.raises(errors.ArgumentError, match="no width"):
+        predict.suggest_width(p, k, 0.5 / k, widths=[20])
+    for tried in predict.suggest_width([0.01] * 100, 50, 0.1).tried:
+        assert tried.upper >= tried.mean
+
+
+def test_what_cannot_happen_is_told_at_once():
+    import time
+
+    start = time.process_time()
+    pairs_only = ClassSizes([2], [50]).predict_singletons(7)
+    assert float(pairs_only.p_none) == 0
+    assert "expected" in repr(pairs_only)
+    assert float(predict.k_anonymous(ClassSizes([4], [3]), 6, 4)) == 0
+    both = predict.k_anonymous(Distribution.uniform(2), 50, 30)
+    assert float(both) == pytest.approx(2 / 2**50, rel=1e-9)
+    assert predict.singletons(Distribution.uniform(365), 10**10).interval().high == 0
+    assert predict.singletons(Distribution.uniform(10**12), 10**12).interval().low > 3e11
+    assert time.process_time() - start < 20
+
+
+def test_numbers_too_large_to_be_meant():
+    for make in (
+        lambda: Distribution.uniform(2**63),
+        lambda: Distribution.zipf(10**9, 1),
+        lambda: Distribution.from_counts(np.array([2**63], dtype=np.uint64)),
+        lambda: predict.singletons(Distribution.uniform(5), 10**30),
+        lambda: predict.singletons(Distribution.uniform(365), 10**12).pmf(),
+        lambda: Distribution.normal(1, 1, mean=1e300),
+        lambda: Distribution.bivariate_normal((1, 1), 0.999999999999, (0.1, 0.1)),
+    ):
+        with pytest.raises(errors.ArgumentError):
+            make()
+    wide = Distribution.bivariate_normal((1, 1), 0.5, (1e6, 1e6))
+    assert wide.n_values == 4
+
+
+def test_more_bad_input():
+    from scipy import stats
+
+    for make in (
+        lambda: Distribution.from_counts([[1, 2], [3]]),
+        lambda: Distribution.from_probabilities(np.ma.array([0.5, 0.5], mask=[0, 1])),
+        lambda: Distribution.from_density(stats.norm([0, 1], 1), 1),
+        lambda: Distribution.from_density(stats.poisson(5), 1),
+        lambda: Distribution.from_density(stats.norm(0, 1), 1, offset="x"),
+        lambda: Distribution.from_class_sizes([1, 2]),
+        lambda: Distribution.bivariate_normal((1, 1), "a", (1, 1)),
+        lambda: Distribution.bivariate_normal(1, 0.5, (1, 1)),
+        lambda: Distribution([0.5], [2], low=[0.1, 0.2], high=[3]),
+        lambda: Distribution([0.5], [2], n_records=-5),
+        lambda: predict.suggest_width(Distribution.uniform(4), 10, 0.1),
+        lambda: predict.suggest_width([0.5, 0.5], 10, 0.1, widths=5),
+        lambda: predict.expansion(None, 10, 1),
+        lambda: predict.normal_expansion(10, 1, [[1]]),
+        lambda: predict.normal_expansion(10, ["a"], [[1]]),
+        lambda: predict.density_limit(lambda x: -1.0, 1),
+        lambda: predict.density_limit(None, 1),
+    ):
+        with pytest.raises(errors.ArgumentError):
+            make()
+    assert predict.singletons(Distribution.normal(np.float32(1), np.float32(0.5)), 3).mean > 0
+    assert float(predict.uniqueness(ClassSizes([1], [3]), 2)) == pytest.approx(1)
+    assert Distribution.from_counts([1]).s2 is None
+    assert Distribution.from_counts([1, 1]).s3 is None
+
+
+def test_copies_are_frozen_and_results_are_plain():
+    import pickle
+
+    known = pickle.loads(pickle.dumps(Distribution.from_counts([1, 2, 3])))
+    with pytest.raises(ValueError, match="read-only"):
+        known.p[0] = 1
+    for result in (
+        known,
+        predict.singletons(known, 3),
+        predict.classes(known, 3),
+        predict.records_below(known, 3, 2),
+        predict.suggest_width([0.01] * 100, 50, 0.1),
+    ):
+        assert json.loads(json.dumps(result.to_dict()))
+        assert result._repr_html_().startswith("<table>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.ask import ask
@@ -10,8 +11,6 @@ from anonrisk.columns import require
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anonrisk.columns import Name
     from anonrisk.counts import ClassSizes
     from anonrisk.predict.prediction import PredictedClasses, Prediction
@@ -132,6 +131,8 @@ def _counted(
     missing: str,
 ) -> ClassSizes:
     engine, question = ask(frame, qids, unit=unit, missing=missing)
+    if widths is not None and not isinstance(widths, Mapping):
+        raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
     if widths:
         chosen = {name: positive(width, f"width of {name!r}") for name, width in widths.items()}
         require(tuple(chosen), "column of widths", engine.columns(frame))

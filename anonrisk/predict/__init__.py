@@ -27,7 +27,7 @@ from anonrisk.predict.group import classes, k_anonymous, records_below, singleto
 from anonrisk.predict.group_design import GroupDesign, best_group_size
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
-from anonrisk.predict.width import expansion, suggest_width
+from anonrisk.predict.width import density_limit, expansion, normal_expansion, suggest_width
 
 __all__ = [
     "Answer",
@@ -42,8 +42,10 @@ __all__ = [
     "Step",
     "best_group_size",
     "classes",
+    "density_limit",
     "expansion",
     "k_anonymous",
+    "normal_expansion",
     "questionnaire",
     "records_below",
     "singletons",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.arguments import positive
+from anonrisk.arguments import finite, positive
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.distribution import MAX_DIFFERENT
 
@@ -23,22 +23,28 @@ if TYPE_CHECKING:
 MAX_INTERVALS = 10_000_000
 # What lies further out than this is added to the outermost intervals.
 TAIL = 1e-17
+# So many standard deviations from the mean nobody is left.
+FAR = 8.5
+# Pairs of different probabilities that are held at one time.
+MAX_PAIRS = 4_000_000
 
 
 def interval_probabilities(density: Any, width: float, offset: float) -> Floats:
     """Probability of each interval of a width, those of no weight left out (I1)."""
-    if not all(hasattr(density, name) for name in ("cdf", "sf", "ppf", "isf")):
-        raise ArgumentError("density must be a frozen distribution such as scipy.stats.norm(0, 1)")
+    check_density(density)
+    finite(offset, "offset")
     least, largest = density.support()
     first = least if np.isfinite(least) else density.ppf(TAIL)
     last = largest if np.isfinite(largest) else density.isf(TAIL)
-    if not (np.isfinite(first) and np.isfinite(last) and np.isfinite(offset)):
+    if not (np.isfinite(first) and np.isfinite(last)):
         raise ArgumentError("the density has no finite quantiles; cut off its tails first")
     low, high = np.floor((first - offset) / width), np.ceil((last - offset) / width)
     if high - low > MAX_INTERVALS:
         raise ArgumentError(
             f"width {width:g} gives {high - low:,.0f} intervals; {MAX_INTERVALS:,} is the most"
         )
+    if high - low < 1 or abs(low) > 2.0**52 or abs(high) > 2.0**52:
+        raise ArgumentError("width and offset are out of all proportion to the density")
     # One interval more on either side, so that rounding loses no end.
     edges = offset + width * np.arange(low - 1, high + 2)
     below = np.diff(density.cdf(edges))
@@ -50,33 +56,48 @@ def interval_probabilities(density: Any, width: float, offset: float) -> Floats:
     return np.asarray(p / p.sum())
 
 
+def check_density(density: Any) -> None:
+    """Refuse what is not a frozen continuous distribution of one number."""
+    if not all(hasattr(density, name) for name in ("cdf", "sf", "ppf", "isf", "support")):
+        raise ArgumentError("density must be a frozen distribution such as scipy.stats.norm(0, 1)")
+    if not hasattr(getattr(density, "dist", None), "pdf"):
+        raise ArgumentError(
+            "the distribution is not continuous; give its probabilities to "
+            "Distribution.from_probabilities"
+        )
+    if np.ndim(density.median()) or not np.isfinite(density.median()):
+        raise ArgumentError("density must be one distribution, with finite parameters")
+
+
 def rectangle_probabilities(
     sigmas: tuple[float, float], rho: float, widths: tuple[float, float]
 ) -> Floats:
     """Probability of each rectangle of a bivariate Normal: exact in y, by quadrature in x."""
     from scipy.special import ndtr
 
-    (sx, sy), (dx, dy) = (
-        tuple(positive(x, what) for x in pair)
-        for pair, what in ((sigmas, "sigma"), (widths, "width"))
-    )
-    if isinstance(rho, bool) or not -1 < float(rho) < 1:
+    sx, sy = _two(sigmas, "sigma")
+    dx, dy = _two(widths, "width")
+    if not -1 < finite(rho, "rho") < 1:
         raise ArgumentError("rho must lie between -1 and 1")
-    nx, ny = int(np.ceil(8.5 * sx / dx)), int(np.ceil(8.5 * sy / dy))
-    if 4 * nx * ny > MAX_INTERVALS:
+    nx, ny = int(np.ceil(FAR * sx / dx)), int(np.ceil(FAR * sy / dy))
+    left = sy * np.sqrt(1 - rho**2)
+    # Where y depends much on x, the quadrature needs narrow pieces to see a smooth function.
+    smooth = 0.5 * min(sx, left / max(abs(rho) * sy / sx, 1e-12))
+    n_nodes = 2 * 16 * (FAR * sx / smooth + nx)
+    if 4 * nx * ny > MAX_INTERVALS or n_nodes * ny > 50 * MAX_INTERVALS:
         raise ArgumentError(
-            f"the widths give {4 * nx * ny:,} rectangles; {MAX_INTERVALS:,} is the most"
+            "the widths give too many rectangles, or the columns depend on each other too much; "
+            "take wider intervals"
         )
     nodes, weight = np.polynomial.legendre.leggauss(16)
-    left = sy * np.sqrt(1 - rho**2)
     edges = dy * np.arange(-ny, ny + 1)
     edges = np.concatenate(([-np.inf], edges[1:-1], [np.inf]))
     rows = []
-    # A wide interval is cut so that the quadrature sees a smooth piece.
-    pieces = max(1, int(np.ceil(dx / (0.5 * min(sx, left / max(abs(rho) * sy / sx, 1e-12))))))
     for i in range(-nx, nx):
-        step = dx / pieces
-        x = (i * dx + step * (np.arange(pieces)[:, None] + (nodes + 1) / 2)).ravel()
+        low, high = max(i * dx, -FAR * sx), min((i + 1) * dx, FAR * sx)
+        pieces = max(1, int(np.ceil((high - low) / smooth)))
+        step = (high - low) / pieces
+        x = (low + step * (np.arange(pieces)[:, None] + (nodes + 1) / 2)).ravel()
         density = np.exp(-0.5 * (x / sx) ** 2) / (sx * np.sqrt(2 * np.pi))
         mass = density * np.tile(weight, pieces) * step / 2
         below = ndtr((edges[:, None] - rho * sy / sx * x) / left)
@@ -84,6 +105,14 @@ def rectangle_probabilities(
     p = np.concatenate(rows)
     p = p[p > 0]
     return np.asarray(p / p.sum())
+
+
+def _two(given: Any, what: str) -> tuple[float, float]:
+    try:
+        first, second = given
+    except (TypeError, ValueError):
+        raise ArgumentError(f"give the {what} of each of the two columns") from None
+    return positive(first, what), positive(second, what)
 
 
 def joined(p: Floats, values: Integers) -> dict[str, Any]:
@@ -96,17 +125,21 @@ def joined(p: Floats, values: Integers) -> dict[str, Any]:
     if len(different) <= MAX_DIFFERENT:
         number = np.bincount(where.ravel(), weights=values).round().astype(np.int64)
         return {"p": different, "values": number}
-    place = np.log(p)
+    return _binned({"p": p, "values": values, "low": p, "high": p}, MAX_DIFFERENT)
+
+
+def _binned(total: dict[str, Any], room: int) -> dict[str, Any]:
+    """Put probabilities together whose logarithms fall into the same of `room` equal bins."""
+    place = np.log(total["p"])
     least, largest = float(place.min()), float(place.max())
-    cell = ((place - least) / (largest - least) * (MAX_DIFFERENT - 1)).astype(np.int64)
+    cell = ((place - least) / max(largest - least, 1e-300) * (room - 1)).astype(np.int64)
     used, where = np.unique(cell, return_inverse=True)
-    number = np.bincount(where, weights=values)
-    mass = np.bincount(where, weights=values * p)
-    low, high = np.full(len(used), np.inf), np.zeros(len(used))
-    np.minimum.at(low, where, p)
-    np.maximum.at(high, where, p)
-    middle = np.clip(mass / number, low, high)
-    return {"p": middle, "values": number.round().astype(np.int64), "low": low, "high": high}
+    where = where.ravel()
+    number = np.bincount(where, weights=total["values"])
+    mass = np.bincount(where, weights=total["values"] * total["p"])
+    ends = _ends(total["low"], total["high"], where, len(used))
+    middle = np.clip(mass / number, ends["low"], ends["high"])
+    return {"p": middle, "values": number.round().astype(np.int64), **ends}
 
 
 def multiplied(columns: Sequence[Distribution]) -> dict[str, Any]:
@@ -126,24 +159,24 @@ def multiplied(columns: Sequence[Distribution]) -> dict[str, Any]:
 
 
 def _outer(total: dict[str, Any], column: Distribution) -> dict[str, Any]:
-    # Two columns of the most different probabilities would be too many pairs to hold.
-    room = max(1, 4_000_000 // max(1, len(column.p)))
-    if len(total["p"]) > room:
-        total = _coarser(total, room)
-    p = np.outer(total["p"], column.p).ravel()
-    low = np.outer(total["low"], column.low).ravel()
-    high = np.outer(total["high"], column.high).ravel()
-    values = np.outer(total["values"], column.values).ravel()
-    made = joined(p, values)
-    if "low" not in made and (low < high).any():
-        _, where = np.unique(p, return_inverse=True)
-        made |= _ends(low, high, where.ravel(), len(made["p"]))
-    elif "low" in made and (low < high).any():
-        spread = float((low / p).min()), float((high / p).max())
-        made["low"], made["high"] = made["low"] * spread[0], made["high"] * spread[1]
-    made.setdefault("low", made["p"])
-    made.setdefault("high", made["p"])
-    return made
+    """Multiply two columns, both put into bins first where there are too many pairs to hold."""
+    other = {"p": column.p, "values": column.values, "low": column.low, "high": column.high}
+    if len(total["p"]) * len(other["p"]) > MAX_PAIRS:
+        room = int(np.sqrt(MAX_PAIRS))
+        # A short column leaves more room to the long one.
+        spare = max(room, MAX_PAIRS // min(len(total["p"]), len(other["p"])))
+        total, other = (
+            part if len(part["p"]) <= room else _binned(part, spare) for part in (total, other)
+        )
+    pairs = {name: np.outer(total[name], other[name]).ravel() for name in ("p", "low", "high")}
+    pairs["values"] = np.outer(total["values"], other["values"]).ravel()
+    different, where = np.unique(pairs["p"], return_inverse=True)
+    if len(different) > MAX_DIFFERENT:
+        return _binned(pairs, MAX_DIFFERENT)
+    where = where.ravel()
+    number = np.bincount(where, weights=pairs["values"]).round().astype(np.int64)
+    ends = _ends(pairs["low"], pairs["high"], where, len(different))
+    return {"p": different, "values": number, **ends}
 
 
 def _ends(low: Floats, high: Floats, where: Integers, n: int) -> dict[str, Floats]:
@@ -151,14 +184,3 @@ def _ends(low: Floats, high: Floats, where: Integers, n: int) -> dict[str, Float
     np.minimum.at(least, where, low)
     np.maximum.at(largest, where, high)
     return {"low": least, "high": largest}
-
-
-def _coarser(total: dict[str, Any], room: int) -> dict[str, Any]:
-    order = np.argsort(total["p"])
-    cell = np.arange(len(order)) * room // len(order)
-    p, values = total["p"][order], total["values"][order]
-    number = np.bincount(cell, weights=values)
-    mass = np.bincount(cell, weights=values * p)
-    ends = _ends(total["low"][order], total["high"][order], cell, room)
-    middle = np.clip(mass / number, ends["low"], ends["high"])
-    return {"p": middle, "values": number.round().astype(np.int64), **ends}

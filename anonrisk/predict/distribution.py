@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SUM_TOLERANCE = 1e-9
 # More different probabilities than this are put together in narrow bins, and the result says so.
 MAX_DIFFERENT = 20_000
+MAX_VALUES = 2.0**62
+# Every rank of Zipf's law is computed.
+MAX_RANKS = 50_000_000
 # Fewer records a value than this, and the bias of a divergence is not what theory says.
 RECORDS_PER_VALUE = 5
 
@@ -77,7 +80,7 @@ class Distribution:
     ) -> None:
         """Check the probabilities and freeze them."""
         p_ = _probabilities(p)
-        values_ = np.array(values)
+        values_ = _array(values, "values")
         if values_.dtype.kind not in "iu" or values_.shape != p_.shape or (values_ < 1).any():
             raise ArgumentError("each probability needs the number of values that have it")
         if not len(p_) or (p_ <= 0).any():
@@ -85,12 +88,15 @@ class Distribution:
         total = float(np.dot(p_, values_))
         if abs(total - 1) > SUM_TOLERANCE:
             raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
-        fields = {
-            "p": p_,
-            "values": values_.astype(np.int64),
-            "low": p_ if low is None else np.array(low, dtype=float),
-            "high": p_ if high is None else np.array(high, dtype=float),
-        }
+        if float(values_.astype(float).sum()) >= MAX_VALUES:
+            raise ArgumentError("no quasi-identifier has that many values")
+        if n_records is not None:
+            n_records = whole_number(n_records, "n_records", at_least=1)
+        low_ = p_ if low is None else _probabilities(low)
+        high_ = p_ if high is None else _probabilities(high)
+        if not low_.shape == p_.shape == high_.shape or (low_ > p_).any() or (high_ < p_).any():
+            raise ArgumentError("low and high must enclose each probability")
+        fields = {"p": p_, "values": values_.astype(np.int64), "low": low_, "high": high_}
         for name, array in fields.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -123,12 +129,14 @@ class Distribution:
         >>> Distribution.from_counts([10, 10, 30]).kl
         0.148341...
         """
-        given = np.asarray(counts)
+        given = _array(counts, "counts")
         if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
             raise ArgumentError("counts must be a list of whole numbers, none below 0")
-        n_records = int(given.sum(dtype=np.int64))
-        if not n_records:
+        if not len(given) or not given.any():
             raise ArgumentError("there must be at least one record to count")
+        if float(given.sum(dtype=float)) >= MAX_VALUES:
+            raise ArgumentError("no table has that many records")
+        n_records = int(given.sum(dtype=np.int64))
         sizes, number = _histogram(given)
         return cls(sizes / n_records, number, n_records=n_records)
 
@@ -142,6 +150,8 @@ class Distribution:
         >>> Distribution.from_class_sizes(ClassSizes([1, 4], [2, 3])).n_values
         5
         """
+        if not hasattr(counted, "n_memberships"):
+            raise ArgumentError("give the ClassSizes of a table, such as df.anon.classes(…)")
         n = counted.n_memberships
         return cls(counted.sizes / n, counted.classes, n_records=n)
 
@@ -154,7 +164,7 @@ class Distribution:
         >>> Distribution.uniform(365).kl
         0.0
         """
-        n = whole_number(n_values, "n_values", at_least=1)
+        n = _n_values(n_values, MAX_VALUES)
         return cls([1 / n], [n])
 
     @classmethod
@@ -170,7 +180,7 @@ class Distribution:
         >>> Distribution.zipf(1_000, 1.0).n_values
         1000
         """
-        n = whole_number(n_values, "n_values", at_least=1)
+        n = _n_values(n_values, MAX_RANKS)
         c = not_negative(exponent, "exponent")
         weights = np.arange(1, n + 1, dtype=float) ** -c
         weights /= weights.sum()
@@ -332,25 +342,50 @@ class Distribution:
         return max(0.0, self.kl - (self.n_values - 1) / (2 * self.n_records))
 
     @property
-    def s2(self) -> float:
-        """Chance that two people share a value: Σp², unbiased where records were counted."""
+    def s2(self) -> float | None:
+        """Chance that two people share a value: Σp², unbiased where records were counted.
+
+        None where a single record was counted.
+        """
         return self._shared(2)
 
     @property
-    def s3(self) -> float:
-        """Chance that three people share a value: Σp³, unbiased where records were counted."""
+    def s3(self) -> float | None:
+        """Chance that three people share a value: Σp³, unbiased where records were counted.
+
+        None where fewer than three records were counted.
+        """
         return self._shared(3)
 
-    def _shared(self, people: int) -> float:
+    def _shared(self, people: int) -> float | None:
         if self.n_records is None:
             return float(np.dot(self.values, self.p**people))
         n, counts = self.n_records, np.round(self.p * self.n_records)
         if n < people:
-            return float("nan")
+            return None
         share = np.ones_like(counts)
         for j in range(people):
             share *= (counts - j) / (n - j)
         return float(np.dot(self.values, share))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "p": self.p.tolist(),
+            "values": self.values.tolist(),
+            "n_values": self.n_values,
+            "n_records": self.n_records,
+            "kl": self.kl,
+            "kl_corrected": self.kl_corrected,
+            "s2": self.s2,
+            "s3": self.s3,
+            "entropy": self.entropy,
+            "note": self.note,
+        }
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make copies and pickles anew, so that they are frozen too."""
+        return _rebuilt, (vars(self),)
 
     def __repr__(self) -> str:
         """Print as text."""
@@ -402,17 +437,41 @@ class KnownByKl:
         object.__setattr__(self, "n_values", n)
         object.__setattr__(self, "kl", kl)
 
+    def _repr_html_(self) -> str:
+        return render.html_table(repr(self), (), ())
+
     def __repr__(self) -> str:
         """Print as text."""
         values = render.count_of(self.n_values, "value")
         return f"{values}, {self.kl:.4g} nats from uniform; nothing else is known"
 
 
+def _rebuilt(fields: dict[str, Any]) -> Distribution:
+    return Distribution(**fields)
+
+
+def _n_values(given: Any, most: float) -> int:
+    n = whole_number(given, "n_values", at_least=1)
+    if n > most:
+        raise ArgumentError(f"n_values must be at most {most:,.0f}")
+    return n
+
+
+def _array(given: ArrayLike, what: str) -> NDArray[Any]:
+    """Read a list of numbers, of one length and none of them masked."""
+    if np.ma.is_masked(given):
+        raise ArgumentError(f"{what} must not be masked")
+    try:
+        return np.array(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must be a list of numbers") from None
+
+
 def _probabilities(p: ArrayLike) -> Floats:
     try:
-        array = np.array(p, dtype=float)
+        array = _array(p, "probabilities").astype(float)
     except (TypeError, ValueError):
-        raise ArgumentError("probabilities must be numbers") from None
+        raise ArgumentError("probabilities must be a list of numbers") from None
     if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any():
         raise ArgumentError("probabilities must be a list of numbers, none missing or below 0")
     return array

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Where the tilted recursion is run, its cost is this at most.
 MAX_STEPS = 50_000_000
+MAX_GROUP = 10**12
+MAX_SIZES = 10_000
 
 
 def singletons(known: Distribution | KnownByKl, group_size: int) -> Prediction:
@@ -82,7 +84,9 @@ def predicted_classes(source: Source, upto: int) -> PredictedClasses:
     """Ask a source for its classes."""
     if source.k == 0:
         raise ArgumentError("a group of nobody has no classes; group_size must be at least 1")
-    return PredictedClasses(source, whole_number(upto, "upto", at_least=1))
+    if whole_number(upto, "upto", at_least=1) > MAX_SIZES:
+        raise ArgumentError(f"upto must be at most {MAX_SIZES:,}")
+    return PredictedClasses(source, int(upto))
 
 
 def records_below(known: Distribution, group_size: int, k: int) -> PredictedRecords:
@@ -110,7 +114,7 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     Of a group of 1,000, 10.1 are expected in classes smaller than 5 (1.0%), give or take 5.7
     """
     known = _distribution(known)
-    n = whole_number(group_size, "group_size", at_least=0)
+    n = group_of(group_size)
     K = whole_number(k, "k", at_least=1)
     p, w = known.p, known.values
     mean, variance = moments.expected_below(p, w, n, K), moments.variance_below(p, w, n, K)
@@ -151,7 +155,7 @@ def k_anonymous(known: Distribution | ClassSizes, group_size: int, k: int) -> Pr
 
 
 def uniqueness(
-    known: Distribution | KnownByKl, group_size: int, *, method: str = "auto"
+    known: Distribution | KnownByKl | ClassSizes, group_size: int, *, method: str = "auto"
 ) -> Probability:
     """Chance that all people of a group differ.
 
@@ -170,7 +174,8 @@ def uniqueness(
     Notes
     -----
     U2, U3: π = k! e_k(p), by a tilted recursion or a contour; U4: second-order saddlepoint, within
-    5e-4; U6: π_u e^(−k(k−1)κ/N) from a divergence (Koot 2012, chapter 4; corrected).
+    5e-4 for groups of five and more that are neither sure nor hopeless, 2% for smaller ones; U6:
+    π_u e^(−k(k−1)κ/N) from a divergence (Koot 2012, chapter 4; corrected).
 
     Examples
     --------
@@ -180,10 +185,11 @@ def uniqueness(
     """
     one_of(method, "method", ("auto", "contour", "recursion", "saddlepoint"))
     source = _source(known, group_size)
-    n_values = known.n_values
-    if source.k <= 1 or source.k > n_values or method in {"auto", "contour"}:
+    if source.k <= 1 or method in {"auto", "contour"} or isinstance(known, ClassSizes):
         return source.all_allowed(contour.AtMostOne())
     exact = _distribution(known)
+    if source.k > exact.n_values:
+        return source.all_allowed(contour.AtMostOne())
     if method == "recursion":
         return Probability(_recursion(exact, source.k), "exact")
     numbers = Poisson(exact.p, exact.values)
@@ -208,8 +214,16 @@ def _recursion(known: Distribution, k: int) -> float:
     return min(0.0, outside + float(np.log(chances[k])))
 
 
-def _source(known: Any, group_size: int) -> Source:
+def group_of(group_size: Any) -> int:
+    """Read the size of a group: as many people as there will ever be, at most."""
     k = whole_number(group_size, "group_size", at_least=0)
+    if k > MAX_GROUP:
+        raise ArgumentError(f"group_size must be at most {MAX_GROUP:,}")
+    return k
+
+
+def _source(known: Any, group_size: int) -> Source:
+    k = group_of(group_size)
     if isinstance(known, Distribution):
         return sources.FromDistribution(known, k)
     if isinstance(known, KnownByKl):

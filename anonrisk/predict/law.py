@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, erf, exp, pi, sqrt
+from math import ceil, exp, pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.errors import ArgumentError
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+# More chances than this are not put into a list.
+MAX_DENSE = 100_000_000
 # Below this the exact law takes about a second.
 CHEAP = 20_000_000
 _CHUNK = 300_000
@@ -58,6 +61,11 @@ class Law:
 
     def dense(self, largest: int) -> Floats:
         """Give the chances of 0, 1, … `largest`."""
+        if largest > MAX_DENSE:
+            raise ArgumentError(
+                f"{largest + 1:,} chances are too many for a list; ask for interval(level), or see "
+                "law.first and law.chance"
+            )
         whole = np.zeros(largest + 1)
         kept = self.chance[: largest + 1 - self.first]
         whole[self.first : self.first + len(kept)] = kept
@@ -142,7 +150,8 @@ def normal(k: int, mean: float, variance: float) -> Law:
     if sd == 0:
         return Law(round(mean), np.ones(1), "certain")
     first, last = max(0, int(mean - 10 * sd)), min(k, ceil(mean + 10 * sd))
-    edges = (np.arange(first, last + 2) - 0.5 - mean) / sd
-    below = np.array([0.5 * (1 + erf(edge / sqrt(2))) for edge in edges])
+    from scipy.special import ndtr
+
+    below = ndtr((np.arange(first, last + 2) - 0.5 - mean) / sd)
     below[0], below[-1] = 0.0, 1.0
     return Law(first, np.diff(below), "Normal")

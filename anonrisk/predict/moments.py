@@ -118,13 +118,14 @@ def variance_limit(
 
 def expected_below(p: Floats, w: Integers, k: int, K: int) -> float:
     """Expected number of people in classes smaller than `K`: k Σ p P(Bin(k−1, p) ≤ K−2) (S10)."""
-    from scipy.special import bdtr
+    from scipy.special import betaincc
 
     if K <= 1 or k == 0:
         return 0.0
     if k < K:
         return float(k)
-    return float(k * np.dot(w, p * bdtr(K - 2, k - 1, np.minimum(p, 1.0))))
+    # P(Bin(k − 1, p) ≤ K − 2) as an incomplete beta function, which knows no largest k.
+    return float(k * np.dot(w, p * betaincc(K - 1, k - K + 1, np.minimum(p, 1.0))))
 
 
 def variance_below(p: Floats, w: Integers, k: int, K: int) -> float:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk import render
 from anonrisk.arguments import positive
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
 from anonrisk.results import Interval, Probability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -106,6 +108,8 @@ class Prediction:
     def interval(self, level: float = 0.95) -> Interval:
         """Between which numbers of singletons the group will have, with this probability.
 
+        What putting near probabilities together may do to the mean is added on either side.
+
         Parameters
         ----------
         level : float
@@ -113,8 +117,11 @@ class Prediction:
         """
         if not 0 < positive(level, "level") < 1:
             raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
-        low, high = self.law.quantiles(float(level))
-        return Interval(low, high, level=float(level))
+        low, high = (float(end) for end in self.law.quantiles(float(level)))
+        if self.bracket is not None:
+            low = max(0.0, floor(low - (self.mean - self.bracket.low)))
+            high = min(float(self.group_size), ceil(high + (self.bracket.high - self.mean)))
+        return Interval(int(low), int(high), level=float(level))
 
     @cached_property
     def p_none(self) -> Probability:
@@ -129,7 +136,7 @@ class Prediction:
         if 0 < self.mean < _RARE:
             pairs = (self.variance + self.mean**2 - self.mean) / 2
             return self.mean - max(0.0, pairs)
-        return self.p_none.complement
+        return abs(self.p_none.complement)
 
     @cached_property
     def p_all_unique(self) -> Probability:
@@ -147,9 +154,20 @@ class Prediction:
             "level": level,
             "low": low,
             "high": high,
+            "p_any": self._chance(lambda: self.p_any),
+            "p_all_unique": self._chance(lambda: float(self.p_all_unique)),
+            "bracket": None if self.bracket is None else list(self.bracket),
             "law": self.law.how,
             "drawn": self.drawn,
         }
+
+    @staticmethod
+    def _chance(ask: Callable[[], float]) -> float | None:
+        """Give a chance, or nothing where the source does not know it."""
+        try:
+            return ask()
+        except ApproximationError:
+            return None
 
     def __repr__(self) -> str:
         """Print as sentences."""
@@ -174,11 +192,9 @@ class Prediction:
         return [*lines, f"{self.drawn}; law: {self.law.how}"]
 
     def _chances(self) -> str:
-        from anonrisk.errors import ApproximationError
-
-        try:
-            none, everybody = float(self.p_none), float(self.p_all_unique)
-        except ApproximationError:
+        none = self._chance(lambda: float(self.p_none))
+        everybody = self._chance(lambda: float(self.p_all_unique))
+        if none is None or everybody is None:
             return ""
         return (
             f"chance that nobody is one: {render.percent(none)}; "
@@ -241,6 +257,17 @@ class PredictedClasses:
         # Nobody is left over but for rounding.
         return rest if rest > 1e-12 else 0.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "group_size": self.group_size,
+            "sizes": self.sizes.tolist(),
+            "classes": self.classes.tolist(),
+            "share": self.share.tolist(),
+            "larger": self.larger,
+            "drawn": self.drawn,
+        }
+
     def to_frame(self) -> pd.DataFrame:
         """Give it as a pandas table: size, classes, share."""
         import pandas as pd
@@ -281,13 +308,21 @@ class PredictedRecords:
         """Expected share of the group."""
         return self.mean / self.group_size if self.group_size else float("nan")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        known = {"group_size": self.group_size, "k": self.k, "mean": self.mean}
+        return {**known, "variance": self.variance}
+
     def __repr__(self) -> str:
         """Print as a sentence."""
+        share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         return (
             f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
-            f"smaller than {self.k:,} ({render.percent(self.fraction)}), give or take "
-            f"{_number(self.sd)}"
+            f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
         )
+
+    def _repr_html_(self) -> str:
+        return render.html_table(repr(self), (), ())
 
 
 def _number(value: float) -> str:

@@ -256,6 +256,7 @@ class FromKl:
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
+        kl.check_singletons(self.known, self.k)
         kl.check_class(self.known, j)
         return kl.expected_classes(self.known, self.k, j)
 

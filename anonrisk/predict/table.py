@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from anonrisk.arguments import one_of, whole_number
+from anonrisk.arguments import one_of
 from anonrisk.errors import ApproximationWarning, ArgumentError
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution, KnownByKl
-from anonrisk.predict.group import predicted_classes
+from anonrisk.predict.group import group_of, predicted_classes
 from anonrisk.predict.prediction import Prediction
 from anonrisk.render import count_of, percent
 
@@ -47,7 +47,7 @@ def classes(
 def _source(
     counted: ClassSizes, group_size: int, draw: str, method: str, n_values: int | None
 ) -> Source:
-    k = whole_number(group_size, "group_size", at_least=0)
+    k = group_of(group_size)
     one_of(draw, "draw", DRAWS)
     one_of(method, "method", METHODS)
     if n_values is not None and method != "kl":

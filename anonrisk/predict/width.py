@@ -12,6 +12,7 @@ import numpy as np
 from anonrisk import render
 from anonrisk.arguments import one_of, positive, whole_number
 from anonrisk.errors import ApproximationError, ArgumentError
+from anonrisk.predict.bins import check_density
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.sources import FromDistribution
 
@@ -34,7 +35,7 @@ class Tried:
     width : float
         Width of an interval.
     offset : float
-        Where an interval begins, of the offsets tried the worst.
+        Where an interval begins: the worst of all, or the first that breaks the budget.
     mean : float
         Expected share of singletons there.
     upper : float
@@ -61,12 +62,21 @@ class SuggestedWidth:
         Number of people.
     tried : tuple of Tried
         All widths up to the suggestion, from narrow to wide.
+    where : str
+        Which offsets were tried, in words.
     """
 
     width: float
     max_fraction: float
     group_size: int
     tried: tuple[Tried, ...]
+    where: str = "wherever they begin"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        from dataclasses import asdict
+
+        return asdict(self)
 
     def __repr__(self) -> str:
         """Print as text."""
@@ -78,7 +88,7 @@ class SuggestedWidth:
     def _headline(self) -> str:
         return (
             f"Intervals of {self.width:g}: at most {render.percent(self.max_fraction)} of a group "
-            f"of {self.group_size:,} are singletons with 95% probability, wherever they begin"
+            f"of {self.group_size:,} are singletons with 95% probability, {self.where}"
         )
 
     def _header(self) -> tuple[str, ...]:
@@ -119,7 +129,8 @@ def suggest_width(
     -----
     Every width is tried, from narrow to wide: the share of singletons need not fall with the width
     (a wider interval may begin at a worse place), so that no bisection is right. The upper 95%
-    quantile of the exact law is compared with the budget, at the worst of up to 16 offsets (I1).
+    quantile of the law is compared with the budget, at every offset of whole numbers and at 16
+    offsets of a density (I1).
 
     Examples
     --------
@@ -138,7 +149,8 @@ def suggest_width(
         worst = _worst(cut, width, k, budget)
         tried.append(worst)
         if worst.upper <= budget:
-            return SuggestedWidth(width, budget, k, tuple(tried))
+            where = "wherever they begin" if cut.whole else f"at each of {OFFSETS} offsets"
+            return SuggestedWidth(width, budget, k, tuple(tried), where)
     raise ArgumentError(
         f"no width up to {tried[-1].width:g} keeps singletons within "
         f"{render.percent(budget)} of {k:,} people; allow more, or leave the column out"
@@ -156,7 +168,13 @@ class _Cutter:
 
 
 def _cutter(values: Any) -> _Cutter:
+    if isinstance(values, Distribution):
+        raise ArgumentError(
+            "a Distribution does not know which values are neighbours; give the probabilities of "
+            "consecutive whole numbers, or a density"
+        )
     if hasattr(values, "cdf"):
+        check_density(values)
         spread = float(values.isf(1e-9) - values.ppf(1e-9))
         if not np.isfinite(spread) or spread <= 0:
             raise ArgumentError("the density has no finite spread")
@@ -174,6 +192,8 @@ def _cutter(values: Any) -> _Cutter:
 
 def _widths(widths: Sequence[float] | None, cutter: _Cutter) -> list[float]:
     if widths is not None:
+        if not isinstance(widths, (list, tuple)):
+            raise ArgumentError("widths must be a list of numbers")
         given = sorted(positive(width, "width") for width in widths)
         if not given or (cutter.whole and any(width != round(width) for width in given)):
             raise ArgumentError("widths must be a list of whole numbers for whole-numbered values")
@@ -185,19 +205,20 @@ def _widths(widths: Sequence[float] | None, cutter: _Cutter) -> list[float]:
 
 
 def _worst(cutter: _Cutter, width: float, k: int, budget: float) -> Tried:
-    """Try the offsets of one width; stop at the first that is far beyond the budget."""
-    steps = min(OFFSETS, round(width)) if cutter.whole else OFFSETS
+    """Try the offsets of one width; stop at the first that breaks the budget."""
+    steps = round(width) if cutter.whole else OFFSETS
     worst: Tried | None = None
     for step in range(steps):
-        offset = float(step * round(width) // steps) if cutter.whole else step * width / steps
+        offset = float(step) if cutter.whole else step * width / steps
         source = FromDistribution(cutter.cut(width, offset), k)
-        mean, variance = source.mean(), source.variance()
-        # No 95% quantile lies further below the mean than this (Cantelli).
-        least = (mean - sqrt(variance * (1 - LEVEL) / LEVEL)) / k
-        upper = least if least > budget else source.law().upper(LEVEL) / k
+        mean, sd = source.mean(), sqrt(source.variance())
+        # No 95% quantile lies further above the mean than this (Cantelli).
+        if worst is not None and mean + sd * sqrt(LEVEL / (1 - LEVEL)) <= worst.upper * k:
+            continue
+        upper = source.law().upper(LEVEL) / k
         if worst is None or upper > worst.upper:
             worst = Tried(width, offset, mean / k, upper)
-        if least > budget:
+        if upper > budget:
             break
     assert worst is not None  # noqa: S101
     return worst
@@ -240,6 +261,7 @@ def expansion(density: Any, group_size: int, width: float, *, order: str = "resu
     k = whole_number(group_size, "group_size", at_least=1)
     delta = positive(width, "width")
     one_of(order, "order", ("first", "second", "resummed"))
+    check_density(density)
     sigma = float(density.std())
     t = (k - 1) * delta / sigma
     good = {"first": t <= 0.9, "second": t <= 1.9, "resummed": delta <= sigma / 2}[order]
@@ -295,9 +317,15 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
     9.61
     """
     k = whole_number(group_size, "group_size", at_least=1)
-    delta = np.array(widths, dtype=float)
-    sigma = np.array(covariance, dtype=float)
-    if sigma.shape != (len(delta), len(delta)) or not np.allclose(sigma, sigma.T):
+    try:
+        delta, sigma = np.array(widths, dtype=float), np.array(covariance, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError("widths and covariance must be numbers") from None
+    if (
+        delta.ndim != 1
+        or sigma.shape != (len(delta), len(delta))
+        or not np.allclose(sigma, sigma.T)
+    ):
         raise ArgumentError("covariance must be a symmetric matrix, a row and a column a width")
     if (delta <= 0).any() or not np.isfinite(delta).all() or np.linalg.eigvalsh(sigma).min() <= 0:
         raise ArgumentError("widths must be above 0 and the covariance positive definite")
@@ -340,4 +368,8 @@ def density_limit(phi: Callable[[float], float], per_value: float) -> float:
     from scipy.integrate import quad
 
     a = positive(per_value, "per_value")
+    if not callable(phi):
+        raise ArgumentError("phi must be a function on [0, 1]")
+    if min(phi(x) for x in np.linspace(0, 1, 101)) < 0 or abs(quad(phi, 0, 1)[0] - 1) > 1e-6:
+        raise ArgumentError("phi must be a density on [0, 1]: never below 0, with integral 1")
     return float(quad(lambda x: a * phi(x) * np.exp(-a * phi(x)), 0, 1, limit=200)[0])

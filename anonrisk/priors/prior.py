@@ -5,12 +5,18 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
 from anonrisk.columns import nearest
-from anonrisk.errors import ArgumentError, InvalidPriorError, NoColumnsError, RepeatedColumnError
+from anonrisk.errors import (
+    ArgumentError,
+    InvalidPriorError,
+    NoColumnsError,
+    PopulationTooSmallError,
+    RepeatedColumnError,
+)
 from anonrisk.predict.distribution import Distribution
 from anonrisk.priors import checks
 
@@ -88,7 +94,7 @@ class Prior:
             "qid": as_qid(self.qid),
             "population": as_population(self.population),
             "by": as_text(self.by, "by"),
-            "when": as_day(self.when),
+            "when": not_ahead(as_day(self.when)),
         }
         for name, value in (own | numbers).items():
             object.__setattr__(self, name, value)
@@ -125,6 +131,8 @@ class Prior:
             )
         kl = counted.kl(n_values)
         shared = Distribution.from_class_sizes(counted)
+        if shared.s2 is None or shared.s3 is None:
+            raise PopulationTooSmallError("fewer than three records say nothing that can be shared")
         return cls(
             qid,
             population,
@@ -242,6 +250,14 @@ def as_day(given: Any) -> date:
         return date.fromisoformat(given)
     except (TypeError, ValueError):
         raise ArgumentError("when must be a date, such as '2021-06-01'") from None
+
+
+def not_ahead(day: date) -> date:
+    """Refuse a day that has not come yet: it would stay the latest for good."""
+    # Somewhere it is tomorrow already.
+    if day > datetime.now(UTC).date() + timedelta(days=1):
+        raise ArgumentError("when lies in the future")
+    return day
 
 
 def _kind(given: Any) -> str:

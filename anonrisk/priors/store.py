@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +56,6 @@ class Store:
         """Store one submission; give its number."""
         table = _tables().tables[SUBMISSIONS]
         values = dict(row) | {"qid": json.dumps(row["qid"], ensure_ascii=False)}
-        values["when"] = date.fromisoformat(row["when"])
         with _withheld(self.place), self._writing() as connection:
             done = connection.execute(table.insert().values(**values))
             (number,) = done.inserted_primary_key or (0,)
@@ -185,7 +183,7 @@ def _withheld(place: str) -> Iterator[None]:
 
 
 def _tables() -> MetaData:
-    from sqlalchemy import BigInteger, Column, Date, Double, Index, Integer, MetaData, Table, Text
+    from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text
 
     tables = MetaData()
     whole = BigInteger().with_variant(Integer(), "sqlite")
@@ -202,7 +200,8 @@ def _tables() -> MetaData:
         Column("n_records", BigInteger, nullable=False),
         Column("domain", Text, nullable=False),
         Column("by", Text, nullable=False),
-        Column("when", Date, nullable=False),
+        # Text, so that a row with something else there is put aside instead of blocking the rest.
+        Column("when", Text, nullable=False),
         Index("anonrisk_priors_key", "population", "qid"),
         sqlite_autoincrement=True,
     )

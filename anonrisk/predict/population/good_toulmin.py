@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.arguments import positive, whole_number
+from anonrisk.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
@@ -117,6 +117,8 @@ def good_toulmin(
             "`predict_population`, for smaller ones draw from the table"
         )
     limit = positive(max_relative_sd, "max_relative_sd")
+    if variance is not None:
+        not_negative(variance, "variance")
     a = _coefficients(sizes, t, size)
     mean, square = float((a * sizes.classes).sum()), float((a * a * sizes.classes).sum())
     if sqrt(square) > limit * mean:

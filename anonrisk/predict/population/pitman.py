@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.arguments import whole_number
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.figures import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
@@ -48,6 +49,7 @@ class Pitman:
 
     def expected_classes(self, N: int, size: int) -> float:
         """Give the expected number of classes of a size among N people (P4)."""
+        whole_number(size, "size", at_least=1)
         if size > N:
             return 0.0
         t, a = self.theta, self.alpha

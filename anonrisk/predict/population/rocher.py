@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import expm1, log1p
+from math import exp, expm1, log1p
 
-from anonrisk.arguments import whole_number
+from anonrisk.arguments import positive, whole_number
 from anonrisk.errors import ArgumentError
 
 
@@ -18,7 +18,9 @@ def rocher_unique(p: float, n: int) -> float:
     """
     _check(p)
     others = whole_number(n, "n", at_least=1) - 1
-    return float((1 - p) ** others)
+    if p == 1:
+        return float(others == 0)
+    return exp(others * log1p(-p))
 
 
 def rocher_match(p: float, n: int) -> float:
@@ -40,5 +42,5 @@ def rocher_match(p: float, n: int) -> float:
 
 
 def _check(p: float) -> None:
-    if not 0 < p <= 1:
+    if not 0 < positive(p, "p") <= 1:
         raise ArgumentError("p is a probability: above 0, at most 1")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.errors import ModelError
+from anonrisk.arguments import positive
+from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.figures import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
@@ -87,6 +88,9 @@ def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, floa
     >>> [round(chance, 6) for chance in snb_chances(0.7, 0.2, 0.3)]
     [0.40309, 0.32666, 0.137317]
     """
+    positive(alpha, "alpha")
+    if not (0 < positive(beta, "beta") <= 1 and 0 < positive(f, "f") <= 1):
+        raise ArgumentError("beta and f are shares: above 0, at most 1")
     B, t = 1 - beta, 1 - f
     D = 1 - t * B
     thinned = _thinned(alpha, beta, f)
