@@ -139,3 +139,7 @@ class DisagreementError(AnonRiskError, ValueError):
 
 class StoreError(AnonRiskError, RuntimeError):
     """A database cannot be used; its own message is withheld because it may hold a password."""
+
+
+class UnreadableTableError(AnonRiskError, ValueError):
+    """A file is not there, is damaged, or does not hold the table that it should."""
