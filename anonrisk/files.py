@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from anonrisk.columns import nearest
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -171,6 +172,14 @@ def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[s
     for name in dtypes:
         if name not in columns:
             raise ArgumentError(f"--dtypes: {name!r} is not a column{nearest(name, columns)}")
+
+
+def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
+    """Say that some cells are not what the caller takes them for."""
+    return UnreadableTableError(
+        f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
+        f"say --dtypes {name}=text, or which text means missing with --na"
+    )
 
 
 def _found(path: str) -> list[Part]:

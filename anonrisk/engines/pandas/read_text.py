@@ -194,11 +194,7 @@ def _typed(name: str, read: _Codes, kind: str) -> Any:
     cells: Any = [_number(text) if kind == "number" else _day(text) for text in read.values_seen]
     bad = {i for i, cell in enumerate(cells) if cell is None}
     if bad:
-        rows = int(np.isin(codes, list(bad)).sum())
-        raise UnreadableTableError(
-            f"column {name!r} has {count_of(rows, 'cell')} that are no {kind}s; "
-            f"say --dtypes {name}=text, or which text means missing with --na"
-        )
+        raise files.not_all(name, kind, int(np.isin(codes, list(bad)).sum()))
     missing = codes < 0
     if kind == "date":
         days = np.array([*cells, "NaT"], dtype="datetime64[s]")

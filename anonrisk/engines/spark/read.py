@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk import files
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.errors import ArgumentError, UnreadableTableError
-from anonrisk.render import count_of
+from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,13 +36,18 @@ def session(name: str) -> Iterator[SparkSession]:
 
         running = SparkSession.getActiveSession()
         spark = running or SparkSession.builder.appName(name).getOrCreate()
+        before = {key: spark.conf.get(key) for key in _SETTINGS}
         for key, value in _SETTINGS.items():
             spark.conf.set(key, value)
     try:
         yield spark
     finally:
-        if running is None:
-            spark.stop()
+        with guarded("stop"):
+            if running is None:
+                spark.stop()
+            else:
+                for key, old in before.items():
+                    spark.conf.set(key, str(old))
 
 
 def read(
@@ -147,8 +151,5 @@ def _check(
     found = list(projection.table.agg(*named).collect()[0])
     for i, (name, kind) in enumerate(kinds.items()):
         if found[2 * i]:
-            raise UnreadableTableError(
-                f"column {name!r} has {count_of(found[2 * i], 'cell')} that are no {kind}s; "
-                f"say --dtypes {name}=text, or which text means missing with --na"
-            )
+            raise files.not_all(name, kind, found[2 * i])
     return {name: not found[2 * i + 1] for i, name in enumerate(kinds)}
