@@ -669,3 +669,25 @@ def test_letters_that_the_terminal_lacks(tmp_path):
         out, err = done.communicate()
         assert done.returncode == 0, err
     assert json.loads(out)["sizes"]["qid"] == ["straße"]
+
+
+def test_the_manual_is_true(run):
+    """Every command of the first block of the manual runs as it says."""
+    import re
+    import shlex
+
+    manual = (ROOT / "docs" / "command_line.md").read_text()
+    block = re.search(r"```sh\n(.*?)```", manual, re.DOTALL)[1]
+    codes = []
+    for line in block.splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "anonrisk"
+        codes.append(run(*arguments)[0])
+    assert codes == [0, 1, 0, 0]
+    # Every option that the manual names is one, of some command or job.
+
+    helps = "".join(run(name, "--help")[1] for name in ("check", "measure", "predict"))
+    helps += run("priors", "predict", "--help")[1]
+    spark = (ROOT / "anonrisk" / "cli" / "source.py").read_text()
+    for option in set(re.findall(r"(?<![\w=])--[a-z][a-z-]+", manual)) - {"--help", "--name"}:
+        assert option in helps or f'"{option}"' in spark, option
