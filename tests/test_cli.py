@@ -104,7 +104,10 @@ def test_warnings_decide_only_if_asked_to(run):
     assert code == 0
     assert "1 warning" in out
     assert ET.parse("j.xml").getroot().get("skipped") == "1"
-    assert run("check", "t.csv", "--policy", warns, "--fail-on", "warn", "--junit", "j.xml")[0] == 1
+    asked = ("check", "t.csv", "--policy", warns, "--fail-on", "warn")
+    code, out, err = run(*asked, "--junit", "j.xml", "--json")
+    assert (code, json.loads(out)["exit_code"]) == (1, 1)
+    assert "a warning decides" in err
     assert ET.parse("j.xml").getroot().get("failures") == "1"
 
 
@@ -422,6 +425,22 @@ def test_parquet(run):
     assert sizes(run, "d", "--qids", "zip", "n")["n_classes"] == 2
 
 
+def test_an_index_and_odd_names_in_parquet(run):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a.b": ["x", "x"], "a": ["y", "z"], "zip": ["1", "1"]})
+    frame.index = pd.Index(["A", "B"], name="name")
+    frame.to_parquet("t.parquet")
+    assert sizes(run, "t.parquet", "--qids", "a.b")["k"] == 2
+    # What pandas calls an index is published like any other column.
+    assert sizes(run, "t.parquet", "--qids", "name")["k"] == 1
+    one = policy(quasi=["zip"], direct=["name"])
+    assert run("check", "t.parquet", "--policy", one)[0] == 1
+    frame.rename_axis(None).to_parquet("t.parquet")
+    assert run("check", "t.parquet", "--policy", one)[0] == 0
+    strict = policy(quasi=["zip"], insensitive=["a", "a.b"], strict=True)
+    assert run("check", "t.parquet", "--policy", strict)[0] == 1
+
+
 def test_separators_encodings_and_marks(run):
     text = "straße;Ort\nä;x\nä;x\n"
     write("t.csv", text)
@@ -644,6 +663,21 @@ def test_pipes(tmp_path):
     assert closed.wait() == 3
     assert err == "anonrisk: could not assess: whoever reads the output has closed it\n"
     closed.stderr.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_outputs_that_take_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    program = f"{sys.executable} -m anonrisk measure t.csv --qids zip"
+    for closed, said in ((">/dev/full", "cannot be written"), (">&-", "closed"), (">&- 2>&-", "")):
+        done = subprocess.run(
+            ["sh", "-c", f"{program} {closed}"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == 3
+        assert said in done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
 
 
 @pytest.mark.slow

@@ -37,12 +37,15 @@ def perform(
     except AnonRiskError as error:
         say(f"could not assess: {error}")
     except OSError as error:
+        _forget_output()
         say(f"could not assess: the result cannot be written: {error.strerror}")
     return CODES[COULD_NOT_ASSESS]
 
 
 def say(message: str) -> None:
     """Write a message to standard error, which may be closed."""
+    if sys.stderr is None:
+        return
     try:
         print(f"anonrisk: {message}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
@@ -88,6 +91,8 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
         _write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
     if getattr(given, "output", None) is not None and not source.write(written, given.output):
         _write(given.output, written + "\n")
+    if sys.stdout is None:
+        raise BrokenPipeError
     if given.json:
         # Other encodings than UTF-8 may lack a letter.
         utf8 = (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"
@@ -118,6 +123,8 @@ def _print(text: str, *, styled: bool = False) -> None:
 
 def _forget_output() -> None:
     """Point standard output at nothing, so that Python does not stumble over it at its end."""
+    if sys.stdout is None:
+        return
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -58,7 +58,10 @@ class Outcome:
     def of_verdict(cls, verdict: Verdict, fail_on: str) -> Outcome:
         """Give the exit code of a gate; only a pass is 0."""
         status = verdict.status if fail_on == "fail" else verdict.status_with_warnings
-        return cls(repr(verdict), verdict.to_dict(), CODES[status], verdict.findings)
+        code = CODES[status]
+        message = "" if status == verdict.status else "a warning decides (--fail-on warn)"
+        document = {**verdict.to_dict(), "exit_code": code}
+        return cls(repr(verdict), document, code, verdict.findings, message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:

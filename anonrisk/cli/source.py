@@ -202,7 +202,7 @@ def _progress() -> Iterator[Any]:
 
     def tell(n_rows: int) -> None:
         nonlocal shown
-        if sys.stderr.isatty() and time.monotonic() - begin > _PATIENCE:
+        if sys.stderr and sys.stderr.isatty() and time.monotonic() - begin > _PATIENCE:
             shown = True
             print(f"\rreading: {n_rows:,} rows", end="", file=sys.stderr, flush=True)
 

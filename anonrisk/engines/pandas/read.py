@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -82,28 +83,41 @@ def _parquet(
         chosen = names
     pieces, n_rows = [], 0
     for part in parts:
-        with files.readable(part, "Parquet"):
-            piece = pd.read_parquet(
-                part.path,
-                engine="pyarrow",
-                columns=chosen,
-                # Exact: whole numbers with missing ones would become floats otherwise.
-                dtype_backend="pyarrow",
-                partitioning=None,
-            )
-        for key, value in part.partitions.items():
-            piece[key] = pd.Series([value] * len(piece), index=piece.index, dtype=object)
+        piece = _piece(part, chosen)
         pieces.append(piece)
         n_rows += len(piece)
         progress(n_rows)
-    frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces)
-    frame.attrs = pieces[0].attrs
-    index = set(frame.index.names)
-    rest = [n for n in names if n not in frame.columns and n not in index]
-    for one in rest:
-        if not one.startswith("__index_level_"):
-            frame[one] = _unread(len(frame))
+    frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+    frame.attrs = _attrs(schemas[0])
+    for one in names:
+        if one not in chosen:
+            frame[one] = _unread(n_rows)
     return frame
+
+
+def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:
+    """Read one file; what pandas calls an index is a column of the file like any other."""
+    with files.readable(part, "Parquet"):
+        from pyarrow import parquet
+
+        read = parquet.read_table(part.path, columns=chosen, partitioning=None)
+        # Arrow's own types are exact: whole numbers with missing ones would become floats.
+        piece: pd.DataFrame = read.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        piece = piece.set_axis(pd.RangeIndex(read.num_rows), axis=0)
+    for key, value in part.partitions.items():
+        piece[key] = pd.Series([value] * len(piece), dtype=object)
+    return piece
+
+
+def _attrs(schema: Any) -> dict[Any, Any]:
+    stored = (schema.metadata or {}).get(_DECLARED)
+    if stored is None:
+        return {}
+    try:
+        attrs = json.loads(stored)
+    except ValueError:
+        raise UnreadableTableError("the roles that the file carries are damaged") from None
+    return attrs if isinstance(attrs, dict) else {}
 
 
 def _schema(part: Part) -> Any:
