@@ -133,7 +133,9 @@ def test_a_pyspark_shell_has_anon():
     import pyspark
 
     shell = Path(pyspark.__file__).parent / "bin" / "pyspark"
-    env = {**SHELL, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    # As if somebody typed: Python starts up only for those.
+    env = {**SHELL, **python, "PYSPARK_DRIVER_PYTHON_OPTS": "-i"}
     done = subprocess.run(
         [str(shell), "--master", "local[1]", "--conf", "spark.ui.enabled=false"],
         input="print('k is', spark.range(3).anon.k('id'))\n",
