@@ -23,7 +23,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -214,12 +216,47 @@ def variables(env: Env, java_home: str = "") -> dict[str, str]:
     return kept | SET | own | ({"JAVA_HOME": java_home} if java_home else {})
 
 
+def pytest_command(lane: Lane, args: Sequence[str]) -> list[str | Path]:
+    """The command of one lane."""
+    return [lane.env.python, "-m", "pytest", *lane.args, *args]
+
+
 def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
     """Run pytest for one lane; only with arguments of the caller may it select no test."""
     say(f"lane: {lane.title}")
     env = variables(lane.env, java_home)
     ok = (0, 5) if args else (0,)  # 5 is pytest's word for "no tests"
-    run(f"lane: {lane.title}", lane.env.python, "-m", "pytest", *lane.args, *args, env=env, ok=ok)
+    run(f"lane: {lane.title}", *pytest_command(lane, args), env=env, ok=ok)
+
+
+def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> list[str]:
+    """Run lanes side by side, for they mostly wait for Spark; print each when it is done.
+
+    Gives the titles of those that failed.
+    """
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        started = []
+        for number, lane in enumerate(lanes):
+            log = stack.enter_context(Path(folder, str(number)).open("w+", encoding="utf-8"))
+            env = variables(lane.env, java_home)
+            command = pytest_command(lane, args)
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT
+            )
+            stack.callback(process.kill)
+            started.append((lane, process, log, time.monotonic()))
+            say(f"lane started: {lane.title}")
+        failed = []
+        for lane, process, log, start in started:
+            code = process.wait()
+            log.seek(0)
+            say(f"lane: {lane.title}")
+            sys.stdout.write(log.read())
+            good = code in ((0, 5) if args else (0,))
+            failed += [] if good else [lane.title]
+            word = "ok" if good else f"FAILED (exit code {code})"
+            say(f"{word}: lane: {lane.title} ({time.monotonic() - start:.1f} s)")
+        return failed
 
 
 def do_example(args: Sequence[str]) -> None:
@@ -253,12 +290,13 @@ def do_test(args: Sequence[str]) -> None:
     java_home = do_setup()
     do_check()
     for lane in LANES:
-        if interpreter(lane.env):
-            run_lane(lane, args, java_home)
-        elif os.environ.get("CI"):
-            sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
-        else:
+        if not interpreter(lane.env):
+            if os.environ.get("CI"):
+                sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
             say(f"NOT RUN, no Python here for it: {lane.title}")
+    failed = run_beside([lane for lane in LANES if interpreter(lane.env)], args, java_home)
+    if failed:
+        sys.exit(f"dev.py: FAILED: {', '.join(failed)}")
     say("everything that ran has passed")
 
 

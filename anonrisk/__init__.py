@@ -11,6 +11,11 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.measures`   pure arithmetic on counts
 `anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.predict`    what will be true of a table that does not exist yet
+`anonrisk.search`     finding quasi-identifiers: pure code on counts
+`anonrisk.recode`     recodings as data
+`anonrisk.planning`   plans, and the search for them
+`anonrisk.hipaa`      the Safe Harbor rule as a plan
+`anonrisk.identity`   a keeper of pseudonyms, who issues and reveals them
 `anonrisk.datasets`   synthetic tables to try things on
 ====================  ==============================================================
 """
@@ -32,8 +37,13 @@ from anonrisk.api.attributes import (
     profiles,
     tcloseness,
 )
+from anonrisk.api.find_qids import find_qids
+from anonrisk.api.linkability import linkability
+from anonrisk.api.plan import apply, plan
 from anonrisk.api.population import predict_population
 from anonrisk.api.predict import predict_classes, predict_singletons
+from anonrisk.api.probabilistic import is_quasi_identifier, probabilistic_k
+from anonrisk.api.pseudonymize import pseudonymize
 from anonrisk.api.risk import delta_presence, kmap, risk
 from anonrisk.api.roles import declare, roles
 from anonrisk.api.sizes import (
@@ -46,23 +56,38 @@ from anonrisk.api.sizes import (
     sizes,
     uniqueness,
 )
+from anonrisk.api.steps import (
+    generalize,
+    microaggregate,
+    permute,
+    perturb,
+    suppress,
+    was_perturbed,
+)
+from anonrisk.api.suda import explain_risk, suda
 from anonrisk.api.summary import summary
+from anonrisk.api.trajectory import trajectory
+from anonrisk.api.utility import utility
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
+    from anonrisk import hipaa
+    from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Plan",
     "Policy",
     "Roles",
     "Verdict",
     "__version__",
     "alpha",
     "anvc",
+    "apply",
     "assess",
     "at_risk",
     "beta_likeness",
@@ -72,24 +97,42 @@ __all__ = [
     "delta_disclosure",
     "delta_presence",
     "entropy",
+    "explain_risk",
+    "find_qids",
+    "generalize",
+    "hipaa",
+    "is_quasi_identifier",
     "k",
     "kmap",
     "ldiv",
+    "linkability",
+    "microaggregate",
+    "permute",
+    "perturb",
+    "plan",
     "predict_classes",
     "predict_population",
     "predict_singletons",
+    "probabilistic_k",
     "profiles",
+    "pseudonymize",
     "risk",
     "roles",
     "rr",
     "sizes",
+    "suda",
     "summary",
+    "suppress",
     "tcloseness",
+    "trajectory",
     "uniqueness",
+    "utility",
+    "was_perturbed",
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
-_LATER = ("policy", "predict")
+_LATER = ("hipaa", "identity", "keys", "planning", "policy", "predict", "priors")
+_NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 
 
 def __getattr__(name: str) -> Any:
@@ -97,8 +140,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _LATER:
         return importlib.import_module(f"anonrisk.{name}")
-    if name in ("Policy", "Verdict"):
-        return getattr(importlib.import_module("anonrisk.policy"), name)
+    if name in _NAMES_LATER:
+        return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
     raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
 
 

@@ -85,6 +85,18 @@ class TooManyValuesError(AnonRiskError, ValueError):
     """An ordered distance was asked for over more different values than it takes."""
 
 
+class PlanError(AnonRiskError, ValueError):
+    """A plan cannot be met, read, or applied to this table."""
+
+
+class TooManyClassesError(AnonRiskError, ValueError):
+    """A plan would need more classes than may leave the engine."""
+
+
+class TooManyRecordsError(AnonRiskError, ValueError):
+    """A step was asked for over more records than it takes."""
+
+
 class PopulationError(AnonRiskError, ValueError):
     """The release has records that the population cannot have given it."""
 
@@ -138,7 +150,31 @@ class DisagreementError(AnonRiskError, ValueError):
 
 
 class StoreError(AnonRiskError, RuntimeError):
-    """A database cannot be used; its own message is withheld because it may hold a password."""
+    """A database cannot be used; its message is withheld: it may hold a password or a person."""
+
+
+class MissingTimeError(AnonRiskError, ValueError):
+    """The column that orders the records has missing values, or no such column was given."""
+
+
+class NoOrderError(AnonRiskError, ValueError):
+    """Records of one user have the same time, although their order is asked for."""
+
+
+class SecretKeyError(AnonRiskError, ValueError):
+    """A secret key is absent, too short, or cannot be read; never shows the key."""
+
+
+class WrongKeyError(SecretKeyError):
+    """The store of identities was made with another key."""
+
+
+class UnknownPseudonymError(AnonRiskError, LookupError):
+    """No such pseudonym was issued for this scope."""
+
+
+class NotAllowedError(AnonRiskError, PermissionError):
+    """The person has not been granted this."""
 
 
 class UnreadableTableError(AnonRiskError, ValueError):

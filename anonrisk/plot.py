@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.counts import ClassSizes
+    from anonrisk.linked_records import Trajectory
     from anonrisk.predict.questionnaire import Questionnaire
 
 
@@ -65,4 +66,40 @@ def questionnaire(result: Questionnaire, ax: Axes | None = None) -> Axes:
     independent = len(result.independent) > 1
     ax.set_title("anonymity set" + (", answers taken as independent" if independent else ""))
     ax.legend(loc="lower right")
+    return ax
+
+
+def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
+    """Draw the share of users singled out by 1, 2, 3, … records, beside the model's."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots()
+    known = [step for step in result.measured if step.singled_out is not None]
+    lengths = [step.length for step in known]
+    shares = [step.singled_out or 0.0 for step in known]
+    ax.plot(lengths, shares, marker="o", label="measured")
+    drawn = [step for step in known if step.interval is not None]
+    if drawn:
+        ax.fill_between(
+            [step.length for step in drawn],
+            [step.interval[0] for step in drawn if step.interval is not None],
+            [step.interval[1] for step in drawn if step.interval is not None],
+            alpha=0.2,
+        )
+    if result.modelled is not None:
+        of_model = [step.unique for step in result.modelled]
+        ax.plot(
+            [step.length for step in result.modelled],
+            of_model,
+            marker="s",
+            linestyle="--",
+            label="Zipf model",
+        )
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_xticks([step.length for step in result.measured])
+    ax.set_xlabel("linked records known of a user")
+    ax.set_ylabel(f"share of users singled out (k = {result.k})")
+    ax.set_title(" + ".join(map(str, result.item)))
+    ax.legend()
     return ax

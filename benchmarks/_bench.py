@@ -45,7 +45,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        ratio = "" if self.ratio is None else times(self.ratio)
         met = {True: "yes", False: "**no**", None: ""}[self.met]
         return self.what, self.ours, self.baseline, ratio, self.bar, met
 
@@ -62,7 +62,12 @@ def compared(
     shown = seconds(median(ours)), seconds(median(baseline))
     if at_most is None:
         return Row(what, *shown, ratio)
-    return Row(what, *shown, ratio, f"≤ {at_most:.2f}", ratio <= at_most)
+    return Row(what, *shown, ratio, f"≤ {times(at_most)}", ratio <= at_most)
+
+
+def times(ratio: float) -> str:
+    """Write a ratio; a small one as a fraction of one."""
+    return f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:,.0f}"
 
 
 def seconds(time_taken: float) -> str:

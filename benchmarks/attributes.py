@@ -24,10 +24,10 @@ VALUES = [f"illness {i:02}" for i in range(20)]
 RECORDS = 1_000_000
 
 
-def admissions(n_records: int, n_values: int) -> pd.DataFrame:
-    """Make records in three classes per ten of them, with strings or, if many values, floats."""
+def admissions(n_records: int, n_values: int, per_class: float = 10 / 3) -> pd.DataFrame:
+    """Make records with so many to a class, with strings or, if many values, floats."""
     rng = np.random.default_rng(0)
-    classes = rng.integers(0, max(n_records * 3 // 10, 1), n_records)
+    classes = rng.integers(0, max(round(n_records / per_class), 1), n_records)
     value = rng.integers(0, n_values, n_records)
     sensitive = pd.Series(value + 0.5) if n_values > len(VALUES) else pd.Series(VALUES)[value]
     return pd.DataFrame(

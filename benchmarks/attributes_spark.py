@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,9 +20,11 @@ QID = ["area", "street"]
 RECORDS = 1_000_000
 
 
-def admissions(spark: SparkSession, n_records: int, n_values: int, folder: str) -> DataFrame:
-    """Write records in three classes per ten of them, and read them again."""
-    classes = f.floor(f.rand(seed=1) * (n_records * 3 // 10))
+def admissions(
+    spark: SparkSession, n_records: int, n_values: int, folder: str, per_class: float = 10 / 3
+) -> DataFrame:
+    """Write records with so many to a class, and read them again."""
+    classes = f.floor(f.rand(seed=1) * round(n_records / per_class))
     table = spark.range(n_records).select(classes.alias("class"), f.rand(seed=2).alias("x"))
     table.select(
         f.floor(f.col("class") / 1_000).alias("area"),
@@ -42,7 +45,7 @@ def together(frame: DataFrame, n_records: int, bar: float) -> Row:
             "ours": lambda: anonrisk.assess(frame, QID, "value", measures, c=2, distance="equal"),
             "pairs": lambda: pairs(frame),
         },
-        warm_up=2,
+        warm_up=4,
     )
     return compared(f"k, l and equal t, {n_records:,} records", times["ours"], times["pairs"], bar)
 
@@ -50,26 +53,29 @@ def together(frame: DataFrame, n_records: int, bar: float) -> Row:
 def ordered(frame: DataFrame) -> Row:
     times = _bench.interleaved(
         {"ours": lambda: anonrisk.tcloseness(frame, QID, "value"), "pairs": lambda: pairs(frame)},
-        warm_up=2,
+        warm_up=4,
     )
     return compared("ordered t, 500 values", times["ours"], times["pairs"], 5.0)
 
 
-def main() -> None:
-    import tempfile
+def session(cores: str) -> SparkSession:
+    spark: SparkSession = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("anonrisk benchmark")
+        .config("spark.driver.memory", "6g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
+
+def main() -> None:
     asked = _bench.options(__doc__, records=RECORDS)
+    n = asked.records
     with tempfile.TemporaryDirectory() as folder:
-        spark = (
-            SparkSession.builder.master("local[*]")
-            .appName("anonrisk benchmark")
-            .config("spark.driver.memory", "6g")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .getOrCreate()
-        )
-        spark.sparkContext.setLogLevel("ERROR")
-        n = asked.records
+        spark = session("*")
         try:
             rows = [
                 together(admissions(spark, n, 20, f"{folder}/small"), n, 2.5),

@@ -68,6 +68,11 @@ def test_an_assessment_prints_and_serialises(frame):
         ({"measures": []}, "empty"),
         ({"measures": ["recursive_ldiv"]}, "c must be"),
         ({"measures": ["k"], "c": 2}, "c= belongs"),
+        ({"measures": ["k"]}, "sensitive= and missing_sensitive= have no use without"),
+        ({"measures": ["ldiv"], "distance": "equal"}, "distance= has no use without"),
+        ({"measures": ["ldiv"], "order": ["flu"]}, "order= has no use without"),
+        ({"measures": ["alpha"], "hierarchy": TREE}, "hierarchy= has no use without"),
+        ({"measures": ["ldiv"], "distance": "equl"}, "mean 'equal'"),
     ],
 )
 def test_wrong_calls(frame, given, text):

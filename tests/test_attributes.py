@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from decimal import Decimal
 
 import oracle
 import pytest
@@ -118,6 +119,33 @@ def test_strings_need_an_order(frame):
     with pytest.raises(errors.ArgumentError, match="order misses 1 value of") as raised:
         table.anon.tcloseness("zip", "ill", order=["cold", "flu"])
     assert "hiv" not in str(raised.value)
+
+
+def test_an_order_of_numbers_dates_and_booleans(frame):
+    days = [dt.date(2020, 1, day) for day in (1, 2, 3, 3)]
+    cells = {
+        "q": list("aabb"),
+        "n": [1, 2, 3, 3],
+        "x": [0.5, 1.5, 2.5, 2.5],
+        "day": days,
+        "money": [Decimal("0.1"), Decimal("1.5"), Decimal(2), Decimal(2)],
+        "yes": [True, True, False, False],
+    }
+    table = frame(cells)
+    for column, order in {
+        "n": [3.0, 1, 2, 2**70, 0.25],
+        "x": [2.5, 0.5, Decimal("1.5"), 10**400],
+        "day": [days[2], days[0], days[1]],
+        "money": [2, Decimal("0.1"), 1.5, 0.1, Decimal("1E+30")],
+        "yes": [False, True],
+    }.items():
+        found = table.anon.tcloseness("q", column, order=order)
+        assert found == pytest.approx(0.5 if column == "yes" else 0.375), column
+    with pytest.raises(errors.ArgumentError, match="order misses 1 value of"):
+        # The float nearest to a tenth is no tenth.
+        table.anon.tcloseness("q", "money", order=[0.1, 1.5, 2])
+    with pytest.raises(errors.ArgumentError, match=r"lists timestamps, but .* 'day' holds dates"):
+        table.anon.tcloseness("q", "day", order=[dt.datetime(2020, 1, 1)])
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -293,6 +321,62 @@ def test_at_risk_with_k_and_l_is_a_union(frame):
         (lambda t: t.anon.at_risk("zip", l=2), errors.RolesNotGivenError, "no sensitive column"),
         (lambda t: t.anon.at_risk("zip", sensitive="ill", l=0), errors.ArgumentError, "l must be"),
         (lambda t: t.anon.at_risk("zip", sensitive="ill", t=-1), errors.ArgumentError, "t must be"),
+        (lambda t: t.anon.at_risk("zip", sensitive="nope"), errors.ArgumentError, "without l= or"),
+        (
+            lambda t: t.anon.at_risk("zip", missing_sensitive="drop"),
+            errors.ArgumentError,
+            "without l= or t=",
+        ),
+        (
+            lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, kind="recursive", c=2),
+            errors.ArgumentError,
+            "kind= and c= have no use without l=",
+        ),
+        (
+            lambda t: t.anon.at_risk("zip", sensitive="ill", t=0.2, c=2),
+            errors.ArgumentError,
+            "c= belongs",
+        ),
+        (
+            lambda t: t.anon.at_risk("zip", sensitive="ill", l=2, distance="equal"),
+            errors.ArgumentError,
+            "distance= has no use without t=",
+        ),
+        (
+            lambda t: t.anon.at_risk("zip", sensitive="nope", l=2),
+            errors.ColumnNotFoundError,
+            "sensitive column 'nope'",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "ill", order=["flu", 1]),
+            errors.ArgumentError,
+            "order= mixes numbers and text",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "ill", order=["flu", None]),
+            errors.ArgumentError,
+            "a missing one comes after the largest",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "ill", order=[1, 2]),
+            errors.ArgumentError,
+            "order= lists numbers, but sensitive column 'ill' holds text",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "stage", order=["1", "2"]),
+            errors.ArgumentError,
+            "order= lists text, but sensitive column 'stage' holds numbers",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "stage", order=[False, True, 2, 3, 4]),
+            errors.ArgumentError,
+            "order= mixes booleans and numbers",
+        ),
+        (
+            lambda t: t.anon.tcloseness("zip", "stage", order=[1, 2, 3.5, 4, 2**70]),
+            errors.ArgumentError,
+            "order misses 1 value of",
+        ),
     ],
 )
 def test_wrong_calls(frame, call, error, text):

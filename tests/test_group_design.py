@@ -69,7 +69,7 @@ def test_two_hills_do_not_mislead():
 
 
 def test_the_limits_of_the_divergence_are_kept():
-    with pytest.warns(ApproximationWarning, match="13%"):
+    with pytest.warns(ApproximationWarning, match="20%"):
         best_group_size((1_000, 0.25), 1)
     with pytest.raises(ApproximationError, match="tells too little"):
         best_group_size((1_000, 0.5), 1)

@@ -80,6 +80,7 @@ def test_nullable_float_keeps_nan_and_na_together():
         (pa.array([dt.time(1), dt.time(2), None]), 3),
         (pa.array([True, False, None]), 3),
         (pa.array([None, None], pa.null()), 1),
+        (pa.chunked_array([[None], [None]], pa.null()), 1),
         (pa.chunked_array([["a", "b"], ["b", None], []], pa.large_string()), 3),
         (pa.array([dt.datetime(2020, 1, 1)] * 2, pa.timestamp("us", "Asia/Tokyo")), 1),
     ],

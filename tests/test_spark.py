@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import uuid
+from random import Random
 
+import oracle
 import pytest
 from pyspark.sql import functions as f
 from tables import spark_table
@@ -329,17 +331,72 @@ def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, monkeypatch):
 
 def test_no_number_of_classes_is_refused(plain):
     """Classes that all look different: nothing but the worst of each size reaches the driver."""
-    n = 60_000
-    table = plain.range(n).select(
-        (f.col("id") % (n // 3)).alias("q"), (f.hash("id") % 5_000 + 0.5).alias("s")
-    )
+    n = 300_000
+    q = f.col("id") % n
+    # Two values by which a class is known: the remainder of its number, and the quotient.
+    low, high = q % 600, 600 + f.floor(q / 600)
+    again = f.when(q % 7 != 0, f.when(q % 3 == 0, low).otherwise(high))
+    value = f.when(f.col("id") < n, low).when(f.col("id") < 2 * n, high).otherwise(again)
+    table = plain.range(3 * n, numPartitions=4).select(q.alias("q"), (value + 0.5).alias("s"))
     twin = table.toPandas()
-    for measure in (
-        lambda t: t.anon.ldiv("q", "s", "entropy"),
-        lambda t: t.anon.tcloseness("q", "s"),
-        lambda t: t.anon.tcloseness("q", "s", "equal"),
-    ):
-        assert measure(table) == pytest.approx(measure(twin), rel=1e-12)
+    assert twin.anon.profiles("q", "s").classes.tolist() == [1] * n
+    measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness", "beta_likeness"]
+    for distance in ("ordered", "equal"):
+        found, expected = (
+            t.anon.assess("q", "s", measures, c=2, distance=distance) for t in (table, twin)
+        )
+        assert found.sizes == expected.sizes
+        for name in measures:
+            assert found[name] == pytest.approx(expected[name], rel=1e-12), (name, distance)
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
+    """Not only the worst: the scores of all classes of a random table."""
+    from anonrisk.engines import base
+    from anonrisk.engines.spark.score import scored_classes
+    from anonrisk.engines.spark.sensitive import Pairs
+
+    random = Random(1)
+    cells = {
+        "zip": random.choices(["a", "b", "c", "d", None], k=240),
+        "x": random.choices([0.0, -0.0, 1.5, 2.5, float("nan"), None], k=240),
+        "who": random.choices(range(70), k=240),
+        "cost": random.choices([1.5, 2.5, -3.5, 1e15, 7.5, float("nan"), None], k=240),
+    }
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    kept = oracle.kept(rows, ["zip", "x"], missing)
+    if missing == "drop":
+        kept = [row for row in kept if oracle.same(row["cost"]) != ("missing",)]
+    question = base.Question((("zip", "x"),), unit, missing)
+    sensitive = base.Sensitive("cost", missing, ordered=True)
+    names = ["distinct", "entropy", "alpha", "equal", "ordered", "beta", "delta"]
+    asked = [base.Score("recursive", 1.5), *map(base.Score, names)]
+    pairs = Pairs(spark_table(spark, cells), question, sensitive)
+    scored = {
+        oracle.key(row, ["q0", "q1"]): [row["n"], *(row[f"x{i}"] for i in range(len(asked)))]
+        for row in (row.asDict() for row in pairs.kept(scored_classes(pairs, asked)).collect())
+    }
+    whole = oracle.shares(oracle.value_counts(kept, "cost", unit))
+    order = oracle.ordered_cost(kept, "cost")
+    classes = oracle.classes_of(kept, ["zip", "x"], unit)
+    assert len(classes) == len(scored) > 10
+    for inside, size in classes:
+        counts = oracle.value_counts(inside, "cost", unit)
+        p = oracle.shares(counts)
+        expected = [
+            size,
+            oracle.class_ldiv(counts, size, "recursive", 1.5),
+            oracle.class_ldiv(counts, size, "distinct", None),
+            oracle.class_ldiv(counts, size, "entropy", None),
+            max(counts.values()) / size,
+            oracle.transport(p, whole, oracle.equal_cost),
+            oracle.transport(p, whole, order),
+            max(0.0, *((p[v] - whole[v]) / whole[v] for v in p)),
+            max(abs(math.log(p[v] / whole[v])) for v in p),
+        ]
+        assert scored[oracle.key(inside[0], ["zip", "x"])] == pytest.approx(expected, abs=1e-9)
 
 
 def test_profiles_are_bounded(people, monkeypatch):

@@ -66,6 +66,15 @@ def diversity_score(kind: str, c: float | None) -> Score:
     return Score(kind)
 
 
+def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:
+    """Refuse what describes a distance where none is asked for."""
+    one_of(distance, "distance", DISTANCES)
+    given = {"distance": distance != "auto", "order": order is not None}
+    given["hierarchy"] = hierarchy is not None
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ArgumentError(f"{name}= has no use without {needs}")
+
+
 def with_distance(
     engine: Engine,
     frame: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import ask_about, with_distance
+from anonrisk.api.about_sensitive import ask_about, refuse_closeness, with_distance
 from anonrisk.api.ask import ask
 from anonrisk.arguments import one_of, positive
 from anonrisk.engines.base import Score
@@ -57,16 +57,18 @@ def assess(
 
     Parameters
     ----------
-    frame, qids, sensitive, unit, missing, missing_sensitive
-        As in `anonrisk.ldiv`. In place of `qids`, and alone, an `anonrisk.Policy`: the measures
+    frame, qids, unit, missing
+        As in `anonrisk.classes`. In place of `qids`, and alone, an `anonrisk.Policy`: the measures
         that its budgets name are taken.
+    sensitive, missing_sensitive
+        As in `anonrisk.ldiv`; with a measure of sensitive values only.
     measures : list of str, optional
         Among ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's),
         ``"ldiv"``, ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`), ``"tcloseness"``,
         ``"alpha"``, ``"beta_likeness"``, ``"enhanced_beta_likeness"``, ``"delta_disclosure"``.
         Left out, all of them.
     c, distance, order, hierarchy
-        As in `anonrisk.ldiv` and `anonrisk.tcloseness`.
+        As in `anonrisk.ldiv` and `anonrisk.tcloseness`; with their measures only.
 
     Returns
     -------
@@ -95,7 +97,13 @@ def assess(
         return qids.assess(frame)
     names = _measures(measures, c)
     of_values = [name for name in names if name in _OF_VALUES]
+    if "tcloseness" not in of_values:
+        refuse_closeness(distance, order, hierarchy, "the measure 'tcloseness'")
     if not of_values:
+        if sensitive is not None or missing_sensitive != "value":
+            raise ArgumentError(
+                "sensitive= and missing_sensitive= have no use without a measure of its values"
+            )
         engine, question = ask(frame, qids, unit=unit, missing=missing)
         alone_sizes = engine.count(frame, question)[0]
         alone: Values = {(name, None): _OF_SIZES[name](alone_sizes) for name in names}

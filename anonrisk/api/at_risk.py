@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import ask_about, diversity_score, with_distance
+from anonrisk.api.about_sensitive import (
+    ask_about,
+    diversity_score,
+    refuse_closeness,
+    with_distance,
+)
 from anonrisk.api.ask import ask
 from anonrisk.arguments import not_negative, positive, whole_number
 from anonrisk.engines.base import Score
+from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name
@@ -42,15 +48,15 @@ def at_risk(
     k : int, optional
         The size from which a class is large enough; 5 if no limit at all is given.
     sensitive, missing_sensitive
-        As in `anonrisk.ldiv`; for `l` and `t`.
+        As in `anonrisk.ldiv`; with `l` or `t` only.
     l : float, optional
         The diversity that a class must have, of the given `kind` (and `c`).
     t : float, optional
         The distance that a class may have, of the given `distance` (with `order`, `hierarchy`).
     kind, c
-        As in `anonrisk.ldiv`.
+        As in `anonrisk.ldiv`; with `l` only.
     distance, order, hierarchy
-        As in `anonrisk.tcloseness`.
+        As in `anonrisk.tcloseness`; with `t` only.
 
     Returns
     -------
@@ -68,10 +74,17 @@ def at_risk(
     if k is None and l is None and t is None:
         k = _DEFAULT_K
     size = None if k is None else whole_number(k, "k", at_least=1)
+    score = diversity_score(kind, c)
+    if l is None and score != Score("distinct"):
+        raise ArgumentError("kind= and c= have no use without l=")
+    if t is None:
+        refuse_closeness(distance, order, hierarchy, "t=")
     if l is None and t is None:
+        if sensitive is not None or missing_sensitive != "value":
+            raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
         engine, question = ask(frame, qids, unit=unit, missing=missing)
         return engine.at_risk(frame, question, size or _DEFAULT_K)
-    diversity = None if l is None else (diversity_score(kind, c), positive(l, "l"))
+    diversity = None if l is None else (score, positive(l, "l"))
     closeness = None if t is None else not_negative(t, "t")
     engine, question, columns = ask_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive

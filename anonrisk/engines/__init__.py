@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
@@ -33,6 +33,12 @@ def engine_for(frame: Any) -> Engine:
 
         if isinstance(frame, pandas_on_spark.frame_type()):
             return pandas_on_spark.PandasOnSparkEngine()
+    # Only `anonrisk.gx` makes these, for batches of SQL.
+    if "anonrisk.engines.sql" in sys.modules:
+        from anonrisk.engines import sql
+
+        if isinstance(frame, sql.SqlTable):
+            return cast("Engine", sql.SqlEngine())
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
     if callable(getattr(type(frame), "to_pandas", None)):

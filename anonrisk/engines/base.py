@@ -38,22 +38,30 @@ from anonrisk.errors import (
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.hierarchy import Hierarchy
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
+    from anonrisk.recode import Bins, Recoding
+    from anonrisk.search.counter import Counter
+    from anonrisk.search.suda import Totals
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000
 # Nor does anybody look at more kinds of class, or order more values, than this.
 MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
+# Classes that a plan may be made from.
+MAX_CLASSES = 500_000
 # Scores of which the smallest is the worst.
 LEAST = ("distinct", "entropy", "recursive")
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
@@ -79,10 +87,9 @@ class Question:
         """Every quasi-identifying column once, in order of appearance."""
         return tuple(dict.fromkeys(name for qid in self.qids for name in qid))
 
-    def roles(self, *more: Name) -> dict[Name, str]:
+    def roles(self, more: Mapping[Name, str] | None = None) -> dict[Name, str]:
         """Every column that is needed, with the role it has in messages."""
-        roles = dict.fromkeys(more, "grouping column")
-        roles |= dict.fromkeys(self.columns, "quasi-identifier")
+        roles = {**(more or {}), **dict.fromkeys(self.columns, "quasi-identifier")}
         return roles if self.unit is None else {**roles, self.unit: "unit"}
 
 
@@ -139,6 +146,22 @@ class Scored:
 
     sizes: ClassSizes
     worst: dict[Score, float]
+
+
+@dataclass(frozen=True)
+class CellSuppression:
+    """Suppress cells instead of records, and write this in their place."""
+
+    marker: str | float | None = "*"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Random numbers to add: a law, its scale for each column, and a seed."""
+
+    law: str
+    scales: dict[Name, float]
+    seed: int
 
 
 class Engine(Protocol):
@@ -205,11 +228,98 @@ class Engine(Protocol):
     def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
 
+    # How many sets of columns share a pass over the table; 0 where they are counted one by one.
+    sets_a_pass: int
+
+    def counter(self, frame: Any, question: Question) -> Counter:
+        """Get ready to count many sets of the columns of a question."""
+
+    def suda(
+        self,
+        frame: Any,
+        counter: Any,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[Any, Any, Totals]:
+        """Score every record by its minimal uniques; scores, more of each record, and totals."""
+
+    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns with their values, which stay inside.
+
+        Where there are too many, close values of the collapsible columns may be put together.
+        """
+
+    def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
+        """Give a table with some columns recoded."""
+
+    def is_whole(self, frame: Any, column: Name) -> bool:
+        """Tell whether a column holds whole numbers."""
+
+    def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+
+    def suppress(
+        self, frame: Any, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> Any:
+        """Leave out the records of classes smaller than k, or their cells."""
+
+    def microaggregate(self, frame: Any, columns: Qid, k: int) -> Any:
+        """Replace numbers by the mean of a group of at least k records."""
+
+    def perturb(self, frame: Any, noise: Noise) -> Any:
+        """Add noise to some columns, and mark the table."""
+
+    def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
+        """Shuffle some columns within groups, and mark the table."""
+
+    def perturbed(self, frame: Any) -> Mapping[Name, str]:
+        """Tell which columns a random step has changed, and by which."""
+
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms."""
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles that the table carries."""
 
     def write_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles; the one at hand stays as it is."""
+
+
+def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
+    """Refuse a recoding that is for other values than the column has."""
+    if kind is not None and recoding.takes is not None and kind not in recoding.takes:
+        raise UnsupportedColumnError(
+            f"column {name!r} holds values of kind {kind}; "
+            f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
+        )
+
+
+def check_k(k: int, n_records: int) -> None:
+    """Refuse a k that no class can have."""
+    if k > n_records:
+        raise ArgumentError(f"k={k} is larger than the table, which has {n_records:,} records")
+
+
+def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
+    """Say that noise is for numbers."""
+    return UnsupportedColumnError(
+        f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
+    )
+
+
+def not_markable(name: Name) -> ArgumentError:
+    """Say that a text cannot stand among numbers with a fraction."""
+    return ArgumentError(
+        f"column {name!r} holds numbers with a fraction, which have no one way to be written "
+        "beside a text: give suppressed=None (missing) or a number"
+    )
 
 
 def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:

@@ -100,7 +100,7 @@ class Table:
                 )
         require(names, role, self.columns)
         # Engines that have random steps remember which columns they have changed.
-        changed: dict[Name, str] = getattr(self.engine, "perturbed", lambda _: {})(self.frame)
+        changed = self.engine.perturbed(self.frame)
         for name in names:
             if name in changed:
                 raise UnsupportedColumnError(

@@ -227,6 +227,16 @@ class Policy:
 
         return assess(self, frame)
 
+    def to_suite(self, name: str | None = None) -> Any:
+        """Make a suite of Great Expectations of it (needs the extra `gx`).
+
+        See `anonrisk.gx.to_suite`; every budget becomes an expectation, or an error says which
+        cannot.
+        """
+        from anonrisk.gx.suite import to_suite
+
+        return to_suite(self, name)
+
     # ---- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `expansion`           the classical approximations for small intervals
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
+`zipf`                linked records whose items follow Zipf's law
 `population`          from a sample to the population: bounds first, models beside them
 ====================  ===============================================================
 """

@@ -9,25 +9,48 @@ from anonrisk.engines.pandas import (
     count,
     encode,
     interval,
+    link,
     match,
     objects,
     population,
     profile,
+    pseudonym,
+    recode,
     rewrite,
+    sets,
+    steps,
+    suda,
+    suppress,
+    tally,
+    traces,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+    )
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
+    from anonrisk.recode import Bins, Recoding
+    from anonrisk.search.suda import Totals
 
 _ATTRS_KEY = "anonrisk"
 
@@ -36,6 +59,7 @@ class PandasEngine:
     """Counts pandas DataFrames."""
 
     name = "pandas"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
         """List the column labels."""
@@ -117,6 +141,78 @@ class PandasEngine:
     ) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
+
+    def counter(self, frame: pd.DataFrame, question: Question) -> sets.SetCounter:
+        """Encode the columns once, for any number of sets of them."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: pd.DataFrame,
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[pd.Series[Any], pd.DataFrame, Totals]:
+        """Score every record by its minimal uniques."""
+        return suda.scores(frame, counter, max_size, names, risk)
+
+    def tally(
+        self,
+        frame: pd.DataFrame,
+        columns: Qid,
+        collapsible: Qid = (),  # noqa: ARG002
+    ) -> Tally:
+        """Count the classes of some columns with their values."""
+        return tally.tally(frame, dict.fromkeys(columns, "quasi-identifier"))
+
+    def recode(self, frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
+        """Give a table with some columns recoded."""
+        return recode.recode(frame, recodings)
+
+    def is_whole(self, frame: pd.DataFrame, column: Name) -> bool:
+        """Look at the first known value."""
+        return recode.kind_of(encode.column_of(frame, column)) == "whole"
+
+    def quantile_bins(self, frame: pd.DataFrame, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return recode.quantile_bins(frame, column, n_bins)
+
+    def suppress(
+        self, frame: pd.DataFrame, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> pd.DataFrame:
+        """Leave out the records of classes smaller than k, or their cells."""
+        if cells is None:
+            return suppress.records(frame, question, k)
+        return suppress.cells(frame, question, k, cells.marker)
+
+    def microaggregate(self, frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
+        """Replace numbers by the mean of a group of at least k records."""
+        return steps.microaggregate(frame, columns, k)
+
+    def perturb(self, frame: pd.DataFrame, noise: Noise) -> pd.DataFrame:
+        """Add noise to some columns, and mark the table."""
+        return steps.perturb(frame, noise)
+
+    def permute(self, frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFrame:
+        """Shuffle some columns within groups, and mark the table."""
+        return steps.permute(frame, columns, by, seed)
+
+    def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
+        """Read from `attrs` which columns a random step has changed."""
+        return steps.perturbed(frame)
+
+    def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: pd.DataFrame, step: Step) -> pd.DataFrame:
+        """Give the table with one column replaced by pseudonyms."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: pd.DataFrame) -> Roles | None:
         """Read the roles from `attrs`."""

@@ -13,7 +13,7 @@ from anonrisk.engines import base
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,9 +39,14 @@ class Encoded:
     n_rows: int
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, question: base.Question, *more: Name) -> Encoded:
-        """Encode every column that the question names, and any more."""
-        columns = encode(frame, question.roles(*more))
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        question: base.Question,
+        more: Mapping[Name, str] | None = None,
+    ) -> Encoded:
+        """Encode every column that the question names, and any more with their roles."""
+        columns = encode(frame, question.roles(more))
         if question.unit is not None and columns[question.unit].n_missing:
             raise base.missing_unit(question.unit, columns[question.unit].n_missing)
         incomplete = {name: columns[name].n_missing for name in question.columns}
@@ -135,7 +140,7 @@ def class_sizes_by(
     frame: pd.DataFrame, question: base.Question, by: Name
 ) -> list[list[base.Group]]:
     """Count the classes of each quasi-identifier within each group of `by`."""
-    encoded = Encoded.of(frame, question, by)
+    encoded = Encoded.of(frame, question, {by: "grouping column"})
     codes = encoded.columns[by].values
     order = np.argsort(codes, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []

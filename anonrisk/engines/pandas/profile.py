@@ -106,7 +106,7 @@ def breaking(
 
 def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
-    encoded = Encoded.of(frame, question, sensitive.column)
+    encoded = Encoded.of(frame, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
     rows = _counted_rows(encoded, question, codes.missing, sensitive)
     values = ranked(frame, codes, rows, sensitive)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import base
+from anonrisk.engines.order import check_kinds, kind_of
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.hierarchy import text_of
 
@@ -60,6 +61,8 @@ def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int6
     """Rank different values among each other."""
     places = np.empty(len(values), dtype=np.int64)
     if sensitive.order is not None:
+        held = kind_of(values.iloc[0]) if len(values) else None
+        check_kinds(sensitive.column, sensitive.order, held)
         known = {value: i for i, value in enumerate(sensitive.order)}
         unknown = sum(value not in known for value in values)
         if unknown:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:
     """Give each record the size of its class; NA where the record was dropped."""
-    counts, kept = _sizes(frame, question)
+    counts, kept = class_sizes(frame, question)
     values: Any = counts
     if question.missing == "drop":
         values = pd.array(counts, dtype="Int64")
@@ -30,7 +30,7 @@ def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:
 
 def at_risk(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
     """Select the records in classes smaller than k; a dropped record is in no class."""
-    counts, kept = _sizes(frame, question)
+    counts, kept = class_sizes(frame, question)
     return frame.loc[(counts < k) & kept]
 
 
@@ -43,12 +43,15 @@ def breaking(
     """Select the records of the classes that break a limit, or are smaller than k."""
     marked = profile.breaking(frame, question, limits)
     if k is not None:
-        counts, kept = _sizes(frame, question)
+        counts, kept = class_sizes(frame, question)
         marked |= (counts < k) & kept
     return frame[marked]
 
 
-def _sizes(frame: pd.DataFrame, question: Question) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def class_sizes(
+    frame: pd.DataFrame, question: Question
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Size the class of each record, and tell which are counted."""
     encoded = Encoded.of(frame, question)
     classes, n_classes = closed_up(encoded.keys(question.qid)[0])
     kept = encoded.kept(question.qid)

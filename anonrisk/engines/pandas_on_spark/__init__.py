@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from anonrisk.engines.base import Question
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import UnsupportedColumnError
@@ -20,11 +21,25 @@ if TYPE_CHECKING:
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Score,
+        Scored,
+        Sensitive,
+    )
+    from anonrisk.engines.spark.sets import SetCounter
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
+    from anonrisk.recode import Bins, Recoding
+    from anonrisk.search.suda import Totals
 
 
 def frame_type() -> type:
@@ -38,6 +53,7 @@ class PandasOnSparkEngine:
     """Counts pandas-on-Spark DataFrames."""
 
     name = "pandas_on_spark"
+    sets_a_pass = SparkEngine.sets_a_pass
 
     def __init__(self) -> None:
         """Keep the engine that does the work."""
@@ -123,6 +139,93 @@ class PandasOnSparkEngine:
         """Compare the classes with what their columns give if they are independent."""
         return self._spark.independence(_without_index(frame), question, fraction)
 
+    def counter(self, frame: Any, question: Question) -> SetCounter:
+        """Get ready to count many sets, several in a job; categories are set apart."""
+        lossy = {}
+        for name in question.qid:
+            try:
+                _refuse_lossy(name, frame[name].dtype, "column")
+            except UnsupportedColumnError as error:
+                lossy[name] = str(error)
+        searched = tuple(name for name in question.qid if name not in lossy)
+        counter = self._spark.counter(_without_index(frame), replace(question, qids=(searched,)))
+        counter.unsupported |= lossy
+        return counter
+
+    def suda(
+        self,
+        frame: Any,
+        counter: SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[Any, Any, Totals]:
+        """Score every record by its minimal uniques, their index kept."""
+        found: list[Any] = []
+
+        def score(table: DataFrame, which: int) -> DataFrame:
+            asked = Question((counter.columns,), None, counter.missing)
+            on_table = self._spark.counter(table, asked)
+            found[:] = self._spark.suda(table, on_table, max_size, names, risk)
+            scored: DataFrame = found[which]
+            return scored
+
+        scores = _with_index(frame, lambda table: score(table, 0))
+        records = _with_index(frame, lambda table: score(table, 1))
+        return scores, records, found[2]
+
+    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns on the driver, if they are not too many."""
+        return self._spark.tally(_without_index(frame), columns, collapsible)
+
+    def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
+        """Give a table with some columns recoded, its index kept."""
+        return _with_index(frame, lambda t: self._spark.recode(t, recodings), tuple(recodings))
+
+    def is_whole(self, frame: Any, column: Name) -> bool:
+        """Look at the type."""
+        return self._spark.is_whole(_without_index(frame), column)
+
+    def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return self._spark.quantile_bins(_without_index(frame), column, n_bins)
+
+    def suppress(
+        self, frame: Any, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> Any:
+        """Leave out the records of classes smaller than k, or their cells, the index kept."""
+        changed = () if cells is None else question.qid
+        return _with_index(frame, lambda t: self._spark.suppress(t, question, k, cells), changed)
+
+    def microaggregate(self, frame: Any, columns: Qid, k: int) -> Any:
+        """Replace numbers by the mean of a group of at least k records, the index kept."""
+        return _with_index(frame, lambda t: self._spark.microaggregate(t, columns, k), columns)
+
+    def perturb(self, frame: Any, noise: Noise) -> Any:
+        """Add noise to some columns, and mark them."""
+        return _with_index(frame, lambda t: self._spark.perturb(t, noise))
+
+    def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
+        """Shuffle some columns within groups, and mark them."""
+        return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
+
+    def perturbed(self, frame: Any) -> Mapping[Name, str]:
+        """Read from column metadata which columns a random step has changed."""
+        return self._spark.perturbed(_without_index(frame))
+
+    def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return self._spark.traces(_without_index(frame), question)
+
+    def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return self._spark.links(_without_index(frame), question)
+
+    def pseudonymize(self, frame: Any, step: Step) -> Any:
+        """Give the table with one column replaced by pseudonyms, its index kept."""
+        change = lambda table: self._spark.pseudonymize(table, step)  # noqa: E731
+        return _with_index(frame, change, (step.column,))
+
     def read_roles(self, frame: Any) -> Roles | None:
         """Read the roles from column metadata."""
         return self._spark.read_roles(_without_index(frame))
@@ -157,8 +260,11 @@ def _on_spark(against: Against) -> Against:
     return replace(against, population=_without_index(against.population))
 
 
-def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
-    """Change a table while its index travels along as columns of its own."""
+def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame], retyped: Qid = ()) -> Any:
+    """Change a table while its index travels along as columns of its own.
+
+    Columns that the change gives another type are named; all others get back the one they had.
+    """
     dtypes = dict(frame.dtypes.items())
     for name, dtype in dtypes.items():
         _refuse_lossy(name, dtype, "column")
@@ -170,5 +276,6 @@ def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame]) -> Any:
         made = changed.pandas_api(index_col=labels)
         made.index.names = frame.index.names
         # Nullable types come back from Spark as plain ones.
-        lost = {name: dtype for name, dtype in dtypes.items() if made[name].dtype != dtype}
+        kept = {name: dtype for name, dtype in dtypes.items() if name not in retyped}
+        lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
         return made.astype(lost) if lost else made

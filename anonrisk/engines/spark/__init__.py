@@ -8,31 +8,54 @@ from typing import TYPE_CHECKING
 from anonrisk.engines.spark import (
     count,
     interval,
+    link,
     match,
     population,
     profile,
+    pseudonym,
+    recode,
     rewrite,
     roles,
     score,
+    sets,
+    steps,
+    suda,
+    suppress,
+    tally,
+    traces,
 )
 from anonrisk.engines.spark import sensitive as sensitive_values
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import refuse_nested
+from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
     from anonrisk.attackers import Attacker, Matched
     from anonrisk.class_profiles import ClassProfiles
     from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name
+    from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
-    from anonrisk.engines.base import Against, Group, Question, Score, Scored, Sensitive
+    from anonrisk.engines.base import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+    )
+    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.planning.tally import Tally
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.pseudonyms import Step
+    from anonrisk.recode import Bins, Recoding
+    from anonrisk.search.suda import Totals
 
 
 def frame_types() -> tuple[type, ...]:
@@ -47,6 +70,7 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
+    sets_a_pass = sets.SetCounter.batch
 
     def columns(self, frame: DataFrame) -> Sequence[Name]:
         """List the column names."""
@@ -132,6 +156,73 @@ class SparkEngine:
     def independence(self, frame: DataFrame, question: Question, fraction: float) -> Independence:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
+
+    def counter(self, frame: DataFrame, question: Question) -> sets.SetCounter:
+        """Get ready to count many sets, several in a job."""
+        return sets.SetCounter(frame, question)
+
+    def suda(
+        self,
+        frame: DataFrame,  # noqa: ARG002
+        counter: sets.SetCounter,
+        max_size: int,
+        names: list[str],
+        risk: Callable[[Totals], float | None],
+    ) -> tuple[DataFrame, DataFrame, Totals]:
+        """Score every record by its minimal uniques; lazy, but for the totals."""
+        return suda.scores(counter, max_size, names, risk)
+
+    def tally(self, frame: DataFrame, columns: Qid, collapsible: Qid = ()) -> Tally:
+        """Count the classes of some columns on the driver, if they are not too many."""
+        return tally.tally(frame, columns, collapsible)
+
+    def recode(self, frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
+        """Give a table with some columns recoded; lazy."""
+        return recode.recode(frame, recodings)
+
+    def is_whole(self, frame: DataFrame, column: Name) -> bool:
+        """Look at the type."""
+        return recode.kind_of(Projection.of(frame), column) == "whole"
+
+    def quantile_bins(self, frame: DataFrame, column: Name, n_bins: int) -> Bins:
+        """Cut a column of numbers into bins of about the same number of records."""
+        return tally.quantile_bins(frame, column, n_bins)
+
+    def suppress(
+        self, frame: DataFrame, question: Question, k: int, cells: CellSuppression | None = None
+    ) -> DataFrame:
+        """Leave out the records of classes smaller than k, or their cells."""
+        if cells is None:
+            return suppress.records(frame, question, k)
+        return suppress.cells(frame, question, k, cells.marker)
+
+    def microaggregate(self, frame: DataFrame, columns: Qid, k: int) -> DataFrame:
+        """Replace numbers by the mean of a group of at least k records."""
+        return steps.microaggregate(frame, columns, k)
+
+    def perturb(self, frame: DataFrame, noise: Noise) -> DataFrame:
+        """Add noise to some columns, and mark them."""
+        return steps.perturb(frame, noise)
+
+    def permute(self, frame: DataFrame, columns: Qid, by: Qid, seed: int) -> DataFrame:
+        """Shuffle some columns within groups, and mark them."""
+        return steps.permute(frame, columns, by, seed)
+
+    def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
+        """Read from column metadata which columns a random step has changed."""
+        return steps.perturbed(frame)
+
+    def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
+        """Count the users whom a few of their records single out."""
+        return traces.traces(frame, question)
+
+    def links(self, frame: DataFrame, question: LinkQuestion) -> LinkCounts:
+        """Count the persons who can be linked across a change of pseudonyms."""
+        return link.links(frame, question)
+
+    def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
+        """Give the table with one column replaced by pseudonyms; lazy."""
+        return pseudonym.pseudonymize(frame, step)
 
     def read_roles(self, frame: DataFrame) -> Roles | None:
         """Read the roles from column metadata."""

@@ -39,7 +39,7 @@ def matched(frame: DataFrame, question: base.Question, against: base.Against) ->
         [row["classes"] for row in released],
         qid=question.qid,
         missing=question.missing,
-        n_dropped=max((row["dropped"] for row in rows), default=0),
+        n_dropped=sum(row["dropped"] for row in rows) if question.missing == "drop" else 0,
     )
     found = [row for row in rows if row["part"] == 1]
     present = sorted((row for row in found if row["classes"]), key=lambda row: row["key"])

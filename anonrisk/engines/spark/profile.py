@@ -39,23 +39,10 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
         ranks = f.broadcast(values.select(f.col("s").alias("v"), "r"))
         table = pairs.counted.join(ranks, f.col("s").eqNullSafe(f.col("v")), "left")
         entries = f.sort_array(f.collect_list(f.struct("r", "c")))
-        no_unit = f.lit(0) if question.unit is None else f.col("no_unit")
-        classes = table.groupBy(*pairs.keys).agg(
-            entries.alias("entries"),
-            f.sum("first").alias("n"),
-            f.sum("rows").alias("rows"),
-            f.sum(f.when(f.col("s").isNull(), f.col("rows")).otherwise(0)).alias("no_value"),
-            f.sum(no_unit).alias("no_unit"),
-        )
-        missing = [
-            f.sum(f.when(f.col(q).isNull(), f.col("rows")).otherwise(0)).alias(f"m{i}")
-            for i, q in enumerate(pairs.qs)
-        ]
+        classes = table.groupBy(*pairs.keys).agg(entries.alias("entries"), *pairs.tallies())
         dropped = ["d"] if pairs.drops else []
         kinds = classes.groupBy(*dropped, "entries", "n").agg(
-            f.count(f.lit(1)).alias("classes"),
-            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
-            *missing,
+            f.count(f.lit(1)).alias("classes"), *pairs.tallied()
         )
         rows = kinds.limit(base.MAX_PROFILES + 1).collect()
     if len(rows) > base.MAX_PROFILES:

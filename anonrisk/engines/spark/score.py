@@ -20,7 +20,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import DataFrame, Row
 
 _COMPARED = ("equal", "ordered", "beta", "enhanced_beta", "delta", "strict_delta")
 # Cells of the grid by which a cumulative share is looked up among those of the table.
@@ -112,51 +112,40 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
     if names & set(_COMPARED):
         values = f.broadcast(pairs.values().withColumnRenamed("s", "v"))
         table = table.join(values, f.col("s").eqNullSafe(f.col("v")), "left")
-    # Windows that need an order come first: their sort serves those that need none.
+    order = []
     if "ordered" in names:
+        order = [f.col("r")]
         table = _walked(pairs, table, len(counts))
     if "recursive" in names:
         # From the smallest count up, the running sum is the tail r_l + … + r_m.
-        up = pairs.window(f.col("c")).rowsBetween(pairs.projection.window.unboundedPreceding, 0)
-        table = table.withColumn("tail", f.sum("c").over(up))
-        table = table.withColumn("most", f.max("c").over(pairs.window()))
-    table = table.withColumn("all", f.sum("c").over(pairs.window()))
-    table = table.withColumn("size", f.sum("first").over(pairs.window()))
+        order = [f.col("c")]
+        table = table.withColumn("tail", f.sum("c").over(pairs.upto(*order)))
+        table = table.withColumn("most", f.max("c").over(pairs.whole(*order)))
+    table = table.withColumn("all", f.sum("c").over(pairs.whole(*order)))
     if "ordered" in names:
         table = _moved(pairs, table, counts)
     expressions = [
-        _expression(f, score, len(counts)).alias(f"x{i}") for i, score in enumerate(asked)
+        _expression(pairs, score, len(counts)).alias(f"x{i}") for i, score in enumerate(asked)
     ]
-    return _grouped(pairs, table, expressions)
+    return table.groupBy(*pairs.keys).agg(*pairs.tallies(), *expressions)
 
 
-def _grouped(pairs: Pairs, table: DataFrame, expressions: Sequence[Column]) -> DataFrame:
-    f = pairs.f
-    no_unit = f.lit(0) if pairs.question.unit is None else f.col("no_unit")
-    return table.groupBy(*pairs.keys).agg(
-        f.first("size").alias("n"),
-        f.sum("rows").alias("rows"),
-        f.sum(f.when(f.col("s").isNull(), f.col("rows")).otherwise(0)).alias("no_value"),
-        f.sum(no_unit).alias("no_unit"),
-        *expressions,
-    )
-
-
-def _expression(f: Any, score: base.Score, n_values: int) -> Any:  # noqa: PLR0911
+def _expression(pairs: Pairs, score: base.Score, n_values: int) -> Any:  # noqa: PLR0911
     """Give the aggregate of one score over the pairs of a class; formulas as in `measures`."""
-    c, everything = f.col("c"), f.first("all")
-    p, q = f.col("c") / f.col("all"), f.col("t") / f.col("t_all")
+    f = pairs.f
+    c, everything, size = f.col("c"), f.sum("c"), f.sum(pairs.first)
+    p, q = f.col("c") / f.col("all"), f.col("share")
     gain = f.greatest((p - q) / q, f.lit(0.0))
     infinite = f.lit(float("inf"))
     if score.name == "distinct":
-        return f.least(f.count(f.lit(1)), f.first("size"))
+        return f.least(f.count(f.lit(1)), size)
     if score.name == "entropy":
         nats = f.log(everything) - f.sum(c * f.log(c)) / everything
         return f.exp(f.greatest(nats, f.lit(0.0)))
     if score.name == "recursive":
         return f.sum((f.lit(score.c) * f.col("tail") > f.col("most")).cast("long"))
     if score.name == "alpha":
-        return f.max("c") / f.first("size")
+        return f.max("c") / size
     if score.name == "equal":
         return f.sum(f.greatest(p - q, f.lit(0.0)))
     if score.name == "beta":
@@ -176,9 +165,8 @@ def _walked(pairs: Pairs, table: DataFrame, n_values: int) -> DataFrame:
     """Add, rank by rank, the running count of a class and where its next value is."""
     f = pairs.f
     up = pairs.window(f.col("r"))
-    running = up.rowsBetween(pairs.projection.window.unboundedPreceding, 0)
     return (
-        table.withColumn("running", f.sum("c").over(running))
+        table.withColumn("running", f.sum("c").over(pairs.upto(f.col("r"))))
         .withColumn("high", f.coalesce(f.lead("r").over(up), f.lit(n_values - 1)))
         .withColumn("before", f.when(f.lag("r").over(up).isNull(), f.col("r")))
     )
@@ -233,17 +221,20 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
         f.broadcast(values.drop("t", "t_all")), f.col("s").eqNullSafe(f.col("v")), "left"
     )
     table = table.withColumn("all", f.sum("c").over(pairs.window()))
-    table = table.withColumn("size", f.sum("first").over(pairs.window()))
-    no_unit = f.lit(0) if pairs.question.unit is None else f.col("no_unit")
-    missing = f.when(f.col("s").isNull(), f.col("rows")).otherwise(0)
+    no_unit = f.lit(0) if pairs.persons is None else f.col("no_unit")
+    missing = f.when(f.col("s").isNull(), f.col(pairs.rows)).otherwise(0)
     levels = table.select(
-        *pairs.keys, "all", "size", "c", "rows", no_unit.alias("no_unit"), missing.alias("none"),
+        *(*pairs.keys, "all", "c"),
+        f.col(pairs.first).alias("first"),
+        f.col(pairs.rows).alias("rows"),
+        no_unit.alias("no_unit"),
+        missing.alias("none"),
         f.posexplode(groups).alias("level", "group"),
-    )  # fmt: skip
+    )
     merged = levels.groupBy(*pairs.keys, "level", "group").agg(
         f.sum("c").alias("c"),
-        *(f.first(name).alias(name) for name in ("all", "size")),
-        *(f.sum(name).alias(name) for name in ("rows", "no_unit", "none")),
+        f.first("all").alias("all"),
+        *(f.sum(name).alias(name) for name in ("first", "rows", "no_unit", "none")),
     )
     here = (f.col("level") == f.col("level_")) & (f.col("group") == f.col("group_"))
     compared = merged.join(f.broadcast(totals), here, "left")
@@ -255,7 +246,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
         return f.sum(f.when(lowest, f.col(name)).otherwise(0))
 
     return compared.groupBy(*pairs.keys).agg(
-        f.first("size").alias("n"),
+        at_lowest("first").alias("n"),
         at_lowest("rows").alias("rows"),
         at_lowest("none").alias("no_value"),
         at_lowest("no_unit").alias("no_unit"),
@@ -267,17 +258,12 @@ def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[base.Score]) -> Dat
     """Keep the worst score of the classes of each size, and the counts."""
     f = pairs.f
     dropped = f.col("d") if pairs.drops else f.expr("false").alias("d")
-    missing = [
-        f.sum(f.when(f.col(q).isNull(), f.col("rows")).otherwise(0)).alias(f"m{i}")
-        for i, q in enumerate(pairs.qs)
-    ]
     return (
         classes.select("*", *([] if pairs.drops else [dropped]))
         .groupBy("d", "n")
         .agg(
             f.count(f.lit(1)).alias("classes"),
-            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
-            *(missing if pairs.question.missing == "error" else []),
+            *pairs.tallied(),
             *(
                 (f.min if score.least else f.max)(f"x{i}").alias(f"x{i}")
                 for i, score in enumerate(asked)

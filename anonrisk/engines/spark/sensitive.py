@@ -1,7 +1,8 @@
 """Sensitive values on Spark: how often each occurs, its rank, its groups in a hierarchy.
 
 Columns of ours, beside those of `count`: `s` the sensitive value, `c` how often a class has it, `t`
-how often the table has it, `t_all` the sum of those, `r` its rank, `h0`, `h1`, … its groups.
+how often the table has it, `t_all` the sum of those, `share` one over the other, `r` its rank,
+`h0`, `h1`, … its groups, `hash` a number by which classes are sorted.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import base
+from anonrisk.engines.order import check_kinds
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.places import kind_of_cells, place
 from anonrisk.engines.spark.project import Projection
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 _NO_ORDER = ("string", "char", "varchar", "binary")
 _SCALES = ("float", "double", "date", "timestamp", "timestamp_ntz")
@@ -42,11 +46,23 @@ class Pairs:
         self.keys = [*(["d"] if self.drops else []), *self.qs]
         self.persons = None if question.unit is None else self._persons()
         self.counted = self._counted()
+        # Without a unit, a pair's rows are its records, and one column serves for all three.
+        self.first, self.rows = ("c", "c") if self.persons is None else ("first", "rows")
 
     def window(self, *order: Column) -> Any:
-        """Give the window of a class."""
-        of_class = self.projection.window.partitionBy(*self.keys)
+        """Give the window of a class, in an order if there is one."""
+        # Numbers that hardly repeat sort faster than the keys, which then decide the rest.
+        of_class = self.projection.window.partitionBy("hash", *self.keys)
         return of_class.orderBy(*order) if order else of_class
+
+    def whole(self, *order: Column) -> Any:
+        """Give the window of a whole class: windows of one order are one pass."""
+        window = self.projection.window
+        return self.window(*order).rowsBetween(window.unboundedPreceding, window.unboundedFollowing)
+
+    def upto(self, *order: Column) -> Any:
+        """Give the window of a class up to a pair."""
+        return self.window(*order).rowsBetween(self.projection.window.unboundedPreceding, 0)
 
     def _records(self) -> DataFrame:
         """One row per record under our names; dropped ones have no key and no value."""
@@ -85,14 +101,42 @@ class Pairs:
         f = self.f
         if self.persons is None:
             counted = self._records().groupBy(*self.keys, "s").agg(f.count(f.lit(1)).alias("c"))
-            return counted.select("*", f.col("c").alias("first"), f.col("c").alias("rows"))
-        no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
-        return self.persons.groupBy(*self.keys, "s").agg(
-            f.count(f.lit(1)).alias("c"),
-            f.sum("first").alias("first"),
-            f.sum("rows").alias("rows"),
-            no_unit.alias("no_unit"),
-        )
+        else:
+            no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
+            counted = self.persons.groupBy(*self.keys, "s").agg(
+                f.count(f.lit(1)).alias("c"),
+                f.sum("first").alias("first"),
+                f.sum("rows").alias("rows"),
+                no_unit.alias("no_unit"),
+            )
+        # Brought together by class here, the pairs serve both their class and the whole table.
+        together = counted.repartition(*self.keys)
+        return together.withColumn("hash", f.xxhash64(*(f.col(key) for key in self.keys)))
+
+    def tallies(self) -> list[Column]:
+        """Size and rows of a class, and the rows without a value or a unit, from its pairs."""
+        f, rows = self.f, self.f.col(self.rows)
+        none = f.lit(0).cast("long")
+        no_value = f.sum(f.when(f.col("s").isNull(), rows).otherwise(0))
+        refused = self.sensitive.missing == "error"
+        return [
+            f.sum(self.first).alias("n"),
+            f.sum(rows).alias("rows"),
+            (no_value if refused else none).alias("no_value"),
+            (none if self.persons is None else f.sum("no_unit")).alias("no_unit"),
+        ]
+
+    def tallied(self) -> list[Column]:
+        """Rows of many classes, as above, and those without a quasi-identifier if it matters."""
+        f, rows = self.f, self.f.col("rows")
+        missing = self.qs if self.question.missing == "error" else []
+        return [
+            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
+            *(
+                f.sum(f.when(f.col(q).isNull(), rows).otherwise(0)).alias(f"m{i}")
+                for i, q in enumerate(missing)
+            ),
+        ]
 
     def kept(self, table: DataFrame) -> DataFrame:
         """Leave out the dropped records."""
@@ -108,6 +152,7 @@ class Pairs:
             counts = once.groupBy("s").agg(f.count(f.lit(1)).alias("t"))
         everything = window.partitionBy(f.lit(0))
         counts = counts.withColumn("t_all", f.sum("t").over(everything))
+        counts = counts.withColumn("share", f.col("t") / f.col("t_all"))
         if self.sensitive.ordered:
             rank = f.row_number().over(everything.orderBy(*self._places()))
             counts = counts.withColumn("r", rank - f.lit(1))
@@ -123,11 +168,7 @@ class Pairs:
 
     def place(self) -> Any:
         """The place of a value in the caller's order, from 1; 0 where it has none."""
-        f = self.f
-        if not self.sensitive.order:
-            return f.lit(0)
-        places = (f.lit(x) for place in enumerate(self.sensitive.order, 1) for x in place[::-1])
-        return f.coalesce(f.create_map(*places)[f.col("s")], f.lit(0))
+        return place(self.f, self.f.col("s"), self.type, self.sensitive.order or ())
 
     def _groups(self) -> list[Column]:
         f, hierarchy = self.f, self.sensitive.hierarchy
@@ -145,7 +186,7 @@ class Pairs:
         """Refuse values without a rank or a group; give the counts of ordered values by rank."""
         column = self.sensitive.column
         if self.sensitive.hierarchy is not None:
-            if self._type() in ("float", "double", "decimal"):
+            if self.type.typeName() in ("float", "double", "decimal"):
                 raise base.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
                 lost = self.values().where(self.f.col("h0").isNull()).count()
@@ -153,7 +194,9 @@ class Pairs:
                 raise base.unknown_values(column, lost, "hierarchy")
         if not self.sensitive.ordered:
             return []
-        if self.sensitive.order is None and self._type() in _NO_ORDER:
+        if self.sensitive.order is not None:
+            check_kinds(column, self.sensitive.order, kind_of_cells(self.type))
+        elif self.type.typeName() in _NO_ORDER:
             raise base.not_ordered(column)
         placed = self.place() if self.sensitive.order is not None else self.f.lit(1)
         values = self.values().select(
@@ -167,6 +210,8 @@ class Pairs:
             raise base.unknown_values(column, unknown, "order")
         return [row["t"] for row in rows]
 
-    def _type(self) -> str:
+    @property
+    def type(self) -> DataType:
+        """The type of the sensitive column."""
         position = self.projection.names.index(str(self.sensitive.column))
-        return str(self.projection.fields[position].dataType.typeName())
+        return self.projection.fields[position].dataType

@@ -1,0 +1,241 @@
+"""Which columns single people out: the search for quasi-identifiers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from anonrisk import column_roles
+from anonrisk.arguments import positive, whole_number
+from anonrisk.columns import as_name, as_names, check_missing, require
+from anonrisk.engines import engine_for
+from anonrisk.engines.base import Question
+from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
+from anonrisk.search import lookalikes
+from anonrisk.search.counter import BITS
+from anonrisk.search.minimal import number_of_sets, search
+from anonrisk.search.probabilistic import domain_size, share_between
+from anonrisk.search.progress import shown
+from anonrisk.search.report import FoundQid, LookAlike, QidReport, SearchPlan
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name, Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.search.counter import Counter
+    from anonrisk.search.minimal import Outcome
+
+
+@overload
+def find_qids(
+    frame: Any,
+    alpha: float = ...,
+    columns: Any = ...,
+    max_size: int = ...,
+    population_size: int | None = ...,
+    *,
+    unit: Name | None = ...,
+    missing: str = ...,
+    time_budget: float | None = ...,
+    explain: Literal[False] = ...,
+    progress: bool | None = ...,
+) -> QidReport: ...
+
+
+@overload
+def find_qids(
+    frame: Any,
+    alpha: float = ...,
+    columns: Any = ...,
+    max_size: int = ...,
+    population_size: int | None = ...,
+    *,
+    unit: Name | None = ...,
+    missing: str = ...,
+    time_budget: float | None = ...,
+    explain: Literal[True],
+    progress: bool | None = ...,
+) -> SearchPlan: ...
+
+
+def find_qids(
+    frame: Any,
+    alpha: float = 0.2,
+    columns: Any = None,
+    max_size: int = 4,
+    population_size: int | None = None,
+    *,
+    unit: Name | None = None,
+    missing: str = "value",
+    time_budget: float | None = None,
+    explain: bool = False,
+    progress: bool | None = None,
+) -> QidReport | SearchPlan:
+    """Find the minimal sets of columns that single out more than a share of the records.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+    alpha : float
+        The share, between 0 and 1, that a set must exceed.
+    columns : name or list of names, optional
+        The columns to search; left out, all but those declared direct, sensitive or unit.
+    max_size : int
+        The most columns that a set may have: what an attacker may know about a person.
+    population_size : int, optional
+        Size of the population that the table is a sample of, for the bound on its share.
+    unit : name, optional
+        The column that says which person a row belongs to; singletons are then persons.
+    missing : {"value", "drop", "error"}
+        As in `anonrisk.classes`, but ``"drop"`` leaves out the records that miss *any* of the
+        columns: only over the same records can sets be compared.
+    time_budget : float, optional
+        Seconds after which what was found so far is returned, marked as partial.
+    explain : bool
+        Only say how many sets and passes over the table there are.
+    progress : bool, optional
+        Show a bar on standard error; left out, only on a terminal.
+
+    Returns
+    -------
+    QidReport
+        The sets with their measured share, ranked by share over number of columns; columns that
+        look like direct identifiers, and columns that cannot be searched, apart. With `explain`, a
+        `SearchPlan` instead.
+
+    Notes
+    -----
+    Sets are searched by size. One is left out uncounted only where it is proven that it is not
+    minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
+    classes over records, separation the share of pairs that are told apart (Motwani & Xu 2007). The
+    bound is Q1 of Lodha & Thomas, the largest expected share of singletons where no
+    more values are possible than the table shows: information about the domain, no bound on what
+    was measured, and never used to leave out a set.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": list("aabb"), "age": [1, 2, 1, 2], "sex": list("fmfm")})
+    >>> df.anon.find_qids(alpha=0.5)
+    2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
+    7 sets decided by 7 counts, the others by proof
+      columns    share   singletons   classes   distinction   separation   bound
+    zip + age   100.0%            4         4        1.0000       1.0000   42.2%
+    zip + sex   100.0%            4         4        1.0000       1.0000   42.2%
+    bound: what the values that occur allow in expectation, no bound on this table; 50.0% take ...
+    """
+    alpha = share_between(alpha, "alpha")
+    max_size = whole_number(max_size, "max_size", at_least=1)
+    budget = None if time_budget is None else positive(time_budget, "time_budget")
+    if population_size is not None:
+        population_size = whole_number(population_size, "population_size", at_least=1)
+    check_missing(missing)
+    engine = engine_for(frame)
+    question, apart, left_out = _asked(engine, frame, columns, unit, missing)
+    if explain:
+        return _plan(engine, question.qid, max_size)
+    counter = engine.counter(frame, question)
+    if not counter.columns:
+        raise NoColumnsError(
+            "none of the columns can be searched: "
+            + "; ".join({**apart, **counter.unsupported}.values())
+        )
+    n_sets = sum(number_of_sets(len(counter.columns), max_size))
+    with shown(n_sets, progress=progress) as tell:
+        outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
+    n_records = outcome.columns[0].n_records
+    if population_size is not None and population_size < n_records:
+        raise ArgumentError(
+            f"population_size is smaller than the table, which has {n_records:,} records"
+        )
+    direct = _look_alikes(counter, outcome)
+    return QidReport(
+        sets=_ranked(outcome, {item.column for item in direct}, population_size),
+        direct=direct,
+        unsupported={**apart, **counter.unsupported},
+        not_searched=left_out,
+        alpha=alpha,
+        max_size=max_size,
+        population_size=population_size,
+        n_records=n_records,
+        n_dropped=outcome.columns[0].n_dropped,
+        unit=question.unit,
+        n_sets=outcome.n_sets,
+        n_counted=outcome.n_counted,
+        n_settled=outcome.n_settled,
+    )
+
+
+def _asked(
+    engine: Engine, frame: Any, given: Any, unit: Name | None, missing: str
+) -> tuple[Question, dict[Name, str], Qid]:
+    """Find out which columns to search, which cannot be, and which the roles leave out."""
+    names = engine.columns(frame)
+    stored = engine.read_roles(frame)
+    roles = stored and column_roles.current(stored, names, engine.index(frame))
+    if unit is not None:
+        as_name(unit, "unit")
+    elif roles:
+        unit = roles.unit
+    if unit is not None:
+        require([unit], "unit", names)
+        engine.check(frame, {unit: "unit"})
+    else:
+        engine.check(frame, {})
+    apart: dict[Name, str] = {}
+    left_out: Qid = ()
+    if given is None:
+        declared = {*roles.direct, *roles.sensitive} if roles else set()
+        left_out = tuple(name for name in names if name in declared or name == unit)
+        wanted = dict.fromkeys(name for name in names if name not in left_out)
+        apart = {
+            name: f"column {name!r} is the name of {names.count(name)} columns"
+            for name in wanted
+            if names.count(name) > 1
+        }
+        asked = tuple(name for name in wanted if name not in apart)
+        if not asked:
+            raise NoColumnsError("the table has no column that can be searched")
+    else:
+        asked = as_names(given, "column", names)
+        require(asked, "column", names)
+    if unit in asked:
+        raise RoleConflictError(f"column {unit!r} cannot be both searched and unit")
+    return Question((asked,), unit, missing), apart, left_out
+
+
+def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
+    sets = number_of_sets(len(columns), max_size)
+    batch = engine.sets_a_pass
+    if not batch:
+        return SearchPlan(columns, tuple(sets), sum(sets), engine.name)
+    few = len(columns) <= BITS
+    # All columns at once are counted with the first level, if there is room; one looks at shapes.
+    passes = 1 if few else 2
+    for size, number in enumerate([sets[0] + few, *sets[1:]], start=1):
+        passes += -(-number // (batch if few else BITS // size or 1))
+    return SearchPlan(columns, tuple(sets), passes, engine.name)
+
+
+def _ranked(
+    outcome: Outcome, direct: set[Name], population_size: int | None
+) -> tuple[FoundQid, ...]:
+    """Put first what a person should worry about most."""
+    values = [sizes.n_classes for sizes in outcome.columns]
+    found = [
+        FoundQid(item.sizes, domain_size(values[i] for i in item.positions), population_size)
+        for item in outcome.found
+        if len(item.positions) > 1 or item.sizes.qid[0] not in direct
+    ]
+    found.sort(key=lambda item: (-item.share / len(item.columns), len(item.columns)))
+    return tuple(found)
+
+
+def _look_alikes(counter: Counter, outcome: Outcome) -> tuple[LookAlike, ...]:
+    look_alikes = []
+    for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
+        n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)
+        reason = lookalikes.reason(shape, n_different)
+        if reason is not None:
+            look_alikes.append(LookAlike(sizes.qid[0], reason, n_different, sizes.uniqueness))
+    return tuple(look_alikes)

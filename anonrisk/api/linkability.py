@@ -1,0 +1,117 @@
+"""Whether a new pseudonym helps: who can be linked across the change by quasi-identifiers."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.columns import as_name, as_names, check_missing, require
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+    from anonrisk.linked_records import Linkability
+
+
+def linkability(
+    frame: Any,
+    user: Name,
+    qids: Any,
+    time: Name,
+    *,
+    at: Any = None,
+    period: Any = None,
+    missing: str = "value",
+) -> Linkability:
+    """Tell how many persons' records before and after a change of pseudonyms can be linked again.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of pandas, Spark or pandas-on-Spark, with the persons as they are before they get
+        pseudonyms, or with pseudonyms that do not change.
+    user : name
+        The column that tells the persons apart.
+    qids : name or list of names
+        The quasi-identifier that is published beside the pseudonym.
+    time : name
+        The column of times: dates, timestamps or whole numbers.
+    at : date, datetime or int, optional
+        The moment of the change; records from it on are after. In the middle of the table's time
+        if neither this nor `period` is given.
+    period : str or timedelta, optional
+        A change at every multiple of this since 1970-01-01 UTC, as in `anonrisk.pseudonymize`;
+        every two periods that follow each other are compared.
+    missing : {"value", "drop", "error"}
+        What a missing quasi-identifier is, as in `anonrisk.classes`.
+
+    Returns
+    -------
+    Linkability
+        With `linked`, `expected`, `chance` and the counts behind them. Without any change of
+        pseudonyms all would be 1.
+
+    Notes
+    -----
+    Fischer-Hübner's degrees of linkability, made countable. Of all persons with records both
+    before and after a change, *linked* are those with a value of the quasi-identifier that, before,
+    no other person has and, after, no other person has: whoever looks for it finds the same person
+    twice. *Expected* is the mean over persons of the best chance that any one of their values gives
+    to an attacker who guesses among all who have it after the change; 0 where no value stays.
+    Values that one person has before and another one after link wrongly, and are counted too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({
+    ...     "patient": [1, 2, 3, 1, 2, 3],
+    ...     "zip": ["a", "b", "b", "a", "b", "b"],
+    ...     "day": [1, 1, 1, 9, 9, 9],
+    ... })
+    >>> df.anon.linkability("patient", "zip", "day")
+    3 persons on both sides of 1 change of pseudonyms, matched by zip; 0 values would link ...
+                         persons   share
+    linked for certain         1   33.3%
+      linked, expected       2.0   66.7%
+      linked by chance       1.0   33.3%
+    """
+    from anonrisk.engines.traces import LinkQuestion
+    from anonrisk.linked_records import Linkability
+    from anonrisk.periods import microseconds
+
+    check_missing(missing)
+    if at is not None and period is not None:
+        raise ArgumentError("give at= for one change or period= for many, not both")
+    engine = engine_for(frame)
+    columns = engine.columns(frame)
+    as_name(user, "user")
+    as_name(time, "time")
+    qid = as_names(qids, "quasi-identifier", columns)
+    for role, names in (("user", [user]), ("quasi-identifier", qid), ("time", [time])):
+        require(names, role, columns)
+    if user in qid or user == time:
+        raise RoleConflictError(f"column {user!r} cannot be both user and something else")
+    length = None if period is None else microseconds(period)
+    question = LinkQuestion(user, qid, time, _moment(at), length, missing)
+    engine.check(frame, question.roles())
+    counts = engine.links(frame, question)
+    if not counts.n_both:
+        raise EmptyTableError(
+            "no person has records both before and after a change of pseudonyms; "
+            "there is nobody to link"
+        )
+    return Linkability(user, qid, **vars(counts), missing=missing)
+
+
+def _moment(at: Any) -> int | None:
+    from anonrisk.pseudonyms import instant
+
+    if at is None or (isinstance(at, int) and not isinstance(at, bool)):
+        return at
+    if isinstance(at, dt.datetime):
+        return instant(at, "at")
+    if isinstance(at, dt.date):
+        return instant(dt.datetime(at.year, at.month, at.day, tzinfo=dt.UTC), "at")
+    raise ArgumentError(f"at= is a date, a datetime or a whole number, not a {type(at).__name__}")

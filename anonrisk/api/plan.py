@@ -1,0 +1,305 @@
+"""Planning: how coarse each column must become, and doing it."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.ask import ask
+from anonrisk.arguments import positive, whole_number
+from anonrisk.columns import require
+from anonrisk.engines import engine_for
+from anonrisk.engines.base import Question
+from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
+from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
+from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.offer import offer
+from anonrisk.planning.plan import Outcome, Plan
+from anonrisk.planning.search import Found, search
+from anonrisk.recode import Star
+from anonrisk.render import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.planning.lattice import Measured
+    from anonrisk.planning.tally import Tally
+
+
+def plan(
+    frame: Any,
+    qids: Any = None,
+    k: int = 5,
+    *,
+    population_size: int | None = None,
+    beta: float = 0.05,
+    weights: Mapping[Name, float] | None = None,
+    hierarchies: Mapping[Name, Any] | None = None,
+    budget: float | None = None,
+    max_suppression: float = 0.02,
+    max_loss: float | None = None,
+) -> Plan:
+    """Find how coarse each column must become for every class to have k records.
+
+    Parameters
+    ----------
+    frame, qids
+        As in `anonrisk.classes`; records are counted, each for itself, and a missing value is a
+        value like any other.
+    k : int
+        The size that every class must have.
+    population_size : int, optional
+        Number of persons that the table is a sample of, for the budget; left out, the table itself.
+        What is measured and promised is always k in this table.
+    beta : float
+        The chance, for the budget, with which one value may have fewer than k persons.
+    weights : dict of column to float, optional
+        How much the detail of each column is worth, relative to the others; 1 if not named.
+    hierarchies : dict of column to hierarchy, optional
+        A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
+        recodings of `anonrisk.recode`: only these are then offered for that column.
+    budget : float, optional
+        Number of different values to share among the columns, instead of the one computed.
+    max_suppression : float
+        The largest share of the records that may be left out.
+    max_loss : float, optional
+        The largest loss (T9) that is acceptable.
+
+    Returns
+    -------
+    Plan
+        The combination of offered recodings of least loss, suppression included; see
+        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it.
+
+    Notes
+    -----
+    Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
+    how many bins are offered. Then each combination of offered recodings is a node of a lattice,
+    measured by arithmetic on one count of the table. The search starts from the greedy solution
+    (Datafly) and goes on until bounds show that no node is better; ``optimal`` says so.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"age": [31, 33, 35, 38, 41, 44, 46, 49], "sex": list("ffmmffmm")})
+    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
+    >>> plan
+    Plan for age + sex: k = 2, the best of those offered
+    column   values   after                           becomes
+       age        8       4   4 bins: <35, 35-39, 40-44, >=45
+       sex        2       2                          as it is
+                        before      after
+           records            8          8
+           classes            8          4
+    smallest class            1          2
+           below 2   8 (100.0%)   0 (0.0%)
+        suppressed     0 (0.0%)   0 (0.0%)
+              loss        0.000      0.104
+    >>> df.anon.apply(plan).anon.k(["age", "sex"])
+    2
+    """
+    k = whole_number(k, "k", at_least=1)
+    if population_size is not None:
+        population_size = whole_number(population_size, "population_size", at_least=1)
+    _share(beta, "beta", exclusive=True)
+    _share(max_suppression, "max_suppression")
+    if max_loss is not None:
+        _share(max_loss, "max_loss")
+    engine, question = ask(frame, qids, unit=None, missing="value")
+    _refuse_persons(question.unit)
+    columns = engine.columns(frame)
+    given = dict(hierarchies or {})
+    require(given, "hierarchy of", question.qid)
+    weighted = _weights(question.qid, weights)
+    free = tuple(name for name in question.qid if name not in given)
+    tally = engine.tally(frame, question.qid, free)
+    n = tally.n_records
+    if not n:
+        raise EmptyTableError("the table is empty: there is no record to plan for")
+    if k > n:
+        raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
+    about = _budget(
+        tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
+    )
+    offered = {
+        name: offer(
+            tally.domains[name],
+            tally.margin(name),
+            k=k,
+            share=share,
+            given=given.get(name),
+            column=name,
+        )
+        for name, share in zip(question.qid, about.per_column, strict=True)
+    }
+    lattice = Lattice.of(tally, offered, k, weighted)
+    allowed = math.floor(max_suppression * n + 1e-9)
+    found = search(lattice, allowed)
+    best = _met(lattice, found, allowed, max_suppression, max_loss)
+    chosen = {
+        name: lattice.choices[c][i].recoding
+        for c, (name, i) in enumerate(zip(question.qid, best.node, strict=True))
+    }
+    return Plan(
+        recodings=chosen,
+        k=k,
+        max_suppression=float(max_suppression),
+        columns=tuple(columns),
+        before=_before(tally, question.qid, k),
+        after=Outcome(
+            n - best.n_below,
+            best.n_classes - best.n_small,
+            best.k_kept,
+            best.n_below,
+            lattice.plain_loss(best.node),
+            best.discernibility,
+            tuple(lattice.present(best.node)),
+        ),
+        budget=about,
+        optimal=found.optimal,
+    )
+
+
+def apply(frame: Any, plan: Plan) -> Any:
+    """Recode the columns of a table as a plan says, and leave out the records of small classes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table; it stays as it is.
+    plan : Plan
+        From `anonrisk.plan`, `anonrisk.hipaa.safe_harbor`, or read from a file.
+
+    Returns
+    -------
+    DataFrame
+        A new table of the same kind. Lazy on Spark, after one count that makes sure of the
+        promise: if the table is not the one planned for and more than `max_suppression` of its
+        records would be left out, that is a `PlanError` and no table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"]})
+    >>> plan = df.anon.plan("zip", k=2, max_suppression=0)
+    >>> df.anon.apply(plan)["zip"].tolist()
+    ['101*', '101*', '102*', '102*']
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
+    engine = engine_for(frame)
+    columns = engine.columns(frame)
+    require(plan.qids, "the plan's column", columns)
+    engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
+    recoded = engine.recode(frame, plan.recodings)
+    if plan.k is None:
+        return recoded
+    stored = engine.read_roles(frame)
+    _refuse_persons(None if stored is None else stored.unit)
+    question = Question((plan.qids,))
+    counted = engine.count(recoded, question)[0]
+    below = counted.records_below(plan.k)
+    if below > math.floor(plan.max_suppression * counted.n_records + 1e-9):
+        raise PlanError(
+            f"{percent(below / counted.n_records)} of the records would be in classes smaller than "
+            f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
+            "it was made for another table"
+        )
+    return engine.suppress(recoded, question, plan.k) if below else recoded
+
+
+def _refuse_persons(unit: Name | None) -> None:
+    """Refuse a table whose rows are not persons: k records may be one person's."""
+    if unit is not None:
+        raise ArgumentError(
+            f"a plan counts records, and the table declares persons by {unit!r}: "
+            "bring it to one record a person, then declare without unit="
+        )
+
+
+def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
+    inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
+    if not inside:
+        raise ArgumentError(
+            f"{what} must be a share {'between' if exclusive else 'from'} 0 "
+            f"{'and' if exclusive else 'to'} 1"
+        )
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, Real) and not isinstance(given, bool)
+
+
+def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None:
+    if given is None:
+        return None
+    require(given, "weight of", qid)
+    weights = [given.get(name, 1.0) for name in qid]
+    for name, weight in zip(qid, weights, strict=True):
+        if not _is_number(weight) or not 0 <= weight < math.inf:
+            raise WeightError(f"the weight of {name!r} must be a number from 0 up")
+    if not any(weights):
+        raise WeightError("the weights of all columns are zero: nothing would be worth keeping")
+    return [float(weight) for weight in weights]
+
+
+def _budget(
+    tally: Tally,
+    qid: Qid,
+    *,
+    k: int,
+    n: int,
+    beta: float,
+    weights: list[float] | None,
+    given: float | None,
+) -> Budget:
+    exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
+    values = exact if given is None else positive(given, "budget")
+    caps = [int((tally.margin(name) > 0).sum()) for name in qid]
+    # A column without weight is worth one value.
+    worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
+    split = shares(max(values, 1.0), worth, caps)
+    return Budget(n, k, beta, exact, chernoff, tuple(split))
+
+
+def _before(tally: Tally, qid: Qid, k: int) -> Outcome:
+    counts = tally.counts
+    return Outcome(
+        tally.n_records,
+        len(counts),
+        int(counts.min()),
+        int(counts[counts < k].sum()),
+        0.0,
+        int((counts**2).sum()),
+        tuple(int((tally.margin(name) > 0).sum()) for name in qid),
+    )
+
+
+def _met(
+    lattice: Lattice, found: Found, allowed: int, max_suppression: float, max_loss: float | None
+) -> Measured:
+    """Give the best node, or say which constraint stops all of them."""
+    n = lattice.n
+    if found.best is None:
+        unfinished = [
+            repr(name)
+            for name, choices in zip(lattice.columns, lattice.choices, strict=True)
+            if not any(isinstance(choice.recoding, Star) for choice in choices)
+        ]
+        raise PlanError(
+            f"no combination of the offered recodings reaches k={lattice.k}: max_suppression="
+            f"{percent(max_suppression)} stops it, the least that would do is "
+            f"{percent(found.least_below / n)}. Raise it, lower k, or offer coarser recodings"
+            + (f" for {', '.join(unfinished)}" if unfinished else "")
+        )
+    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
+        raise PlanError(
+            f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
+            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
+            f"suppression than {allowed:,} records"
+        )
+    return found.best

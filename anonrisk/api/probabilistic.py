@@ -1,0 +1,169 @@
+"""What the number of possible values of some columns says about a population."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.ask import ask
+from anonrisk.arguments import whole_number
+from anonrisk.columns import nearest
+from anonrisk.errors import ArgumentError
+from anonrisk.search.probabilistic import domain_size, share_between
+from anonrisk.search.promise import ProbabilisticK, QidAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.columns import Name
+    from anonrisk.counts import ClassSizes
+
+
+def probabilistic_k(
+    frame: Any,
+    qids: Any = None,
+    population_size: int | None = None,
+    beta: float = 0.1,
+    *,
+    domain_sizes: Mapping[Any, int] | None = None,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> ProbabilisticK:
+    """Give the k that each value has in the population with probability 1 − beta.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`.
+    population_size : int
+        Size of the population that the table is a sample of.
+    beta : float
+        The probability of fewer than k that is accepted, for each value by itself.
+    domain_sizes : dict of column to int, optional
+        How many values each column can take; left out, as many as the table shows.
+
+    Returns
+    -------
+    ProbabilisticK
+        `k` from the number of possible values, all equally likely (the paper's assumption), and
+        `table_k` from the table's own distribution, each with the number of values that are
+        expected to have fewer.
+
+    Notes
+    -----
+    Q3: the largest k with P(Bin(N, 1/D) < k) ≤ β, D the product of the domain sizes; Chernoff's
+    bound of Lodha & Thomas, theorem 4, beside it. The promise is per value: of D values about βD
+    fail. The table's shares are taken for the population's; a value that occurs once in the table
+    may be rarer than that.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "half_year": list(range(8))})
+    >>> df.anon.probabilistic_k(["sex", "half_year"], 300_000_000, 0.1,
+    ...     domain_sizes={"half_year": 1_200_000})
+    sex + half_year in a population of 300,000,000, with probability 0.9 for each value by itself
+    2,400,000 values are possible (from the values that this table shows)
+                   assumption            k   values expected below k
+    all values equally likely          111     2.29e+05 of 2,400,000
+        the same, by Chernoff          102
+       the table's own shares   37,492,659               0.7999 of 8
+    """
+    size = _population(population_size)
+    beta = share_between(beta, "beta")
+    sizes, domain, given = _measured(frame, qids, size, domain_sizes, unit=unit, missing=missing)
+    return ProbabilisticK(sizes, domain, given, size, beta)
+
+
+def is_quasi_identifier(
+    frame: Any,
+    qids: Any = None,
+    alpha: float = 0.2,
+    population_size: int | None = None,
+    domain_sizes: Mapping[Any, int] | None = None,
+    *,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> QidAnswer:
+    """Tell whether some columns can single out more than a share of the population.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`.
+    alpha : float
+        The share, between 0 and 1.
+    population_size : int
+        Size of the population that the table is a sample of.
+    domain_sizes : dict of column to int, optional
+        How many values each column can take. Without all of them nothing can be excluded: the
+        values that a table happens to show bound nothing.
+
+    Returns
+    -------
+    QidAnswer
+        Its `answer` is ``"measured"`` where more than `alpha` of the table's own records are
+        singletons, whatever the population; ``"excluded in expectation"`` where no distribution
+        over the given domain makes more than `alpha` of the population unique; else ``"possible"``.
+
+    Notes
+    -----
+    Q1 and Q2 in their exact form (Lodha & Thomas, theorems 1 to 3).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "age": [30, 31] * 4})
+    >>> asked = df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000, {"sex": 2, "age": 60})
+    >>> asked.answer
+    'excluded in expectation'
+    >>> df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000).answer
+    'possible'
+    """
+    alpha = share_between(alpha, "alpha")
+    size = _population(population_size)
+    sizes, domain, given = _measured(frame, qids, size, domain_sizes, unit=unit, missing=missing)
+    return QidAnswer(sizes.qid, alpha, size, domain, given, sizes.uniqueness)
+
+
+def _population(given: Any) -> int:
+    if given is None:
+        raise ArgumentError("population_size is needed: how many people could be in the table")
+    return whole_number(given, "population_size", at_least=1)
+
+
+def _measured(
+    frame: Any,
+    qids: Any,
+    population_size: int,
+    domain_sizes: Mapping[Any, int] | None,
+    *,
+    unit: Name | None,
+    missing: str,
+) -> tuple[ClassSizes, int, bool]:
+    """Count the classes, and the values that are possible: given, or as many as there are."""
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    given = dict(domain_sizes or {})
+    unknown = next((name for name in given if name not in question.qid), None)
+    if unknown is not None:
+        hint = nearest(unknown, question.qid)
+        raise ArgumentError(f"domain_sizes names {unknown!r}, which is no quasi-identifier{hint}")
+    sets = tuple((name,) for name in question.qid)
+    wider = type(question)((question.qid, *sets), question.unit, question.missing)
+    sizes, *singles = engine.count(frame, wider)
+    if population_size < sizes.n_records:
+        raise ArgumentError(
+            f"population_size is smaller than the table, which has {sizes.n_records:,} records"
+        )
+    for name, single in zip(question.qid, singles, strict=True):
+        if name not in given:
+            given[name] = single.n_classes
+        elif whole_number(given[name], f"the domain size of {name!r}", at_least=1) < (
+            single.n_classes
+        ):
+            raise ArgumentError(
+                f"{name!r} has more different values in the table than its domain size says"
+            )
+    known = domain_sizes is not None and all(name in domain_sizes for name in question.qid)
+    return sizes, domain_size(given[name] for name in question.qid), known

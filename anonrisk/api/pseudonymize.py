@@ -1,0 +1,114 @@
+"""Pseudonyms: identifiers replaced by keyed ones, per recipient and per period."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.arguments import whole_number
+from anonrisk.columns import as_name, require
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError, MissingTimeError
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+
+
+def pseudonymize(
+    frame: Any,
+    column: Name,
+    *,
+    key: Any,
+    period: Any = None,
+    time: Name | None = None,
+    scope: str | None = None,
+    format: str = "hex",  # noqa: A002
+    length: int | None = None,
+) -> Any:
+    """Replace an identifier by keyed pseudonyms, in a new table of the same kind.
+
+    Whoever has the key can make the pseudonym of any value, and so find a person; who has not,
+    cannot, however few values there are. A bare hash would give them away to anybody who tries
+    all of them. Guard the key as you guard the names.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of pandas, Spark or pandas-on-Spark.
+    column : name
+        The identifier: text, integers, dates or instants. Floats are refused: they can be written
+        in more than one way. A missing value stays missing.
+    key : Key or bytes
+        See `anonrisk.keys.Key`: from an environment variable, a file or bytes, at least 16.
+    period : str, timedelta or int, optional
+        When a person gets a new pseudonym. A length of time such as ``"30D"`` (s, min, h, D, W)
+        starts anew at every multiple of it since 1970-01-01 UTC, for all persons together. A
+        number n starts anew after n records of the person, in the order of `time`; records of the
+        same time share a rank, so that a few more than n may be linked where times are tied.
+    time : name, optional
+        The column of times, for `period`: dates, timestamps, or for a number of records also
+        integers. A timestamp without a zone is read as UTC.
+    scope : str, optional
+        The recipient. Pseudonyms of different scopes cannot be linked without the key.
+    format : {"hex", "base32", "base64url"}
+        The alphabet of the pseudonyms.
+    length : int, optional
+        Number of characters: 128 bits if left out, at least 64 bits, so that nobody comes to
+        share a pseudonym.
+
+    Returns
+    -------
+    DataFrame
+        The table with the column replaced by text; everything else as it was. Lazy on Spark.
+
+    Notes
+    -----
+    HMAC-SHA-256 (RFC 2104) over the bytes that `anonrisk.pseudonyms` lists, which are the same on
+    every engine. On Spark the key is in no plan, log or page of the UI, but it travels to the
+    executors inside the function that they run: encrypt Spark's network traffic
+    (``spark.network.crypto.enabled``, TLS for Connect).
+
+    Transaction and relationship pseudonyms are Fischer-Hübner's; see also `anonrisk.linkability`,
+    which tells whether a new pseudonym helped.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> from anonrisk.keys import Key
+    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> df = pd.DataFrame({"patient": ["Ann", "Bob", "Ann", None], "ward": [1, 1, 2, 2]})
+    >>> df.anon.pseudonymize("patient", key=key, length=16)["patient"].tolist()[:3]
+    ['...', '...', '...']
+    >>> shared = df.anon.pseudonymize("patient", key=key, scope="insurer")
+    >>> int(shared["patient"].nunique()), int(shared["patient"].isna().sum())
+    (2, 1)
+    """
+    from anonrisk.keys import as_key
+    from anonrisk.periods import microseconds
+    from anonrisk.pseudonyms import Form, Step, check_scope
+
+    secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
+    by_records = isinstance(period, int)
+    every = None
+    if by_records:
+        every = whole_number(period, "period", at_least=1)
+    elif period is not None:
+        every = microseconds(period)
+    if period is not None and time is None:
+        raise MissingTimeError("period= needs time=, the column that says when a record was made")
+    if period is None and time is not None:
+        raise ArgumentError("time= is for period=, which is not given")
+    as_name(column, "column")
+    engine = engine_for(frame)
+    columns = engine.columns(frame)
+    require([column], "column", columns)
+    roles = {column: "column"}
+    if time is not None:
+        as_name(time, "time")
+        require([time], "time", columns)
+        if time == column:
+            raise ArgumentError(f"column {column!r} cannot be its own time")
+        roles[time] = "time"
+    engine.check(frame, roles)
+    step = Step(column, secret, form, recipient, every, time, by_records)
+    return engine.pseudonymize(frame, step)

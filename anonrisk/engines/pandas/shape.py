@@ -1,0 +1,75 @@
+"""How cells look, on pandas: each different value is looked at once, and none is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.search.counter import Shape
+from anonrisk.search.lookalikes import DATES, NATIONAL_NUMBERS, SHAPES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ANY = "|".join(f"(?:{pattern})" for pattern in SHAPES.values())
+
+
+def shape_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int, n_known: int) -> Shape:
+    """Count the rows whose cell has the shape of a direct identifier.
+
+    `codes` has a number for every row, equal where the cells are.
+    """
+    if not n_known:
+        return Shape(0)
+    values = first_of_each(column, codes, n_codes)
+    known = values.notna().to_numpy()
+    weights = np.bincount(codes, minlength=n_codes)
+    if is_whole(values, known):
+        numbers = values.where(known, 0).astype("float64").to_numpy()
+        inside = [(numbers >= low) & (numbers < high) for low, high in NATIONAL_NUMBERS]
+        return Shape(n_known, {"national id": int(weights[np.logical_or.reduce(inside)].sum())})
+    if not is_text(values, known):
+        return Shape(n_known)
+    texts = pd.Series(values[known].astype(object).to_numpy(), dtype="str")
+    weights = weights[known]
+    looks = _matches(texts, _ANY)
+    # Nearly always no value looks like anything, and one expression was enough to know.
+    texts, weights = texts[looks], weights[looks]
+    dates = _matches(texts, DATES)
+    matches = {}
+    for kind, pattern in SHAPES.items():
+        has = _matches(texts, pattern)
+        matches[kind] = int(weights[has & ~dates if kind == "telephone number" else has].sum())
+    return Shape(n_known, matches)
+
+
+def first_of_each(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> pd.Series[Any]:
+    """Give the cell of each code, in order."""
+    # Where each code occurs first: assigned backwards, so that the first is what remains.
+    first = np.zeros(n_codes, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    values = column.iloc[first].reset_index(drop=True)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.astype(values.cat.categories.dtype)
+    return values
+
+
+def is_text(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Tell whether a column holds text."""
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), str)
+    return pd.api.types.is_string_dtype(values.dtype)
+
+
+def is_whole(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Tell whether a column holds whole numbers."""
+    if values.dtype == object:
+        first = next(iter(values[known]), None)
+        return isinstance(first, (int, np.integer)) and not isinstance(first, bool)
+    return pd.api.types.is_integer_dtype(values.dtype)
+
+
+def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    return texts.str.fullmatch(pattern).to_numpy(dtype=bool)

@@ -1,0 +1,162 @@
+"""Microaggregation, noise and permutation on pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.engines import base
+from anonrisk.engines.microaggregate import means, means_of_several
+from anonrisk.engines.pandas.count import closed_up
+from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
+from anonrisk.engines.pandas.tally import tally
+from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name, Qid
+
+_ATTRS_KEY = "anonrisk_perturbed"
+
+
+def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
+    """Replace numbers by the mean of their group; a missing value stays missing."""
+    if not len(frame):
+        return frame.copy(deep=False)
+    if len(columns) == 1:
+        name = columns[0]
+        counted = tally(frame, {name: "column"})
+        domain, codes = coded_rows(frame, name)
+        new = means(domain, counted.margin(name)[:-1], k, name)
+        return replaced(frame, {name: _typed(column_of(frame, name), domain.kind, new, codes)})
+    counted = tally(frame, dict.fromkeys(columns, "column"))
+    moved = means_of_several(counted, k)
+    coded = {name: coded_rows(frame, name) for name in columns}
+    keys = np.zeros(len(frame), dtype=np.int64)
+    of_class = np.zeros(counted.n_classes, dtype=np.int64)
+    for name, (domain, codes) in coded.items():
+        # The digits of a class, closed up together so that both are numbered alike.
+        both = np.concatenate((keys, of_class)) * (len(domain) + 1)
+        both += np.concatenate((codes, counted.codes[name]))
+        both, _ = closed_up(both)
+        keys, of_class = both[: len(keys)], both[len(keys) :]
+    row_of = np.empty(int(of_class.max()) + 1, dtype=np.int64)
+    row_of[of_class] = np.arange(len(of_class))
+    place = row_of[keys]
+    return replaced(
+        frame,
+        {
+            name: _typed(column_of(frame, name), coded[name][0].kind, moved[name], place)
+            for name in columns
+        },
+    )
+
+
+def _typed(column: pd.Series[Any], kind: str, new: NDArray[Any], place: NDArray[np.int64]) -> Any:
+    """Write new numbers in a column's own type."""
+    missing = column.isna().to_numpy()
+    if kind in DATES:
+        unit = MICROSECONDS if kind == "date" else 1
+        instants = (np.append(new, 0)[np.minimum(place, len(new))] * unit).astype("datetime64[us]")
+        return _dates(column, instants, missing)
+    values = np.append(new, 0)[np.minimum(place, len(new))]
+    if pd.api.types.is_object_dtype(column.dtype):
+        cells = pd.Series(values, index=column.index).astype(object)
+        return cells.mask(missing, None).array
+    made: Any = pd.Series(values, index=column.index)
+    if missing.any():
+        made = made.astype("Float64").mask(missing)
+        if isinstance(column.dtype, np.dtype):
+            made = made.astype("float64")
+    return made.astype(column.dtype).array
+
+
+def _dates(column: pd.Series[Any], instants: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+    made = pd.Series(instants, index=column.index).mask(missing)
+    zone = getattr(getattr(column, "dt", None), "tz", None)
+    if zone is not None:
+        made = made.dt.tz_localize("UTC").dt.tz_convert(zone)
+    if pd.api.types.is_object_dtype(column.dtype):
+        first = column[column.notna()].iloc[0]
+        cells = made.astype(object) if hasattr(first, "hour") else made.dt.date
+        return cells.mask(missing, None).array
+    return made.astype(column.dtype).array
+
+
+def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
+    """Add noise; whole numbers are rounded, dates move by whole days, the missing stay."""
+    changed: dict[Name, Any] = {}
+    for number, (name, scale) in enumerate(noise.scales.items()):
+        random = np.random.default_rng([noise.seed, number])
+        column = column_of(frame, name)
+        drawn = _drawn(random, noise.law, scale, len(frame))
+        kind = kind_of(column)
+        if kind in DATES:
+            domain, codes = coded_rows(frame, name)
+            days = np.rint(drawn).astype(np.int64)
+            unit = 1 if domain.kind == "date" else MICROSECONDS
+            moved = np.append(domain.values, 0)[codes] + days * unit
+            changed[name] = _typed(column, domain.kind, moved, np.arange(len(frame)))
+            continue
+        if kind is not None and kind not in NUMBERS:
+            raise base.not_noisy(name, kind)
+        numbers = as_floats(column, name)
+        values = np.rint(numbers + drawn) if _is_whole(numbers) else numbers + drawn
+        changed[name] = _typed(column, "number", values, np.arange(len(frame)))
+    return _marked(replaced(frame, changed), tuple(changed), "perturb")
+
+
+def _is_whole(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether all known numbers are whole: pandas makes them floats where one is missing."""
+    known = numbers[~np.isnan(numbers)]
+    return bool(np.all(known == np.floor(known)))
+
+
+def _drawn(random: np.random.Generator, law: str, scale: float, size: int) -> NDArray[np.float64]:
+    if law == "laplace":
+        return random.laplace(0.0, scale, size)
+    if law == "uniform":
+        return random.uniform(-scale, scale, size)
+    return random.normal(0.0, scale, size)
+
+
+def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFrame:
+    """Give each record the cells of the next one in a random order of its group."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(frame))
+    groups = np.zeros(len(frame), dtype=np.int64)
+    for coded in encode(frame, dict.fromkeys(by, "grouping column")).values() if by else ():
+        groups, _ = closed_up(groups * coded.cardinality + coded.values)
+    order = order[np.argsort(groups[order], kind="stable")]
+    ends = (
+        np.flatnonzero(np.append(groups[order][1:] != groups[order][:-1], True))
+        if len(order)
+        else np.zeros(0, dtype=np.int64)
+    )
+    starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
+    following = np.roll(order, -1)
+    following[ends] = order[starts]
+    source = np.empty(len(frame), dtype=np.int64)
+    source[order] = following
+    changed = {name: column_of(frame, name).array.take(source) for name in columns}
+    return _marked(replaced(frame, changed), columns, "permute")
+
+
+def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
+    """Keep in `attrs` that equality of these columns' cells means nothing any more."""
+    earlier = [tuple(pair) for pair in frame.attrs.get(_ATTRS_KEY, ())]
+    marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
+    frame.attrs = {**frame.attrs, _ATTRS_KEY: [list(pair) for pair in marks]}
+    return frame
+
+
+def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
+    """Read the marks of columns that are still there."""
+    marks = frame.attrs.get(_ATTRS_KEY, ())
+    return {name: step for name, step in marks if name in list(frame.columns)}

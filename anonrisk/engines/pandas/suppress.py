@@ -1,0 +1,146 @@
+"""Suppression on pandas: records, or cells, of classes smaller than k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.engines import base
+from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
+from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
+from anonrisk.engines.pandas.rewrite import class_sizes
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.recode.domain import Domain
+
+
+def records(frame: pd.DataFrame, question: base.Question, k: int) -> pd.DataFrame:
+    """Leave out the records of classes smaller than k."""
+    counts, _ = class_sizes(frame, question)
+    return frame.loc[counts >= k]
+
+
+def cells(
+    frame: pd.DataFrame, question: base.Question, k: int, marker: str | float | None
+) -> pd.DataFrame:
+    """Mark cells of small classes, from the last column on, until no class is smaller than k."""
+    if not len(frame):
+        return frame.copy(deep=False)
+    unit = Encoded.of(frame, question).unit
+    n_persons = len(frame) if unit is None else len(np.unique(unit.values))
+    base.check_k(k, n_persons)
+    columns = {name: _Column.of(frame, name, marker) for name in question.qid}
+    for name in reversed(question.qid):
+        small = _sizes(columns, unit) < k
+        columns[name].mark(small)
+    left = _sizes(columns, unit) < k
+    if left.any():
+        # Those left have every cell marked, and are too few. Whoever joins them makes them enough,
+        # because every other class has k members.
+        joining = _smallest(columns, unit, left)
+        for column in columns.values():
+            column.mark(joining)
+    return replaced(frame, {name: column.cells(frame, name) for name, column in columns.items()})
+
+
+class _Column:
+    """A column as codes, of which one stands for a marked cell."""
+
+    def __init__(
+        self, domain: Domain, codes: NDArray[np.int64], marker: str | float | None
+    ) -> None:
+        self.domain, self.codes, self.marker = domain, codes, marker
+        self.marked = np.zeros(len(codes), dtype=bool)
+        self.size = len(domain) + 2
+        self.code = self._code_of_marker()
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, name: Name, marker: str | float | None) -> _Column:
+        domain, codes = coded_rows(frame, name)
+        if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
+            raise base.not_markable(name)
+        if isinstance(marker, (int, float)) and domain.kind not in ("whole", "number"):
+            raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
+        return cls(domain, codes, marker)
+
+    def _code_of_marker(self) -> int:
+        """A cell that already is what the marker is counts with the marked ones."""
+        if self.marker is None:
+            return len(self.domain)
+        texts: Any = self.domain.texts() if isinstance(self.marker, str) else self.domain.values
+        found = [i for i, text in enumerate(texts) if text == self.marker]
+        return found[0] if found else len(self.domain) + 1
+
+    def mark(self, rows: NDArray[np.bool_]) -> None:
+        self.marked |= rows
+        self.codes = np.where(rows, self.code, self.codes)
+
+    def text(self, code: int) -> tuple[bool, str]:
+        """Give what a class is ordered by among classes of its size: missing first."""
+        if code == self.code:
+            return (self.marker is not None, "" if self.marker is None else str(self.marker))
+        return (False, "") if code == len(self.domain) else (True, self.domain.texts()[code])
+
+    def cells(self, frame: pd.DataFrame, name: Name) -> Any:
+        column = column_of(frame, name)
+        if not self.marked.any() and not (
+            isinstance(self.marker, str) and self.domain.kind != "text"
+        ):
+            return column.array
+        if isinstance(self.marker, str):
+            words = [*self.domain.texts(), "", self.marker]
+            places = np.where(self.marked, len(words) - 1, self.codes)
+            return labelled(np.where(places == len(self.domain), -1, places), words)
+        if (
+            self.marker is None
+            and column.dtype.kind in "iub"
+            and isinstance(column.dtype, np.dtype)
+        ):
+            # Plain integers and booleans of pandas have no missing value.
+            return column.convert_dtypes().mask(self.marked).array
+        return column.mask(self.marked, self.marker).array
+
+
+def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:
+    keys, bound = None, 1
+    for column in columns.values():
+        if keys is None:
+            keys, bound = column.codes, column.size
+            continue
+        if bound * column.size > MAX_KEY:
+            keys, bound = closed_up(keys)
+        keys = keys * column.size + column.codes
+        bound *= column.size
+    assert keys is not None  # noqa: S101
+    return keys
+
+
+def _sizes(columns: dict[Name, _Column], unit: Codes | None) -> NDArray[np.int64]:
+    number, n_classes = closed_up(_keys(columns))
+    if unit is None:
+        return np.bincount(number, minlength=n_classes)[number]
+    pairs = distinct_pairs(number, n_classes, unit.values, unit.cardinality)
+    return np.bincount(pairs[0], minlength=n_classes)[number]
+
+
+def _smallest(
+    columns: dict[Name, _Column], unit: Codes | None, left: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Select the smallest class that is not among those left; the first by its text if several."""
+    sizes, keys = _sizes(columns, unit), _keys(columns)
+    least = sizes[~left].min()
+    candidates = np.flatnonzero(~left & (sizes == least))
+    _, first = np.unique(keys[candidates], return_index=True)
+    chosen = min(
+        candidates[first],
+        key=lambda row: [column.text(int(column.codes[row])) for column in columns.values()],
+    )
+    return np.asarray(keys == keys[chosen])

@@ -1,0 +1,183 @@
+"""Who else has a set of points: an inverted index from items to users, the rarest item first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.engines.pandas.count import runs_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# Candidates that are looked at together; bounds the memory.
+_AT_ONCE = 4_000_000
+# Candidates of each user in the first round; later rounds take four times as many.
+_FIRST_ROUND = 32
+# A bit for each user and item answers fastest who has what, if there is room (256 MiB).
+_MOST_BITS = 2**31
+
+
+@dataclass(frozen=True)
+class Index:
+    """Each pair of user and item once, by user and by item."""
+
+    item: Integers
+    starts: Integers
+    n_points: Integers
+    holder: Integers
+    item_starts: Integers
+    popularity: Integers
+    keys: Integers
+    n_items: int
+    bitmap: NDArray[np.uint8] | None
+
+    @classmethod
+    def of(cls, user: Integers, item: Integers, n_users: int, n_items: int) -> Index:
+        """Sort the pairs and point at where each user and each item starts."""
+        keys = user * n_items + item
+        keys.sort()
+        keys = keys[runs_of(keys)]
+        users, items = keys // n_items, keys % n_items
+        n_points = np.bincount(users, minlength=n_users)
+        popularity = np.bincount(items, minlength=n_items)
+        by_item = np.argsort(items, kind="stable")
+        bitmap = None
+        if n_users * n_items <= _MOST_BITS:
+            bitmap = np.zeros(n_users * n_items // 8 + 1, dtype=np.uint8)
+            places, bits = keys >> 3, (1 << (keys & 7)).astype(np.uint8)
+            first = runs_of(places)
+            bitmap[places[first]] = np.bitwise_or.reduceat(bits, first)
+        return cls(
+            items,
+            np.cumsum(n_points) - n_points,
+            n_points,
+            users[by_item],
+            np.cumsum(popularity) - popularity,
+            popularity,
+            keys,
+            n_items,
+            bitmap,
+        )
+
+    def shuffled(self, random: np.random.Generator) -> Integers:
+        """Give the items of each user in a random order; its first s are a random set of s."""
+        owner = np.repeat(np.arange(len(self.n_points)), self.n_points)
+        return self.item[np.argsort(owner + random.random(len(owner)), kind="stable")]
+
+    def has(self, user: Integers, item: Integers) -> Flags:
+        """Tell whether each user has each item."""
+        key = user * self.n_items + item
+        if self.bitmap is not None:
+            bits: Flags = (self.bitmap[key >> 3] >> (key & 7).astype(np.uint8)) & 1 > 0
+            return bits
+        at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+        found: Flags = self.keys[at] == key
+        return found
+
+    def rare(
+        self, drawn: Integers, users: Integers, s: int, k: int, visits: Visits | None
+    ) -> NDArray[np.float64]:
+        """Tell of each user's first s drawn items whether fewer than k users have them all.
+
+        The users who have the rarest item are looked at a few at a time, until k are found.
+        """
+        sets = _Sets.of(self, drawn, users, s, visits)
+        found = np.zeros(len(users), dtype=np.int64)
+        left, seen, size = np.arange(len(users)), 0, _FIRST_ROUND
+        while len(left):
+            for part in _parts(left, np.minimum(sets.length[left] - seen, size)):
+                found[part] += self._count(sets, part, range(seen, seen + size))
+            seen += size
+            size *= 4
+            left = left[(found[left] < k) & (sets.length[left] > seen)]
+        return (found < k).astype(float)
+
+    def _count(self, sets: _Sets, part: Integers, among: range) -> Integers:
+        """Count, of some candidates of some users, those who have all the points."""
+        number = np.minimum(sets.length[part] - among.start, len(among))
+        owner = np.repeat(np.arange(len(part)), number)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(number) - number, number)
+        candidate = self.holder[sets.first[part][owner] + among.start + within]
+        for column in sets.by_rarity.T[1:]:
+            able = self.has(candidate, column[part][owner])
+            owner, candidate = owner[able], candidate[able]
+        if sets.visits is not None:
+            owner = owner[sets.visits.follow(candidate, sets.points[part][owner])]
+        return np.bincount(owner, minlength=len(part))
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """A set of points of each user, and where the users who have its rarest point are listed."""
+
+    points: Integers
+    by_rarity: Integers
+    first: Integers
+    length: Integers
+    visits: Visits | None
+
+    @classmethod
+    def of(
+        cls, index: Index, drawn: Integers, users: Integers, s: int, visits: Visits | None
+    ) -> _Sets:
+        points = drawn[index.starts[users][:, None] + np.arange(s)]
+        rarity = np.argsort(index.popularity[points], axis=1, kind="stable")
+        by_rarity = np.take_along_axis(points, rarity, axis=1)
+        rarest = by_rarity[:, 0]
+        if visits is not None:
+            points = visits.sorted(users, points)
+        return cls(points, by_rarity, index.item_starts[rarest], index.popularity[rarest], visits)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """When each user was where: places in the user's trace, by pair of user and item."""
+
+    index: Index
+    places: Integers
+    starts: Integers
+    longest: int
+
+    @classmethod
+    def of(cls, index: Index, user: Integers, item: Integers) -> Visits:
+        """Read traces that are in the order of users and times."""
+        place = np.arange(len(user))
+        order = np.lexsort((place, user * index.n_items + item))
+        pairs = (user * index.n_items + item)[order]
+        starts = runs_of(pairs)
+        longest = len(user) + 1
+        number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(pairs)))
+        return cls(index, number * longest + place[order], starts, longest)
+
+    def _pair(self, user: Integers, item: Integers) -> Integers:
+        return np.searchsorted(self.index.keys, user * self.index.n_items + item)
+
+    def sorted(self, users: Integers, points: Integers) -> Integers:
+        """Put the points of each user in the order of the first visits to them."""
+        pairs = self._pair(np.repeat(users, points.shape[1]), points.ravel())
+        first = (self.places[self.starts[pairs]] % self.longest).reshape(points.shape)
+        return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
+
+    def follow(self, user: Integers, points: Integers) -> Flags:
+        """Tell whether each user visited the points in this order, anything between them."""
+        at = np.full(len(user), -1, dtype=np.int64)
+        good = np.ones(len(user), dtype=bool)
+        for column in points.T:
+            pair = self._pair(user, column)
+            later = np.searchsorted(self.places, pair * self.longest + at, side="right")
+            place = self.places[np.minimum(later, len(self.places) - 1)]
+            good &= (later < len(self.places)) & (place // self.longest == pair)
+            at = place % self.longest
+        return good
+
+
+def _parts(left: Integers, number: Integers) -> list[Integers]:
+    """Split users so that their candidates together stay within bounds."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(number) // _AT_ONCE)) + 1
+    return np.split(left, cuts)

@@ -1,0 +1,102 @@
+"""Records that a user links, on Spark: columns under names of ours, checked in one job.
+
+Columns of ours: `u` the user, `i` the items as a struct, which is equal where all of them are, and
+`t` the time as a whole number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark.clock import clock
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.times import missing_time
+from anonrisk.engines.traces import check_any, missing_items, missing_user
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from anonrisk.columns import Name, Qid
+
+
+class Linked:
+    """The kept records of a table, and the checks that they must pass."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        user: Name,
+        items: Qid,
+        time: Name | None,
+        missing: str,
+        *,
+        role: str,
+        calendar: bool = False,
+    ) -> None:
+        """Rename the columns; nothing runs yet."""
+        with guarded("read the records"):
+            self.projection = Projection.of(frame)
+            self.f: Any = self.projection.functions
+            f = self.f
+            self.user, self.items, self.time = user, items, time
+            self.missing, self.role = missing, role
+            columns = [self.projection.column(user).alias("u")]
+            names = [f"i{number}" for number in range(len(items))]
+            for name, item in zip(names, items, strict=True):
+                column = self.projection.column(item)
+                kind = self.projection.fields[self.projection.names.index(str(item))].dataType
+                if kind.typeName() in ("float", "double"):
+                    # Spark tells 0.0 from -0.0 inside a struct.
+                    column = f.when(column == f.lit(0.0), f.lit(0.0).cast(kind)).otherwise(column)
+                columns.append(column.alias(name))
+            if time is not None:
+                at = clock(self.projection, time, calendar=calendar)
+                columns.append(at.alias("t"))
+            self._raw = self.projection.table.select(*columns)
+            self._names = names
+
+    def _lacking(self) -> Any:
+        return self.projection.any_missing([self.f.col(name) for name in self._names])
+
+    def table(self) -> DataFrame:
+        """Give the kept records as u, i and t."""
+        raw = self._raw.where(~self._lacking()) if self.missing == "drop" else self._raw
+        item = self.f.struct(*self._names).alias("i")
+        return raw.select("u", item, *(["t"] if self.time is not None else []))
+
+    def checked(self) -> dict[str, int]:
+        """Count rows, users, what is missing and the ends of time, and refuse what must be."""
+        f = self.f
+        dropped = self._lacking() if self.missing == "drop" else f.expr("false")
+
+        def rows_where(condition: Any) -> Any:
+            return f.sum(f.when(condition, 1).otherwise(0))
+
+        sums = [
+            f.count(f.lit(1)).alias("all"),
+            rows_where(dropped).alias("dropped"),
+            rows_where(f.col("u").isNull()).alias("no_user"),
+            f.countDistinct(f.when(~dropped, f.col("u"))).alias("users"),
+            *(rows_where(f.col(name).isNull()).alias(name) for name in self._names),
+        ]
+        if self.time is not None:
+            kept = f.when(~dropped, f.col("t"))
+            sums += [
+                rows_where(f.col("t").isNull() & ~dropped).alias("no_time"),
+                f.min(kept).alias("low"),
+                f.max(kept).alias("high"),
+            ]
+        with guarded("count the records"):
+            row = self._raw.agg(*sums).collect()[0].asDict()
+        found = {name: int(value or 0) for name, value in row.items()}
+        if found["no_user"]:
+            raise missing_user(self.user, found["no_user"])
+        lacking = {item: found[name] for item, name in zip(self.items, self._names, strict=True)}
+        if self.missing == "error" and any(lacking.values()):
+            raise missing_items(self.role, lacking)
+        found["rows"] = found["all"] - found["dropped"]
+        check_any(found["rows"], found["dropped"])
+        if self.time is not None and found["no_time"]:
+            raise missing_time(self.time, found["no_time"])
+        return found

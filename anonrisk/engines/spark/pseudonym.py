@@ -1,0 +1,97 @@
+"""Pseudonyms on Spark, by the one function of ours that executors run.
+
+HMAC written in SQL would put the padded key into every plan, log and page of the UI; a pandas
+function needs pandas on the executors, one of our modules needs anonrisk there. A nested plain
+function needs Python's standard library only, and travels with the key inside, as bytes that
+Spark neither prints nor logs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.spark.clock import clock, instant, whole_part
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.pseudonyms import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.pseudonyms import Step
+
+_TEXT = ("string", "char", "varchar")
+_WHOLE = ("byte", "short", "integer", "long")
+
+
+def pseudonymize(frame: DataFrame, step: Step) -> DataFrame:
+    """Give the table with one column replaced; lazy."""
+    with guarded("make the pseudonyms"):
+        projection = Projection.of(frame)
+        f = projection.functions
+        value = _canonical(projection, step)
+        made = f.udf(_function(step), "string", useArrow=False)(value, _period(projection, step))
+        position = projection.names.index(str(step.column))
+        metadata = projection.fields[position].metadata
+        columns = [f.col(name) for name in projection.table.columns]
+        columns[position] = made.alias(f"c{position}", metadata=metadata)
+        return projection.table.select(*columns).toDF(*projection.names)
+
+
+def _function(step: Step) -> Callable[[str | None, str | None], str | None]:
+    """Make the function that executors run: nested, so that it travels by value, and plain."""
+    secret, prefix = step.key.reveal(), step.prefix
+    format_, length = step.form.format, step.form.length
+
+    def pseudonym(value: str | None, period: str | None) -> str | None:
+        import base64
+        import hmac
+
+        if value is None:
+            return None
+        label = (period or "").encode()
+        message = prefix + len(label).to_bytes(4, "big") + label + value.encode()
+        digest = hmac.digest(secret, message, "sha256")
+        if format_ == "hex":
+            return digest.hex()[:length]
+        if format_ == "base32":
+            return base64.b32encode(digest).decode("ascii").lower()[:length]
+        return base64.urlsafe_b64encode(digest).decode("ascii")[:length]
+
+    return pseudonym
+
+
+def _canonical(projection: Projection, step: Step) -> Any:
+    """Give the letter and the text of each value; NULL where it is missing."""
+    f = projection.functions
+    column = projection.column(step.column)
+    kind = projection.fields[projection.names.index(str(step.column))].dataType.typeName()
+    if kind in _TEXT or kind == "void":
+        return f.concat(f.lit("s"), column)
+    if kind in _WHOLE:
+        return f.concat(f.lit("i"), column.cast("string"))
+    if kind == "date":
+        return f.concat(f.lit("d"), f.date_format(column, "yyyy-MM-dd"))
+    if kind in ("timestamp", "timestamp_ntz"):
+        return f.concat(f.lit("t"), instant(projection, step.column).cast("string"))
+    raise refused(step.column, kind)
+
+
+def _period(projection: Projection, step: Step) -> Any:
+    """Name the period of each record."""
+    f = projection.functions
+    if step.time is None or step.every is None:
+        return f.lit(None).cast("string")
+    time = clock(projection, step.time, calendar=not step.by_records)
+    value = projection.column(step.column)
+    number: Any = time
+    if step.by_records:
+        earlier = projection.window.partitionBy(value).orderBy(time)
+        number = f.rank().over(earlier) - f.lit(1)
+    number = whole_part(f, number, step.every)
+    label = f.concat(f.lit(step.period_label(0).removesuffix("0")), number.cast("string"))
+    lacking = time.isNull() & value.isNotNull()
+    return refusing(projection, lacking, f"time {step.time!r} is missing", label)

@@ -1,0 +1,170 @@
+"""Recodings as Spark expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines import base
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.errors import ArgumentError
+from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom
+from anonrisk.recode.labels import of_earlier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from anonrisk.columns import Name
+    from anonrisk.recode import Recoding
+
+_KINDS = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), "whole"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("string", "char", "varchar", "void"), "text"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
+    "date": "date",
+    "boolean": "boolean",
+}
+
+
+def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
+    """Give a table with some columns recoded; lazy."""
+    with guarded("recode the columns"):
+        projection = Projection.of(frame)
+        new = {
+            name: expression(projection, name, recoding)
+            for name, recoding in recodings.items()
+            if not isinstance(recoding, Keep)
+        }
+        return replaced(projection, projection.table, new)
+
+
+def replaced(
+    projection: Projection,
+    table: DataFrame,
+    new: Mapping[Name, Column],
+    metadata: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """Put new cells into some columns, which keep their place, their name and their metadata."""
+    f = projection.functions
+    columns = []
+    for position, field in enumerate(projection.fields):
+        old = f.col(f"c{position}")
+        if field.name in new:
+            kept = {**field.metadata, **(metadata or {})}
+            columns.append(new[field.name].alias(f"c{position}", metadata=kept))
+        else:
+            columns.append(old)
+    return table.select(*columns).toDF(*projection.names)
+
+
+def kind_of(projection: Projection, name: Name) -> str:
+    """Say what a column holds by its type."""
+    return _KINDS.get(type_of(projection, name).typeName(), "other")
+
+
+def type_of(projection: Projection, name: Name) -> Any:
+    """Get the type of a column."""
+    return projection.fields[projection.names.index(str(name))].dataType
+
+
+def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
+    """Give the new cells of one column."""
+    f = projection.functions
+    if isinstance(recoding, Star):
+        return f.lit(recoding.label)
+    column = projection.column(name)
+    base.check_kind(kind_of(projection, name), recoding, name)
+    if isinstance(recoding, Bins):
+        return in_bins(projection, column, recoding.edges, recoding.labels)
+    if isinstance(recoding, TopBottom):
+        return _clipped(projection, name, recoding)
+    if isinstance(recoding, Prefix):
+        return _prefix(projection, column.cast("string"), recoding)
+    if isinstance(recoding, DatePart):
+        return _period(projection, day(projection, name), recoding)
+    if isinstance(recoding, Level):
+        return _node(projection, name, recoding)
+    raise ArgumentError(f"{type(recoding).__name__} is not a recoding that Spark can do")
+
+
+def in_bins(projection: Projection, column: Column, edges: Any, labels: Any) -> Any:
+    """Give each number the label of its bin; a missing one gets none."""
+    f = projection.functions
+    number = column.cast("double")
+    chain = f.when(number < f.lit(float(edges[0])), f.lit(labels[0]))
+    for edge, label in zip(edges[1:], labels[1:], strict=False):
+        chain = chain.when(number < f.lit(float(edge)), f.lit(label))
+    return chain.when(number.isNotNull(), f.lit(labels[-1]))
+
+
+def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
+    f, column, kind = projection.functions, projection.column(name), type_of(projection, name)
+    whole = kind_of(projection, name) == "whole"
+    for end in (recoding.bottom, recoding.top):
+        if whole and end is not None and end != int(end):
+            raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
+    new = column
+    if recoding.top is not None:
+        top = f.lit(recoding.top).cast(kind)
+        new = f.when(column > top, top).otherwise(new)
+    if recoding.bottom is not None:
+        bottom = f.lit(recoding.bottom).cast(kind)
+        new = f.when(column < bottom, bottom).otherwise(new)
+    return new
+
+
+def _prefix(projection: Projection, text: Column, recoding: Prefix) -> Any:
+    f = projection.functions
+    head = f.substring(text, 1, recoding.length)
+    if recoding.known is not None:
+        told = f.when(head.isin(list(recoding.known)), head).otherwise(f.lit(recoding.other))
+        return f.when(text.isNotNull(), told)
+    if recoding.width is not None:
+        return f.rpad(head, recoding.width, "*")
+    rest = f.substring(text, recoding.length + 1, 2**31 - 1)
+    return f.concat(head, f.regexp_replace(rest, "(?s).", "*"))
+
+
+def day(projection: Projection, name: Name) -> Any:
+    """Give the day of a date, or of an instant in Greenwich."""
+    f, column = projection.functions, projection.column(name)
+    if type_of(projection, name).typeName() != "timestamp":
+        return column.cast("date")
+    days = f.floor(f.unix_micros(column) / f.lit(86_400_000_000)).cast("int")
+    return f.date_from_unix_date(days)
+
+
+def _period(projection: Projection, date: Column, recoding: DatePart) -> Any:
+    f = projection.functions
+    year = f.year(date)
+
+    def padded(number: Column, width: int) -> Any:
+        return f.lpad(number.cast("string"), width, "0")
+
+    if recoding.part == "month":
+        return f.concat(padded(year, 4), f.lit("-"), padded(f.month(date), 2))
+    if recoding.part == "quarter":
+        return f.concat(padded(year, 4), f.lit("-Q"), f.quarter(date).cast("string"))
+    if recoding.part == "half":
+        half = f.when(f.month(date) <= 6, f.lit("1")).otherwise(f.lit("2"))
+        return f.concat(padded(year, 4), f.lit("-H"), half)
+    if recoding.part == "decade":
+        decade = (f.floor(year / f.lit(10)) * f.lit(10)).cast("int")
+        return f.concat(padded(decade, 4), f.lit("s"))
+    if recoding.earliest is not None:
+        early = f.lit(of_earlier(recoding.earliest))
+        return f.when(year < recoding.earliest, early).otherwise(padded(year, 4))
+    return padded(year, 4)
+
+
+def _node(projection: Projection, name: Name, recoding: Level) -> Any:
+    f, column = projection.functions, projection.column(name)
+    text = column.cast("string")
+    words = [f.lit(word) for pair in recoding.mapping().items() for word in pair]
+    label = f.create_map(*words)[text]
+    lost = text.isNotNull() & label.isNull()
+    return refusing(projection, lost, f"the hierarchy misses a value of column {name!r}", label)

@@ -1,0 +1,278 @@
+"""Many sets of the same columns on Spark: several share a scan, each record once for every set.
+
+A set is a number whose bits are its columns; a record takes the number and keeps the values of
+those columns only. That is what grouping sets do, with one short expression a column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.counts import ClassSizes
+from anonrisk.engines import base
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection, refuse_nested
+from anonrisk.errors import UnsupportedColumnError
+from anonrisk.search.coarser import Prefix, halved
+from anonrisk.search.counter import BITS, Shape
+from anonrisk.search.lookalikes import DATES, NATIONAL_NUMBERS, SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, Row
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.search.coarser import Coarsening
+    from anonrisk.search.counter import Positions
+
+_TEXT = ("string", "char", "varchar")
+_WHOLE = ("byte", "short", "integer", "long")
+_NUMBERS = (*_WHOLE, "float", "double", "decimal")
+
+
+class SetCounter:
+    """Counts the classes of sets of columns, up to `batch` of them in one job."""
+
+    batch = 64
+
+    def __init__(self, frame: DataFrame, question: base.Question) -> None:
+        """Set columns apart that cannot be compared; nothing is run yet."""
+        self.unsupported: dict[Name, str] = {}
+        with guarded("read the schema"):
+            self.projection = Projection.of(frame)
+        fields = {field.name: field for field in self.projection.fields}
+        columns = []
+        for name in question.qid:
+            try:
+                refuse_nested(fields[str(name)], "column")
+                columns.append(name)
+            except UnsupportedColumnError as error:
+                self.unsupported[name] = str(error)
+        self.columns: Qid = tuple(columns)
+        self._question = question
+        with guarded("read the columns"):
+            self._values = [self.projection.column(name) for name in columns]
+        self._n_given = len(columns)
+        self._known_facts: dict[str, int] | None = None
+
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassSizes]:
+        """Count the classes of each set, as many as possible in a job."""
+        for together in _passes(sets, self.batch):
+            yield from self._pass(together)
+
+    def _pass(self, sets: Sequence[Positions]) -> list[ClassSizes]:
+        n_dropped = self._refused()
+        with guarded("count the classes"):
+            rows = self._histograms(sets).collect()
+        return [
+            _class_sizes(
+                [row for row in rows if row["s"] == s],
+                qid=[self.columns[i] for i in positions],
+                unit=self._question.unit,
+                missing=self._question.missing,
+                n_dropped=n_dropped,
+            )
+            for s, positions in enumerate(sets)
+        ]
+
+    def _histograms(self, sets: Sequence[Positions]) -> DataFrame:
+        """All histograms of a pass as rows of one table: set, size, classes, persons, rows."""
+        f, window = self.projection.functions, self.projection.window
+        keys = ["s", *(f"q{i}" for i in sorted({i for positions in sets for i in positions}))]
+        one, zero = f.count(f.lit(1)), f.lit(0).cast("long")
+        if self._question.unit is None:
+            classes = self.records(sets).groupBy(*keys).agg(one.alias("n"))
+            counted = classes.groupBy("s", "n").agg(one.alias("classes"))
+            rows = f.col("n") * f.col("classes")
+            return counted.select("s", "n", "classes", zero.alias("persons"), rows.alias("rows"))
+        pairs = self.records(sets).groupBy(*keys, "u").agg(one.alias("rows"))
+        sized = pairs.withColumn("n", one.over(window.partitionBy(*keys)))
+        classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
+        smallest = sized.groupBy("s", "u").agg(f.min("n").alias("n"))
+        persons = smallest.groupBy("s", "n").agg(one.alias("persons"))
+        of_size = (f.col("members") / f.col("n")).cast("long").alias("classes")
+        return classes.select("s", "n", of_size, zero.alias("persons"), "rows").union(
+            persons.select("s", "n", zero.alias("classes"), "persons", zero.alias("rows"))
+        )
+
+    def records(self, sets: Sequence[Positions]) -> DataFrame:
+        """One row per counted record and set, with the values of the set's columns only."""
+        f = self.projection.functions
+        used = sorted({i for positions in sets for i in positions})
+        columns = [self._values[i].alias(f"q{i}") for i in used]
+        if self._question.unit is not None:
+            columns.append(self.projection.column(self._question.unit).alias("u"))
+        table = self.kept(self.projection.table).select(*columns)
+        if len(sets) == 1:
+            return table.withColumn("s", f.lit(0))
+        bits = {i: 1 << bit for bit, i in enumerate(used)}
+        masks = [f.lit(sum(bits[i] for i in positions)).cast("long") for positions in sets]
+        repeated = table.select(f.posexplode(f.array(*masks)).alias("s", "m"), *table.columns)
+        inside = {i: f.col("m").bitwiseAND(f.lit(bits[i]).cast("long")) != 0 for i in used}
+        return repeated.select(
+            "s",
+            *(f.when(inside[i], f.col(f"q{i}")).alias(f"q{i}") for i in used),
+            *(["u"] if self._question.unit is not None else []),
+        )
+
+    def kept(self, table: DataFrame) -> DataFrame:
+        """Leave out the records that miss a column, if that is what was asked for."""
+        return table.where(~self._incomplete()) if self.drops else table
+
+    @property
+    def missing(self) -> str:
+        """What is done with records that miss a column."""
+        return self._question.missing
+
+    @property
+    def drops(self) -> bool:
+        """Whether records that miss a column are left out."""
+        return self._question.missing == "drop"
+
+    def _incomplete(self) -> Column:
+        return self.projection.any_missing(self._values[: self._n_given])
+
+    def _refused(self) -> int:
+        """Refuse what the question refuses, and say how many records are left out."""
+        question = self._question
+        if question.unit is None and question.missing == "value":
+            return 0
+        facts = self._facts()
+        if question.unit is not None and facts["no_unit"]:
+            raise base.missing_unit(question.unit, facts["no_unit"])
+        if question.missing == "error" and facts["incomplete"]:
+            known = (facts[f"known{i}"] for i in range(self._n_given))
+            absent = (facts["rows"] - n for n in known)
+            raise base.missing_values(dict(zip(self.columns, absent, strict=False)))
+        return facts["incomplete"] if self.drops else 0
+
+    def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
+        """Take up a coarser version of each column that has one; one job looks at their ranges."""
+        f = self.projection.functions
+        numbers = {i: self._number(i) for i in range(self._n_given)}
+        lengths = {i: f.length(self._values[i]) for i in numbers if self._kind(i) in _TEXT}
+        ranges = {i: number for i, number in numbers.items() if number is not None}
+        asked = [f.min(number) for number in ranges.values()]
+        asked += [f.max(number) for number in ranges.values()]
+        asked += [f.max(length) for length in lengths.values()]
+        asked += [f.count(self._values[i]) for i in ranges]
+        with guarded("look at the columns"):
+            table = self.kept(self.projection.table)
+            row = list(table.agg(*asked, f.count(f.lit(1))).first() or ())
+        low, high = row[: len(ranges)], row[len(ranges) : 2 * len(ranges)]
+        longest, known = row[2 * len(ranges) :][: len(lengths)], row[-len(ranges) - 1 : -1]
+        made: dict[int, Coarsening | None] = {}
+        for i, least, most, n_known in zip(ranges, low, high, known, strict=True):
+            n_different = n_values[i] - (n_known < row[-1])
+            made[i] = None if least is None else halved(least, most, n_different)
+        made |= {i: Prefix.of(n or 0) for i, n in zip(lengths, longest, strict=True)}
+        return self._with_coarser(made, ranges)
+
+    def _with_coarser(
+        self, made: dict[int, Coarsening | None], numbers: dict[int, Column]
+    ) -> dict[int, tuple[int, Coarsening]]:
+        f = self.projection.functions
+        positions: dict[int, tuple[int, Coarsening]] = {}
+        for i, how in sorted(made.items()):
+            if how is None:
+                continue
+            if isinstance(how, Prefix):
+                coarser = f.substring(self._values[i], 1, how.length)
+            else:
+                place = f.floor((numbers[i] - f.lit(how.low)) * f.lit(how.scale))
+                last = f.lit(how.number - 1).cast("long")
+                coarser = f.when(numbers[i].isNotNull(), f.least(place.cast("long"), last))
+            positions[i] = len(self._values), how
+            self.columns = (*self.columns, self.columns[i])
+            self._values.append(coarser)
+        return positions
+
+    def _kind(self, i: int) -> str:
+        position = self.projection.names.index(str(self.columns[i]))
+        return self.projection.fields[position].dataType.typeName()
+
+    def _number(self, i: int) -> Any:
+        """Give a column as numbers, days or microseconds; None where it is something else."""
+        f, kind = self.projection.functions, self._kind(i)
+        if kind in _NUMBERS:
+            return self._values[i].cast("double")
+        if kind == "date":
+            return f.unix_date(self._values[i]).cast("double")
+        if kind == "timestamp":
+            return f.unix_micros(self._values[i]).cast("double")
+        return None
+
+    def shapes(self) -> list[Shape]:
+        """Look at the cells of all columns in one job."""
+        facts = self._facts()
+        return [
+            Shape(facts[f"known{i}"], {kind: facts[f"{kind}{i}"] for kind in self._looks(i)})
+            for i in range(self._n_given)
+        ]
+
+    def _facts(self) -> dict[str, int]:
+        """Count, in one job, missing cells and cells that look like something."""
+        if self._known_facts is None:
+            f = self.projection.functions
+            yes, no = f.expr("true"), f.expr("false")
+            incomplete = self._incomplete()
+            counted = ~incomplete if self.drops else yes
+            unit = self._question.unit
+            no_unit = no if unit is None else self.projection.column(unit).isNull()
+            asked = {"rows": yes, "incomplete": incomplete, "no_unit": no_unit}
+            for i, value in enumerate(self._values[: self._n_given]):
+                asked[f"known{i}"] = counted & value.isNotNull()
+                looks = self._looks(i)
+                asked |= {f"{kind}{i}": counted & looks[kind] for kind in looks}
+            with guarded("look at the columns"):
+                numbers = [f.count(f.when(asked[name], 1)) for name in asked]
+                row = self.projection.table.agg(*numbers).first()
+            assert row is not None  # noqa: S101 - an aggregate has one row
+            self._known_facts = dict(zip(asked, row, strict=True))
+        return self._known_facts
+
+    def _looks(self, i: int) -> dict[str, Column]:
+        """Tell, for each kind of identifier, whether a cell of a column has its shape."""
+        value, kind = self._values[i], self._kind(i)
+        if kind in _WHOLE:
+            (low, high), (lower, higher) = NATIONAL_NUMBERS
+            short, long = (value >= low) & (value < high), (value >= lower) & (value < higher)
+            return {"national id": short | long}
+        if kind not in _TEXT:
+            return {}
+        looks = {kind: value.rlike(_whole(pattern)) for kind, pattern in SHAPES.items()}
+        looks["telephone number"] &= ~value.rlike(_whole(DATES))
+        return looks
+
+
+def _whole(pattern: str) -> str:
+    return f"\\A(?:{pattern})\\z"
+
+
+def _passes(sets: Sequence[Positions], batch: int) -> Iterator[list[Positions]]:
+    """Split sets into passes of at most so many sets, and of columns that fit in a number."""
+    together: list[Positions] = []
+    columns: set[int] = set()
+    for positions in sets:
+        wider = columns.union(positions)
+        if together and (len(together) == batch or len(wider) > BITS):
+            yield together
+            together, wider = [], set(positions)
+        together.append(positions)
+        columns = wider
+    if together:
+        yield together
+
+
+def _class_sizes(rows: list[Row], **about: Any) -> ClassSizes:
+    classes = {row["n"]: row["classes"] for row in rows if row["classes"]}
+    persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
+    sizes = sorted(classes)
+    return ClassSizes(
+        sizes,
+        [classes[size] for size in sizes],
+        None if about["unit"] is None else [persons.get(size, 0) for size in sizes],
+        n_rows=sum(row["rows"] for row in rows),
+        **about,
+    )

@@ -1,0 +1,192 @@
+"""The classes of some columns, brought to the driver where they are not too many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.engines import base
+from anonrisk.engines.pandas.tally import tally as tally_of_rows
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
+from anonrisk.errors import ArgumentError, TooManyClassesError, TooManyValuesError
+from anonrisk.recode import Bins
+from anonrisk.recode.domain import DATES, NUMBERS, Domain
+from anonrisk.recode.edges import bins_at, named_edges
+from anonrisk.recode.edges import quantile_bins as bins_of_counts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.planning.tally import Tally
+
+# Bins that numbers are put into before they are counted, where there are too many classes.
+_FINE_BINS = 128
+
+
+def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
+    """Count the classes of some columns; close values are put together only if there are too many.
+
+    Numbers go to fine bins and dates to months, of columns that may be; what is then still too much
+    is refused.
+    """
+    limit = limit or base.MAX_CLASSES
+    projection = Projection.of(frame)
+    with guarded("count the classes"):
+        cells = {name: _cell(projection, name) for name in columns}
+        found = _counted(projection, cells, limit)
+    collapsed: dict[Name, Column] = {}
+    if found is None and collapsible:
+        with guarded("count the classes"):
+            collapsed = _collapsed(projection, collapsible)
+            found = _counted(projection, {**cells, **collapsed}, limit)
+    if found is None:
+        raise TooManyClassesError(
+            f"the columns have more than {limit:,} different combinations, too many to bring to "
+            "the driver; recode the column with most values first, or leave it out"
+        )
+    rows, weights = found
+    counted = tally_of_rows(rows, dict.fromkeys(columns, "quasi-identifier"), weights)
+    domains = {
+        name: replace(_as(domain, kind_of(projection, name)), collapsed=name in collapsed)
+        for name, domain in counted.domains.items()
+    }
+    return replace(counted, domains=domains)
+
+
+def _as(domain: Domain, kind: str) -> Domain:
+    """Take values for what the type of their column says they are."""
+    if kind == "other":
+        return Domain(kind, np.arange(len(domain)))
+    if kind == "timestamp":
+        return replace(domain, kind=kind)
+    return domain
+
+
+def _cell(projection: Projection, name: Name) -> Any:
+    """Give a cell in a form that comes to the driver as it is, whatever its zone."""
+    f, column = projection.functions, projection.column(name)
+    kind = kind_of(projection, name)
+    if kind == "timestamp":
+        return instant(projection, name)
+    if kind == "other":
+        return (
+            f.hex(column)
+            if type_of(projection, name).typeName() == "binary"
+            else column.cast("string")
+        )
+    return column.cast("double") if type_of(projection, name).typeName() == "decimal" else column
+
+
+def instant(projection: Projection, name: Name) -> Any:
+    """Give microseconds since 1970 in Greenwich, or by the wall clock where there is no zone."""
+    f, column = projection.functions, projection.column(name)
+    if type_of(projection, name).typeName() == "timestamp":
+        return f.unix_micros(column)
+    whole = f.unix_date(column.cast("date")).cast("long") * f.lit(86_400_000_000)
+    clock = f.hour(column) * 3600 + f.minute(column) * 60
+    return (
+        whole
+        + clock.cast("long") * f.lit(1_000_000)
+        + (f.date_format(column, "ssSSSSSS").cast("long"))
+    )
+
+
+def _counted(
+    projection: Projection, cells: dict[Name, Any], limit: int
+) -> tuple[pd.DataFrame, Any] | None:
+    f = projection.functions
+    names = [f"q{i}" for i in range(len(cells))]
+    table = projection.table.select(
+        *(c.alias(q) for c, q in zip(cells.values(), names, strict=True))
+    )
+    classes = table.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
+    rows = classes.limit(limit + 1).collect()
+    if len(rows) > limit:
+        return None
+    made = {
+        name: pd.Series([row[q] for row in rows], dtype=object)
+        for name, q in zip(cells, names, strict=True)
+    }
+    table_of = pd.DataFrame(made, index=range(len(rows)))
+    table_of.columns = pd.Index(list(cells), tupleize_cols=False)
+    return table_of, np.array([row["n"] for row in rows], dtype=np.int64)
+
+
+def _collapsed(projection: Projection, names: Qid) -> dict[Name, Any]:
+    f = projection.functions
+    numbers = [name for name in names if kind_of(projection, name) in NUMBERS]
+    collapsed: dict[Name, Any] = {}
+    for name in names:
+        if kind_of(projection, name) in DATES:
+            month = f.trunc(day(projection, name), "month")
+            date = kind_of(projection, name) == "date"
+            collapsed[name] = (
+                month if date else (f.unix_date(month).cast("long") * f.lit(86_400_000_000))
+            )
+    for name, cuts in zip(numbers, _cuts(projection, numbers, _FINE_BINS), strict=True):
+        if cuts is None:
+            continue
+        whole = kind_of(projection, name) == "whole"
+        edges = named_edges(cuts, low=cuts[0], high=cuts[-1], whole=whole)
+        if edges:
+            # Each bin is known by a number inside it, the outer ones by the ends of the column.
+            inside = [cuts[0], *edges[:-1], cuts[-1]]
+            shown = [int(x) for x in inside] if whole else inside
+            collapsed[name] = in_bins(projection, projection.column(name), edges, shown)
+    return collapsed
+
+
+def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[float] | None]:
+    """Find quantiles, about, of some columns in one job."""
+    f = projection.functions
+    if not names:
+        return []
+    shares = f.array(*(f.lit(i / n_bins) for i in range(n_bins + 1)))
+    found = [
+        f.percentile_approx(projection.column(name).cast("double"), shares, f.lit(10_000)).alias(
+            f"p{i}"
+        )
+        for i, name in enumerate(names)
+    ]
+    row = projection.table.agg(*found).collect()[0]
+    return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row]
+
+
+def values_of(frame: DataFrame, name: Name) -> Tally:
+    """Count the different values of one column, if they are not too many."""
+    try:
+        return tally(frame, (name,), limit=base.MAX_ORDERED)
+    except TooManyClassesError:
+        raise TooManyValuesError(
+            f"column {name!r} has more than {base.MAX_ORDERED:,} different values, too many to "
+            "bring to the driver; round or bin them first"
+        ) from None
+
+
+def quantile_bins(frame: DataFrame, name: Name, n_bins: int) -> Bins:
+    """Cut a column of numbers into bins of about the same number of records.
+
+    Above 100,000 different values the quantiles are approximate, to one record in 10,000.
+    """
+    projection = Projection.of(frame)
+    base.check_kind(kind_of(projection, name), Bins((0.0,)), name)
+    try:
+        counted = values_of(frame, name)
+    except TooManyValuesError:
+        with guarded("find the quantiles"):
+            (cuts,) = _cuts(projection, [name], n_bins)
+        assert cuts is not None  # noqa: S101
+        whole = kind_of(projection, name) == "whole"
+        return bins_at(cuts[1:-1], cuts[0], cuts[-1], whole=whole)
+    domain = counted.domains[name]
+    if not len(domain):
+        raise ArgumentError(f"column {name!r} has no known value to cut at")
+    return bins_of_counts(
+        domain.values, counted.margin(name)[:-1], n_bins, whole=domain.kind == "whole"
+    )

@@ -1,0 +1,25 @@
+"""Errors of a database, replaced by ours: theirs may quote the cell that upset them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import AnonRiskError, EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def guarded(doing: str) -> Iterator[None]:
+    """Run some queries; let our own errors through and replace all others."""
+    try:
+        yield
+    except AnonRiskError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        raise EngineError(
+            f"the database could not {doing} ({type(error).__name__}); its message is withheld "
+            "because it may quote a cell. Look for it in the database's log."
+        ) from None

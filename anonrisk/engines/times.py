@@ -1,0 +1,41 @@
+"""What both engines say about a column of times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import MissingTimeError, NoOrderError, UnsupportedColumnError
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+
+
+def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
+    """Say what a time may be."""
+    text = kind in ("string", "str", "text", "object", "varchar", "char")
+    hint = "; read the text as dates first" if text else ""
+    return UnsupportedColumnError(
+        f"time {name!r} holds values of type {kind}; "
+        f"a time is a date, a timestamp or a whole number{hint}"
+    )
+
+
+def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
+    """Say that numbers have no days."""
+    return UnsupportedColumnError(
+        f"time {name!r} holds numbers, which have no days or hours; convert it to timestamps"
+    )
+
+
+def missing_time(name: Name, n_missing: int) -> MissingTimeError:
+    """Say how many records have no place in the order."""
+    return MissingTimeError(f"time {name!r} is missing in {count_of(n_missing, 'record')}")
+
+
+def tied_times(name: Name, n_tied: int) -> NoOrderError:
+    """Say how many records have no order among themselves."""
+    return NoOrderError(
+        f"{count_of(n_tied, 'record')} of a user and of different items have the same time "
+        f"{name!r}, so that nobody knows which came first; give a finer time, or ask without order"
+    )

@@ -1,0 +1,39 @@
+"""Great Expectations: importing this module registers anonrisk's expectations and its gate.
+
+They work on pandas, Spark and SQL batches. Great Expectations loses expectations that are not
+registered and does not stop a job by itself, so that a release needs `run_gate`, or a checkpoint
+with `AnonriskGateAction`.
+"""
+
+from __future__ import annotations
+
+from anonrisk.gx.gate import AnonriskGateAction
+from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.of_sizes import (
+    ExpectKAnonymityToBeAtLeast,
+    ExpectPopulationUniquenessToBeAtMost,
+    ExpectPredictedSingletonsToBeAtMost,
+    ExpectQidUniquenessToBeAtMost,
+    ExpectRecordsInSmallClassesToBeAtMost,
+    ExpectReidentificationRiskToBeAtMost,
+)
+from anonrisk.gx.of_values import ExpectLDiversityToBeAtLeast, ExpectTClosenessToBeAtMost
+from anonrisk.gx.run import load_suite, run_gate
+from anonrisk.gx.suite import suite_to_json, to_suite
+
+__all__ = [
+    "AnonriskGateAction",
+    "ExpectColumnsToBePublishable",
+    "ExpectKAnonymityToBeAtLeast",
+    "ExpectLDiversityToBeAtLeast",
+    "ExpectPopulationUniquenessToBeAtMost",
+    "ExpectPredictedSingletonsToBeAtMost",
+    "ExpectQidUniquenessToBeAtMost",
+    "ExpectRecordsInSmallClassesToBeAtMost",
+    "ExpectReidentificationRiskToBeAtMost",
+    "ExpectTClosenessToBeAtMost",
+    "load_suite",
+    "run_gate",
+    "suite_to_json",
+    "to_suite",
+]

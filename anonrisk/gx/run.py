@@ -1,0 +1,188 @@
+"""A suite or a checkpoint run as a gate, in one call."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from great_expectations import Checkpoint, ExpectationSuite, get_context
+from great_expectations.core.batch_definition import BatchDefinition
+from great_expectations.data_context.data_context.context_factory import project_manager
+from great_expectations.datasource.fluent.interfaces import Batch
+from great_expectations.exceptions.exceptions import DataContextError, SuiteParameterError
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+
+from anonrisk.engines import engine_for
+from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
+from anonrisk.gx import gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_NAME = "anonrisk_gate"
+
+
+def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
+    """Read a suite from JSON, and refuse to lose any of it.
+
+    Great Expectations itself leaves out expectations that it does not know.
+
+    Parameters
+    ----------
+    source : path or mapping
+        A file as in ``expectations/`` or in a project's own store, or what it holds.
+
+    Examples
+    --------
+    >>> from anonrisk.gx import load_suite
+    >>> suite = load_suite({"name": "release", "expectations": [
+    ...     {"type": "expect_k_anonymity_to_be_at_least", "kwargs": {"qids": ["zip"], "k": 5}}]})
+    >>> suite.expectations[0].k
+    5
+    """
+    if isinstance(source, (str, Path)):
+        source = json.loads(Path(source).read_text(encoding="utf-8"))
+    if not isinstance(source, dict) or not isinstance(source.get("expectations"), list):
+        raise ArgumentError("a suite is a mapping with a name and a list of expectations")
+    stored = source["expectations"]
+    expectations = []
+    for i, one in enumerate(stored):
+        if not isinstance(one, dict) or not isinstance(one.get("type"), str):
+            raise ArgumentError(f"expectation {i} of the suite has no type")
+        try:
+            gate.check_known([one["type"]])
+        except ValueError as error:
+            raise ArgumentError(f"the suite cannot be loaded whole: {error}") from None
+        expectations.append(ExpectationConfiguration(**one).to_domain_obj())
+    return ExpectationSuite(
+        name=str(source.get("name") or _NAME),
+        expectations=expectations,
+        meta=source.get("meta"),
+        notes=source.get("notes"),
+    )
+
+
+def run_gate(
+    checkpoint_or_suite: Any,
+    batch: Any = None,
+    *,
+    expectation_parameters: Mapping[str, Any] | None = None,
+    required: Mapping[str, Mapping[str, int]] | None = None,
+    block_on: str = "critical",
+    result_format: str = "SUMMARY",
+) -> Any:
+    """Validate a batch, and raise `ReleaseBlocked` unless all of it passed.
+
+    Parameters
+    ----------
+    checkpoint_or_suite : Checkpoint, ExpectationSuite, or path of a suite's JSON
+        What to run.
+    batch : DataFrame, Batch, BatchDefinition or dict
+        What to validate. With a suite: a pandas or Spark table, or a batch or batch definition of
+        Great Expectations. With a checkpoint: the parameters of the batch, as
+        ``{"dataframe": df}``, or the table itself; left out where it knows its data by itself.
+    expectation_parameters : dict, optional
+        The values of suite parameters.
+    required : dict, optional
+        For each suite by name, how many results of each type there must be; left out, all that the
+        suites hold now. Give it where a suite is stored: it may have been saved by somebody who
+        did not import `anonrisk.gx`, and thereby lost its expectations.
+    block_on : {"critical", "warning", "info"}
+        The least severity of an expectation whose failure blocks.
+    result_format : str
+        As in Great Expectations; for suites.
+
+    Returns
+    -------
+    CheckpointResult or ExpectationSuiteValidationResult
+        What Great Expectations says, if everything passed.
+
+    Raises
+    ------
+    ReleaseBlocked
+        If an expectation failed, could not be assessed or was not evaluated, or if the run itself
+        broke down.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anonrisk import gx
+    >>> suite = gx.load_suite({"name": "release", "expectations": [
+    ...     {"type": "expect_k_anonymity_to_be_at_least", "kwargs": {"qids": ["zip"], "k": 2}}]})
+    >>> gx.run_gate(suite, pd.DataFrame({"zip": ["1011", "1011"]})).success
+    True
+    >>> gx.run_gate(suite, pd.DataFrame({"zip": ["1011", "1012"]}))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ReleaseBlocked: this table must not be published:
+    - expect_k_anonymity_to_be_at_least: ...
+    """
+    gate.check_level(block_on)
+    if isinstance(checkpoint_or_suite, (str, Path)):
+        checkpoint_or_suite = load_suite(checkpoint_or_suite)
+    given = dict(expectation_parameters or {})
+    with _blocking():
+        if isinstance(checkpoint_or_suite, ExpectationSuite):
+            suite = checkpoint_or_suite
+            needed = {suite.name: gate.required_of(suite)} if required is None else required
+            result = _validated(suite, batch, given, result_format)
+            results = [result]
+        elif isinstance(checkpoint_or_suite, Checkpoint):
+            needed = gate.suites_of(checkpoint_or_suite) if required is None else required
+            parameters = batch if batch is None or isinstance(batch, dict) else {"dataframe": batch}
+            result = checkpoint_or_suite.run(parameters, given)
+            results = list(result.run_results.values())
+        else:
+            kind = type(checkpoint_or_suite).__name__
+            raise ArgumentError(f"run_gate takes a checkpoint or a suite, not a {kind}")
+        gate.check(results, needed, block_on)
+    return result
+
+
+@contextmanager
+def _blocking() -> Iterator[None]:
+    """Block the release on whatever goes wrong; errors of others may quote a cell."""
+    try:
+        yield
+    except AnonRiskError:
+        raise
+    except SuiteParameterError as error:
+        raise ReleaseBlocked(f"a suite parameter is missing or wrong: {error}") from None
+    except Exception as error:  # noqa: BLE001
+        raise ReleaseBlocked(
+            f"the validation broke down ({type(error).__name__}); its message is withheld because "
+            "it may quote a cell"
+        ) from None
+
+
+def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_format: Any) -> Any:
+    if isinstance(batch, BatchDefinition):
+        batch = batch.get_batch()
+    if isinstance(batch, Batch):
+        return batch.validate(suite, result_format=result_format, expectation_parameters=parameters)
+    engine = engine_for(batch).name
+    with _own_context() as context:
+        if engine == "pandas":
+            source = context.data_sources.add_pandas(_NAME)
+        else:
+            # Great Expectations would else keep the table in memory, for good.
+            source = context.data_sources.add_spark(_NAME, persist=False)
+        asset = source.add_dataframe_asset(_NAME)
+        definition = asset.add_batch_definition_whole_dataframe(_NAME)
+        made = definition.get_batch({"dataframe": batch})
+        return made.validate(suite, result_format=result_format, expectation_parameters=parameters)
+
+
+@contextmanager
+def _own_context() -> Iterator[Any]:
+    """Work in a context of our own, and give the caller theirs back."""
+    try:
+        before = project_manager.get_current_project()
+    except DataContextError:
+        before = None
+    try:
+        yield get_context(mode="ephemeral")
+    finally:
+        project_manager.set_project(before)

@@ -1,0 +1,206 @@
+"""From a policy to a suite: every budget becomes an expectation, or an error says which cannot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from great_expectations import ExpectationSuite
+
+from anonrisk.errors import PolicyError
+from anonrisk.gx import of_columns, of_sizes, of_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.rules import Rule
+
+_VERSION = "great_expectations_version"
+_SEVERITY = {"fail": "critical", "warn": "warning"}
+
+
+def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
+    """Make the suite that asks of a batch what a policy asks of a table.
+
+    Parameters
+    ----------
+    policy : Policy
+        What a table must satisfy. Where it leaves the quasi-identifiers or the sensitive columns
+        to the table's own declaration, which a batch does not have, the suite takes the suite
+        parameters ``qids`` (a list of names) and ``sensitive`` (a name); a strict policy then also
+        takes ``classified``, a list of all columns that may be published.
+    name : str, optional
+        Name of the suite; left out, that of the policy.
+
+    Returns
+    -------
+    ExpectationSuite
+
+    Raises
+    ------
+    PolicyError
+        If a part of the policy cannot become an expectation; it says which.
+
+    Examples
+    --------
+    >>> import anonrisk
+    >>> policy = anonrisk.Policy(name="release", quasi=["zip", "age"], k=5, max_unique_fraction=0)
+    >>> suite = policy.to_suite()
+    >>> [one.expectation_type for one in suite.expectations]
+    ['expect_k_anonymity_to_be_at_least', 'expect_qid_uniqueness_to_be_at_most']
+    """
+    refused = list(_refused(policy))
+    if refused:
+        raise PolicyError(f"not everything can become an expectation: {'; '.join(refused)}")
+    made = [*_columns(policy)]
+    for rule in policy.rules:
+        for qids in _qids(policy, rule):
+            for budget in rule.budgets:
+                made += _expectations(policy, budget, qids)
+    about = {"policy": policy.name, "digest": policy.digest, "version": policy.version}
+    return ExpectationSuite(
+        name=name or policy.name or "anonrisk", expectations=made, meta={"anonrisk": about}
+    )
+
+
+def suite_to_json(suite: ExpectationSuite) -> str:
+    """Write a suite as JSON, as a project of Great Expectations stores it; see `load_suite`."""
+    stored = []
+    for one in suite.expectations:
+        written = one.configuration.to_json_dict()
+        stored.append({key: value for key, value in written.items() if value not in (None, {})})
+    # Great Expectations adds its version, on which the suite does not depend.
+    meta = {key: value for key, value in suite.meta.items() if key != _VERSION}
+    whole = {"name": suite.name, "expectations": stored, "meta": meta}
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _refused(policy: Policy) -> Iterator[str]:
+    """List what has no expectation."""
+    names = {budget.name for rule in policy.rules for budget in rule.budgets}
+    if policy.by is not None:
+        yield f"by ({policy.by!r}): make a batch of each group instead"
+    if "max_suppressed" in names:
+        yield "max_suppressed: a batch does not tell what was removed from it"
+    outside = sorted(n for n in names if n.startswith(("risk.journalist", "risk.marketer")))
+    if policy.roles.weight is not None and outside:
+        yield f"{', '.join(outside)} by sampling weights: give a sampling_fraction instead"
+    for rule in policy.rules:
+        if rule.every_subset_of and rule.columns is None and not policy.roles.quasi:
+            yield "every_subset_of without quasi-identifiers: name them in the policy's roles"
+
+
+def _columns(policy: Policy) -> Iterator[Any]:
+    """Make the expectation about columns that must be gone, or have no role."""
+    classified: Any = None
+    if policy.strict and _is_open(policy):
+        classified = {"$PARAMETER": "classified"}
+    elif policy.strict:
+        listed = {column for rule in policy.rules for column in rule.columns or ()}
+        classified = sorted(map(str, {*policy.roles.classified, *listed} - {*policy.roles.direct}))
+    if policy.roles.direct or classified is not None:
+        direct = [str(name) for name in policy.roles.direct]
+        about = {"anonrisk": {"budget": "direct"}}
+        yield of_columns.ExpectColumnsToBePublishable(
+            direct=direct, classified=classified, meta=about
+        )
+
+
+def _is_open(policy: Policy) -> bool:
+    """Tell whether the policy leaves it to the table which columns have a role."""
+    about_values = any(
+        budget.about_values and not budget.sensitive
+        for rule in policy.rules
+        for budget in rule.budgets
+    )
+    whole = any(rule.columns is None for rule in policy.rules)
+    return (whole and not policy.roles.quasi) or (about_values and not policy.roles.sensitive)
+
+
+def _qids(policy: Policy, rule: Rule) -> Iterator[Any]:
+    if rule.columns is None and not policy.roles.quasi:
+        yield {"$PARAMETER": "qids"}
+    else:
+        for qid in rule.qids(policy.roles.whole):
+            yield [str(name) for name in qid]
+
+
+def _expectations(policy: Policy, budget: Budget, qids: Any) -> Iterator[Any]:
+    dropped = None
+    if policy.missing == "drop":
+        # Rows that stay in the release although nobody counted them: not one is allowed.
+        dropped = policy.max_dropped_fraction if policy.dropped_are_removed else 0.0
+    common: dict[str, Any] = {
+        "qids": qids,
+        "unit": None if policy.roles.unit is None else str(policy.roles.unit),
+        "missing": policy.missing,
+        "max_dropped_fraction": dropped,
+        "severity": _SEVERITY[budget.severity],
+        "meta": {"anonrisk": {"budget": budget.name}},
+    }
+    if not budget.about_values:
+        kind, own = _OF_SIZES.get(budget.name, _risk)(policy, budget)
+        yield kind(**common, **own)
+        return
+    columns = budget.sensitive or policy.roles.sensitive
+    named: list[Any] = [str(name) for name in columns]
+    for sensitive in named or [{"$PARAMETER": "sensitive"}]:
+        kind, own = (_ldiv if budget.name == "ldiv" else _tcloseness)(budget)
+        about = {"sensitive": sensitive, "missing_sensitive": policy.missing_sensitive}
+        yield kind(**common, **about, **own)
+
+
+def _ldiv(budget: Budget) -> tuple[type, dict[str, Any]]:
+    own = {"l": budget.limit, "kind": budget.kind, "c": budget.c}
+    return of_values.ExpectLDiversityToBeAtLeast, own
+
+
+def _tcloseness(budget: Budget) -> tuple[type, dict[str, Any]]:
+    order = None if budget.order is None else list(budget.order)
+    own = {
+        "t": budget.limit,
+        "distance": budget.distance,
+        "order": order,
+        "hierarchy": budget.hierarchy,
+    }
+    return of_values.ExpectTClosenessToBeAtMost, own
+
+
+def _predicted(_: Policy, budget: Budget) -> tuple[type, dict[str, Any]]:
+    limit = "max_fraction" if budget.as_fraction else "max_singletons"
+    own = {"group_size": budget.group_size, limit: budget.limit}
+    return of_sizes.ExpectPredictedSingletonsToBeAtMost, own
+
+
+def _risk(policy: Policy, budget: Budget) -> tuple[type, dict[str, Any]]:
+    if not budget.name.startswith("risk."):
+        raise PolicyError(f"budget {budget.name!r} cannot become an expectation")
+    _, attacker, measure = budget.name.split(".")
+    own = {"attacker": attacker, f"max_{measure}": budget.limit, "threshold": budget.threshold}
+    if attacker != "prosecutor":
+        own["sampling_fraction"] = policy.sampling_fraction
+    return of_sizes.ExpectReidentificationRiskToBeAtMost, own
+
+
+_OF_SIZES: dict[str, Callable[[Policy, Budget], tuple[type, dict[str, Any]]]] = {
+    "k": lambda _, budget: (of_sizes.ExpectKAnonymityToBeAtLeast, {"k": budget.limit}),
+    "max_unique_fraction": lambda _, budget: (
+        of_sizes.ExpectQidUniquenessToBeAtMost,
+        {"max_unique_fraction": budget.limit},
+    ),
+    "max_unique_records": lambda _, budget: (
+        of_sizes.ExpectQidUniquenessToBeAtMost,
+        {"max_unique_records": budget.limit},
+    ),
+    "max_fraction_below_k": lambda _, budget: (
+        of_sizes.ExpectRecordsInSmallClassesToBeAtMost,
+        {"k": budget.k, "max_fraction_below_k": budget.limit},
+    ),
+    "predicted_singletons": _predicted,
+    "population_unique_fraction": lambda _, budget: (
+        of_sizes.ExpectPopulationUniquenessToBeAtMost,
+        {"population_size": budget.population_size, "max_fraction": budget.limit},
+    ),
+}

@@ -1,0 +1,353 @@
+"""The identity protector: the one place that knows who is behind a pseudonym."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.errors import ArgumentError, NotAllowedError, UnknownPseudonymError
+from anonrisk.identity.sealing import seal, unseal
+from anonrisk.identity.store import Store
+from anonrisk.keys import as_key
+from anonrisk.pseudonyms import Form, Step, canonical, check_scope, hasher, sized
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ACTIONS = ("issue", "reveal", "convert", "grant", "audit")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the audit: who did, or tried, what to whom, when and why."""
+
+    number: int
+    at: str
+    by: str
+    action: str
+    scope: str
+    subject: str
+    reason: str
+    outcome: str
+
+
+class IdentityProtector:
+    """Issue pseudonyms, convert them between recipients, and reveal who is behind one.
+
+    Fischer-Hübner's identity protector (Registratiekamer 1995). A pseudonym of a scope is the one
+    that `anonrisk.pseudonymize` makes with the same key and scope, so that one of a published
+    table can be revealed here, if the person was issued one.
+
+    Parameters
+    ----------
+    key : Key or bytes
+        The secret key. A store remembers which key it was made with, and refuses any other.
+    url : str
+        The database, as SQLAlchemy writes it; ``sqlite:///identities.db`` if left out.
+    admin : str, optional
+        Who may do everything, in a store that is new. Needed once.
+    format, length
+        How pseudonyms are written, as in `anonrisk.pseudonymize`.
+
+    Notes
+    -----
+    What it protects, and what not:
+
+    - The database alone reveals nobody: identities are sealed with the key. It does show how many
+      pseudonyms each scope has, and the audit.
+    - The key alone lets one guess: who has it can make the pseudonym of any name, and compare.
+    - Who has the key *and* the database can reveal everybody, without this class and without a
+      trace. Roles and audit bind those who come through a program that holds both, so run it as a
+      service, and let nobody else have them.
+    - `by` is taken on trust: the program must know who is asking.
+    - The audit is an ordinary table. Let the program's database account insert there, but not
+      change or delete.
+    - A pseudonym that changes by `period` is not issued here.
+
+    An identity is returned only after its audit record is committed. Writers may work side by side
+    and may die at any moment: a row is there as a whole or not at all.
+
+    Examples
+    --------
+    >>> from anonrisk.keys import Key
+    >>> keeper = IdentityProtector(Key.generate(), "sqlite://", admin="officer")
+    >>> pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    >>> keeper.grant("judge", "reveal", by="officer")
+    >>> keeper.reveal(pseudonym, scope="hospital", by="judge", reason="case 7")
+    'Ann'
+    >>> keeper.reveal(pseudonym, scope="hospital", by="clerk", reason="curious")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.NotAllowedError: 'clerk' may not reveal; somebody who may grant can allow it
+    >>> for event in keeper.audit(by="officer"):
+    ...     print(event.by, event.action, event.subject == pseudonym, event.outcome)
+    officer issue False done
+    officer grant False done
+    judge reveal True done
+    clerk reveal True refused
+    officer audit False done
+    """
+
+    def __init__(
+        self,
+        key: Any,
+        url: str = "sqlite:///identities.db",
+        *,
+        admin: str | None = None,
+        format: str = "hex",  # noqa: A002
+        length: int | None = None,
+    ) -> None:
+        """Open the store, and refuse a key other than the one it was made with."""
+        self._key = as_key(key)
+        self._form = Form.of(format, length)
+        if admin is not None:
+            _name(admin, "admin")
+        self._store = Store(url, self._key)
+        if admin is not None:
+            self._appoint(admin)
+
+    def __repr__(self) -> str:
+        """Show where, and neither the key nor a password in the address."""
+        return f"IdentityProtector({self._store.engine.url.render_as_string()!r})"
+
+    def __enter__(self) -> Self:
+        """Close the store at the end of a block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Give back the connections to the database."""
+        self._store.close()
+
+    # ---- what it does ---------------------------------------------------------------------
+
+    def issue(self, identity: Any, *, scope: str, by: str) -> str:
+        """Give the pseudonym of a person for a recipient, and remember whose it is.
+
+        Parameters
+        ----------
+        identity : str, int, date or datetime
+            Who it is.
+        scope : str
+            The recipient.
+        by : str
+            Who asks; must have been granted ``"issue"``.
+        """
+        return self.issue_all([identity], scope=scope, by=by)[identity]
+
+    def issue_all(self, identities: Iterable[Any], *, scope: str, by: str) -> Mapping[Any, str]:
+        """Give the pseudonyms of many persons; one audit record for all of them."""
+        recipient = _scope(scope)
+        people = list(dict.fromkeys(identities))
+        values = [canonical(person) for person in people]
+        subject = count_of(len(people), "person")
+        self._allow(by, "issue", recipient, subject, "", record=False)
+        pseudonyms = self._pseudonyms(values, recipient)
+        rows = [
+            {
+                "scope": recipient,
+                "pseudonym": pseudonym,
+                "sealed": seal(self._key, recipient, value),
+            }
+            for value, pseudonym in zip(values, pseudonyms, strict=True)
+        ]
+        self._store.insert("identity", rows)
+        self._record(by, "issue", recipient, subject, "", "done")
+        return dict(zip(people, pseudonyms, strict=True))
+
+    def reveal(self, pseudonym: str, *, scope: str, by: str, reason: str) -> Any:
+        """Tell who is behind a pseudonym, and record who asked and why.
+
+        Parameters
+        ----------
+        pseudonym : str
+            As it was issued.
+        scope : str
+            The recipient that it was issued for.
+        by : str
+            Who asks; must have been granted ``"reveal"``.
+        reason : str
+            Why; must not be empty.
+        """
+        recipient = _scope(scope)
+        value = self._look_up("reveal", pseudonym, recipient, by, _reason(reason))
+        return _identity(value)
+
+    def convert(self, pseudonym: str, *, scope: str, to: str, by: str, reason: str) -> str:
+        """Give the pseudonym that the same person has for another recipient.
+
+        Parameters
+        ----------
+        pseudonym, scope
+            As in `reveal`.
+        to : str
+            The other recipient.
+        by : str
+            Who asks; must have been granted ``"convert"``. Nobody is named, but two recipients'
+            records can be linked from now on.
+        reason : str
+            Why; must not be empty.
+        """
+        recipient, other = _scope(scope), _scope(to)
+        why = f"to {other}: {_reason(reason)}"
+        value = self._look_up("convert", pseudonym, recipient, by, why)
+        (converted,) = self._pseudonyms([value], other)
+        row = {"scope": other, "pseudonym": converted, "sealed": seal(self._key, other, value)}
+        self._store.insert("identity", [row])
+        return converted
+
+    def grant(self, person: str, action: str, *, by: str) -> None:
+        """Allow a person to issue, reveal, convert, grant or audit.
+
+        Parameters
+        ----------
+        person : str
+            Whom to allow.
+        action : {"issue", "reveal", "convert", "grant", "audit"}
+            What.
+        by : str
+            Who allows it; must have been granted ``"grant"``.
+        """
+        _name(person, "person")
+        _action(action)
+        self._allow(by, "grant", "", f"{person}: {action}", "")
+        self._store.insert("grant", [{"person": person, "action": action}])
+
+    def revoke(self, person: str, action: str, *, by: str) -> None:
+        """Take back what was granted."""
+        _action(action)
+        self._allow(by, "grant", "", f"{person}: no {action}", "")
+        table = self._store.tables["grant"]
+        with self._store.write("revoke a grant") as connection:
+            connection.execute(
+                table.delete().where(table.c.person == person, table.c.action == action)
+            )
+
+    def audit(self, *, by: str) -> tuple[Event, ...]:
+        """Give every event, in the order in which they were recorded.
+
+        Parameters
+        ----------
+        by : str
+            Who asks; must have been granted ``"audit"``.
+        """
+        self._allow(by, "audit", "", "", "")
+        table = self._store.tables["event"]
+        with self._store.read("read the audit") as connection:
+            rows = connection.execute(table.select().order_by(table.c.number)).all()
+        return tuple(Event(*row) for row in rows)
+
+    # ---- how ------------------------------------------------------------------------------
+
+    def _pseudonyms(self, values: list[bytes], scope: str) -> list[str]:
+        step = Step("identity", self._key, self._form, scope)
+        return hasher(step)(sized(b"") + value for value in values)
+
+    def _look_up(self, action: str, pseudonym: str, scope: str, by: str, reason: str) -> bytes:
+        if not isinstance(pseudonym, str):
+            raise ArgumentError("a pseudonym is a text")
+        self._allow(by, action, scope, pseudonym, reason, record=False)
+        table = self._store.tables["identity"]
+        query = self._store.sa.select(table.c.sealed).where(
+            table.c.scope == scope, table.c.pseudonym == pseudonym
+        )
+        with self._store.read("look up a pseudonym") as connection:
+            sealed = connection.execute(query).scalar_one_or_none()
+        if sealed is None:
+            self._record(by, action, scope, pseudonym, reason, "unknown")
+            raise UnknownPseudonymError(
+                f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
+            )
+        value = unseal(self._key, scope, bytes(sealed))
+        # Nobody is revealed before the record of it is safe.
+        self._record(by, action, scope, pseudonym, reason, "done")
+        return value
+
+    def _allow(
+        self, by: str, action: str, scope: str, subject: str, reason: str, *, record: bool = True
+    ) -> None:
+        """Refuse who was not granted an action; either way it is recorded."""
+        person = _name(by, "by")
+        table = self._store.tables["grant"]
+        query = self._store.sa.select(table.c.person).where(
+            table.c.person == person, table.c.action == action
+        )
+        with self._store.read("look up a grant") as connection:
+            granted = connection.execute(query).scalar_one_or_none() is not None
+        if not granted:
+            self._record(person, action, scope, subject, reason, "refused")
+            raise NotAllowedError(
+                f"{person!r} may not {action}; somebody who may grant can allow it"
+            )
+        if record:
+            self._record(person, action, scope, subject, reason, "done")
+
+    def _record(  # noqa: PLR0917
+        self, by: str, action: str, scope: str, subject: str, reason: str, outcome: str
+    ) -> None:
+        row = {
+            "at": dt.datetime.now(dt.UTC).isoformat(timespec="microseconds"),
+            "by": by,
+            "action": action,
+            "scope": scope,
+            "subject": subject[:255],
+            "reason": reason[:255],
+            "outcome": outcome,
+        }
+        with self._store.write("write the audit") as connection:
+            connection.execute(self._store.tables["event"].insert(), row)
+
+    def _appoint(self, admin: str) -> None:
+        """Let the first administrator do everything; a store has one only once."""
+        appointed = {"setting": [{"name": "admin", "value": admin}]}
+        grants = {"grant": [{"person": admin, "action": action} for action in ACTIONS]}
+        if self._store.insert_together({**appointed, **grants}):
+            return
+        table = self._store.tables["setting"]
+        query = self._store.sa.select(table.c.value).where(table.c.name == "admin")
+        with self._store.read("read the settings") as connection:
+            first = connection.execute(query).scalar_one()
+        if first != admin:
+            raise NotAllowedError("this store has an administrator already; ask them for a grant")
+
+
+def _identity(value: bytes) -> Any:
+    """Turn canonical bytes back into what they are of."""
+    kind, text = value[:1], value[1:].decode()
+    if kind == b"i":
+        return int(text)
+    if kind == b"d":
+        return dt.date.fromisoformat(text)
+    if kind == b"t":
+        return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=int(text))
+    return text
+
+
+def _scope(scope: Any) -> str:
+    checked = check_scope(scope)
+    if checked is None or len(checked) > 255:
+        raise ArgumentError("scope= names a recipient: a text of at most 255 characters")
+    return checked
+
+
+def _name(given: Any, what: str) -> str:
+    if not isinstance(given, str) or not given.strip() or len(given) > 255:
+        raise ArgumentError(f"{what}= is the name of somebody: a text of at most 255 characters")
+    return given
+
+
+def _reason(reason: Any) -> str:
+    if not isinstance(reason, str) or not reason.strip():
+        raise ArgumentError("reason= says why: a text that is not empty")
+    return reason
+
+
+def _action(action: Any) -> str:
+    from anonrisk.arguments import one_of
+
+    return one_of(action, "action", ACTIONS)

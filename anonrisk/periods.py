@@ -1,0 +1,48 @@
+"""Lengths of time as a caller writes them: 30 days are "30D"."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Any
+
+from anonrisk.errors import ArgumentError
+
+_SECOND = 1_000_000
+_UNITS = {
+    "s": _SECOND,
+    "min": 60 * _SECOND,
+    "h": 3_600 * _SECOND,
+    "D": 86_400 * _SECOND,
+    "W": 7 * 86_400 * _SECOND,
+}
+
+
+def microseconds(given: Any, what: str = "period") -> int:
+    """Read a length of time.
+
+    Examples
+    --------
+    >>> microseconds("30D") == microseconds(dt.timedelta(days=30)) == 30 * 86_400 * 10**6
+    True
+    >>> microseconds("1M")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: period='1M' is not a number of s, min, h, D or W; months ...
+    """
+    if isinstance(given, dt.timedelta):
+        length = given // dt.timedelta(microseconds=1)
+    else:
+        found = (
+            re.fullmatch(r"\s*(\d+)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
+        )
+        if found is None or found[2] not in _UNITS:
+            shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+            months = "; months and years are not all of one length" if found else ""
+            raise ArgumentError(
+                f"{what}={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
+            )
+        length = int(found[1]) * _UNITS[found[2]]
+    if not 0 < length < 2**62:
+        raise ArgumentError(f"{what} must be longer than nothing, and not longer than history")
+    return int(length)

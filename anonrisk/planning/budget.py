@@ -1,0 +1,116 @@
+"""How many different values a table can bear, and how to share them among its columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# From this many records the binomial law is Poisson's for all that matters here.
+_SMALL = 1_000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Number of different values under which a value is shared by k of n records.
+
+    Attributes
+    ----------
+    n_records : int
+        The size of the table or population.
+    k : int
+    beta : float
+        The chance with which one value may have fewer than k records.
+    exact, chernoff : float
+        Q3: the number of values, by the exact tail and by the bound of the paper.
+    per_column : tuple of int
+        Q4: the share of each column.
+    """
+
+    n_records: int
+    k: int
+    beta: float
+    exact: float
+    chernoff: float
+    per_column: tuple[int, ...] = ()
+
+
+def chernoff_values(n: int, k: int, beta: float) -> float:
+    """Bound the number of equally likely values such that each has k of n with chance 1 − β.
+
+    Notes
+    -----
+    Q3: n/(k − 1) · (1 + x − √(x² + 2x)), x = ln(1/β)/(k − 1), k ≥ 2 (Lodha & Thomas, theorem 4).
+
+    Examples
+    --------
+    >>> round(10**6 / chernoff_values(10**6, 100, 0.1), 1)
+    122.8
+    """
+    if k < 2:
+        return float(n)
+    x = math.log(1 / beta) / (k - 1)
+    return n / (k - 1) * (1 + x - math.sqrt(x * x + 2 * x))
+
+
+def exact_values(n: int, k: int, beta: float) -> float:
+    """Solve P(fewer than k of n have a value) = β for the number of equally likely values.
+
+    Notes
+    -----
+    Q3, by Poisson's law, and the binomial law for small n.
+
+    Examples
+    --------
+    >>> round(10**6 / exact_values(10**6, 100, 0.1), 1)
+    113.0
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import binom, poisson
+
+    if k < 2:
+        return float(n)
+    if k > n:
+        return n / k
+    if n < _SMALL:
+        return 1 / float(brentq(lambda p: binom.cdf(k - 1, n, p) - beta, 1e-12, 1.0))
+    most = 10.0 * k + 10 * math.log(1 / beta) + 100
+    return n / float(brentq(lambda mean: poisson.cdf(k - 1, mean) - beta, 1e-9, most))
+
+
+def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list[int]:
+    """Share a number of values among columns, more to those with more weight.
+
+    Notes
+    -----
+    Q4: min Σ w/d with ∏ d = D', 1 ≤ d ≤ cap: d = clip(w·t, 1, cap), t by bisection; rounded down.
+
+    Examples
+    --------
+    >>> shares(2400, [1, 1], [10_000, 10_000]), shares(100, [1, 1], [2, 500])
+    ([48, 48], [2, 50])
+    """
+    if values < 1:
+        raise ArgumentError("there are not enough records to tell even one value; lower k")
+    if math.prod(caps) <= values:
+        return [int(cap) for cap in caps]
+    log_values = math.log(values)
+
+    def split(log_t: float) -> list[float]:
+        t = math.exp(log_t)
+        return [min(max(w * t, 1.0), cap) for w, cap in zip(weights, caps, strict=True)]
+
+    low, high = -700.0, 700.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if sum(map(math.log, split(middle))) < log_values:
+            low = middle
+        else:
+            high = middle
+    # A hair above, so that what should be 50 is not rounded down from 49.999….
+    return [max(int(d * (1 + 1e-12)), 1) for d in split(high)]

@@ -1,0 +1,264 @@
+"""The lattice of offered recodings, each node of it measured by arithmetic on one tally."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.planning.losses import group_losses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+    from anonrisk.planning.tally import Tally
+    from anonrisk.recode import Recoding
+
+    Node = tuple[int, ...]
+
+# Keys stay below this, so that one more factor never overflows 64 bits.
+_MAX_KEY = 2**62
+# Rolled-up tallies that are kept for coarser nodes to start from.
+_KEPT = 96
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One offered recoding of one column: the group of each code, and what a group loses."""
+
+    recoding: Recoding
+    groups: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    n_groups: int
+
+    @classmethod
+    def of(cls, recoding: Recoding, tally: Tally, name: Name) -> Choice:
+        """Apply a recoding to a domain; a missing value has a group of its own, or the only one."""
+        domain = tally.domains[name]
+        known, labels = recoding.groups(domain)
+        losses = group_losses(recoding, domain, known, labels)
+        if recoding.for_missing is not None:
+            groups = np.append(known, 0)
+        else:
+            groups = np.append(known, len(losses))
+            losses = np.append(losses, 0.0)
+        # Only groups that occur are counted.
+        present = np.unique(groups[tally.margin(name) > 0])
+        return cls(recoding, groups, losses, len(present))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is true of a table after the recodings of one node."""
+
+    node: Node
+    n_classes: int
+    # Classes below k, and the smallest of the others; None if there is none.
+    n_small: int
+    k_kept: int | None
+    n_below: int
+    loss: float
+    discernibility: int
+
+
+@dataclass(frozen=True)
+class _Rolled:
+    """A tally generalised to one node: codes by column, counts by class."""
+
+    node: Node
+    codes: list[NDArray[np.int64]]
+    counts: NDArray[np.int64]
+
+
+@dataclass
+class Lattice:
+    """All combinations of one offered recoding per column."""
+
+    tally: Tally
+    columns: tuple[Name, ...]
+    choices: list[list[Choice]]
+    k: int
+    weights: NDArray[np.float64]
+    # How many classes were looked at: what the work of a search is counted by.
+    work: int = 0
+    measured: dict[Node, Measured] = field(default_factory=dict)
+    _rolled: list[_Rolled] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        offered: Mapping[Name, Sequence[Recoding]],
+        k: int,
+        weights: Sequence[float] | None = None,
+    ) -> Lattice:
+        """Apply every offered recoding to its column's domain, once."""
+        columns = tuple(offered)
+        choices = [_different([Choice.of(r, tally, c) for r in offered[c]]) for c in columns]
+        share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
+        return cls(tally, columns, choices, k, share / share.sum())
+
+    def __post_init__(self) -> None:
+        """Prepare what every node needs: margins, and which choice refines which."""
+        self.n = self.tally.n_records
+        margins = [self.tally.margin(c) for c in self.columns]
+        self.mean_loss = [
+            np.array([float(c.losses[c.groups] @ m) / self.n for c in offered])
+            for offered, m in zip(self.choices, margins, strict=True)
+        ]
+        self.least_gain = [
+            np.array([float(c.losses.max(initial=0.0)) for c in offered])
+            for offered in self.choices
+        ]
+        # finer[c][a, b]: whether choice a of column c refines choice b.
+        self.finer = [_refinements(offered) for offered in self.choices]
+        self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
+        self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of choices of each column."""
+        return tuple(len(offered) for offered in self.choices)
+
+    def measure(self, node: Node) -> Measured:
+        """Measure a node: sizes of its classes, records below k, loss with those suppressed (T9).
+
+        The loss is the mean over original records and columns; a suppressed record costs 1.
+        """
+        known = self.measured.get(node)
+        if known is not None:
+            return known
+        rolled = self._roll_up(node)
+        small = rolled.counts < self.k
+        n_below = int(rolled.counts[small].sum())
+        of_class = np.zeros(len(rolled.counts))
+        for c, choice in enumerate(node):
+            of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
+        kept = float(of_class[~small] @ rolled.counts[~small])
+        squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
+        found = Measured(
+            node,
+            len(rolled.counts),
+            int(small.sum()),
+            int(rolled.counts[~small].min()) if not small.all() else None,
+            n_below,
+            (kept + n_below) / self.n,
+            squares,
+        )
+        self.measured[node] = found
+        return found
+
+    def plain_loss(self, node: Node) -> float:
+        """Give the loss of a node with all columns worth the same."""
+        rolled = self._roll_up(node)
+        kept = rolled.counts >= self.k
+        parts = [
+            self.choices[c][i].losses[rolled.codes[c]][kept] @ rolled.counts[kept]
+            for c, i in enumerate(node)
+        ]
+        return float(np.mean(parts) + rolled.counts[~kept].sum()) / self.n
+
+    def _roll_up(self, node: Node) -> _Rolled:
+        source = next((r for r in self._rolled if self._refines(r.node, node)), None)
+        if source is None:
+            codes = [self.tally.codes[c] for c in self.columns]
+            counts = self.tally.counts
+            groups = [self.choices[c][choice].groups[codes[c]] for c, choice in enumerate(node)]
+        else:
+            counts = source.counts
+            groups = [
+                source.codes[c]
+                if source.node[c] == choice
+                else self.maps[c][source.node[c], choice][source.codes[c]]
+                for c, choice in enumerate(node)
+            ]
+        self.work += len(counts)
+        rolled = _Rolled(
+            node,
+            *_merged(
+                groups, counts, [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
+            ),
+        )
+        self._rolled.append(rolled)
+        # The smallest that fits is the best to start from.
+        self._rolled.sort(key=lambda r: len(r.counts))
+        if len(self._rolled) > _KEPT:
+            # Among the larger half, where each takes much room, the oldest serve the least.
+            del self._rolled[_KEPT // 2]
+        return rolled
+
+    def _refines(self, fine: Node, coarse: Node) -> bool:
+        return all(f[a, b] for f, a, b in zip(self.finer, fine, coarse, strict=True))
+
+    def present(self, node: Node) -> list[int]:
+        """Count the different values of each column at a node."""
+        return [self.choices[c][i].n_groups for c, i in enumerate(node)]
+
+
+def _merged(
+    groups: list[NDArray[np.int64]], counts: NDArray[np.int64], sizes: list[int]
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Add up the classes that have become one."""
+    keys, bound = groups[0].astype(np.int64), sizes[0]
+    fits = True
+    for group, size in zip(groups[1:], sizes[1:], strict=True):
+        if bound * size > _MAX_KEY:
+            _, keys = np.unique(keys, return_inverse=True)
+            bound, fits = len(counts), False
+        keys = keys * size + group
+        bound *= size
+    if fits and bound <= 4 * len(counts) + 4_096:
+        sums = np.rint(np.bincount(keys, counts, bound)).astype(np.int64)
+        present = np.flatnonzero(sums)
+        rest, codes = present, []
+        for size in reversed(sizes):
+            rest, code = np.divmod(rest, size)
+            codes.append(code)
+        return codes[::-1], sums[present]
+    order = np.argsort(keys)
+    ordered = keys[order]
+    starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))
+    rows = order[starts]
+    return [group[rows] for group in groups], np.add.reduceat(counts[order], starts)
+
+
+def _different(choices: list[Choice]) -> list[Choice]:
+    """Leave out recodings that put the values together as an earlier one does."""
+    kept: dict[bytes, Choice] = {}
+    for choice in choices:
+        _, first, number = np.unique(choice.groups, return_index=True, return_inverse=True)
+        # Numbered in order of appearance, so that equal partitions look equal.
+        kept.setdefault(np.argsort(np.argsort(first))[number].tobytes(), choice)
+    return sorted(kept.values(), key=lambda choice: -choice.n_groups)
+
+
+def _refinements(choices: list[Choice]) -> NDArray[np.bool_]:
+    n = len(choices)
+    finer = np.eye(n, dtype=bool)
+    for a in range(n):
+        for b in range(n):
+            if a != b and choices[a].n_groups >= choices[b].n_groups:
+                finer[a, b] = _map(choices[a], choices[b]) is not None
+    return finer
+
+
+def _map(fine: Choice, coarse: Choice) -> NDArray[np.int64] | None:
+    """Give the coarse group of each fine one, if it has only one."""
+    mapping = np.zeros(len(fine.losses), dtype=np.int64)
+    mapping[fine.groups] = coarse.groups
+    return mapping if np.array_equal(mapping[fine.groups], coarse.groups) else None
+
+
+def _maps(
+    choices: list[Choice], finer: NDArray[np.bool_]
+) -> dict[tuple[int, int], NDArray[np.int64]]:
+    maps = {}
+    for a, b in np.argwhere(finer).tolist():
+        found = _map(choices[a], choices[b])
+        if found is not None:
+            maps[a, b] = found
+    return maps

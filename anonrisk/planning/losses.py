@@ -1,0 +1,78 @@
+"""What a generalised cell loses (T9): how much of the range, or of the leaves, it stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.recode import Keep, Level, Star, TopBottom
+from anonrisk.recode.domain import DATES
+from anonrisk.recode.labels import extent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.hierarchy import Hierarchy
+    from anonrisk.recode import Recoding
+    from anonrisk.recode.domain import Domain
+
+
+def group_losses(
+    recoding: Recoding,
+    domain: Domain,
+    groups: NDArray[np.int64],
+    labels: Sequence[str] | None,
+) -> NDArray[np.float64]:
+    """Give what a cell of each group loses, between 0 and 1."""
+    n_groups = int(groups.max(initial=-1)) + 1 if labels is None else len(labels)
+    if isinstance(recoding, Keep):
+        return np.zeros(n_groups)
+    if isinstance(recoding, Star):
+        return np.ones(n_groups)
+    if isinstance(recoding, Level) and recoding.hierarchy is not None:
+        return node_losses(recoding.hierarchy, recoding.mapping(), labels or [])
+    if isinstance(recoding, TopBottom):
+        return _spread(domain, groups, n_groups)
+    if domain.is_scale and labels is not None:
+        return np.array([interval_loss(label, domain) for label in labels])
+    return _shared(groups, n_groups)
+
+
+def interval_loss(label: str, domain: Domain) -> float:
+    """Give the part of the range of a column that a label covers: (U − L) / range."""
+    read = extent(label, dates=domain.kind in DATES, whole=domain.kind == "whole")
+    if read is None or not len(domain):
+        return 1.0
+    places = domain.positions()
+    low, high = float(places[0]), float(places[-1])
+    covered = min(read[1], high) - max(read[0], low)
+    return max(covered, 0.0) / (high - low) if high > low else 0.0
+
+
+def node_losses(
+    hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]
+) -> NDArray[np.float64]:
+    """Give the part of the leaves that hang below each label: (leaves − 1) / (all leaves − 1)."""
+    below: dict[str, int] = {}
+    for label in mapping.values():
+        below[label] = below.get(label, 0) + 1
+    scale = max(len(hierarchy.leaves) - 1, 1)
+    return np.array([(below[label] - 1) / scale for label in labels])
+
+
+def _shared(groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+    """Take the values that occur for the leaves."""
+    members = np.bincount(groups, minlength=n_groups)
+    return np.maximum(members - 1, 0) / max(len(groups) - 1, 1)
+
+
+def _spread(domain: Domain, groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+    places = domain.positions()
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, groups, places)
+    np.maximum.at(high, groups, places)
+    spread = float(places[-1] - places[0]) if len(places) else 0.0
+    return np.asarray((high - low) / spread) if spread > 0 else np.zeros(n_groups)

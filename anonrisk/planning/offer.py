@@ -1,0 +1,119 @@
+"""Which recodings are offered for a column, from fine to coarse."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.errors import ArgumentError, HierarchyError
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
+from anonrisk.recode.domain import DATES, NUMBERS
+from anonrisk.recode.edges import optimal_bins, quantile_bins, width_bins, widths
+from anonrisk.recode.kinds import PARTS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+    from anonrisk.recode.domain import Domain
+
+# More bins than this are hardly coarser than the values themselves.
+_MOST_BINS = 40
+_QUANTILES = (16, 8, 4, 2)
+_PREFIXES = 5
+_CODE = re.compile(r"^[0-9A-Za-z .-]*[0-9][0-9A-Za-z .-]*$")
+
+
+def offer(
+    domain: Domain, margin: NDArray[np.int64], *, k: int, share: int, given: Any, column: Name
+) -> list[Recoding]:
+    """List the recodings of a column, the finest first.
+
+    Parameters
+    ----------
+    domain, margin
+        The column's values and how often each occurs, missing last.
+    share : int
+        How many values the budget gives the column.
+    given
+        A hierarchy, a list of recodings, or None.
+    """
+    if given is not None:
+        return _given(domain, given, column)
+    offered: list[Recoding] = [] if domain.collapsed else [Keep()]
+    counts = margin[:-1]
+    if domain.kind in NUMBERS and len(domain) > 1:
+        offered += _bins(domain, counts, k, share)
+    elif domain.kind in DATES and len(domain) > 1:
+        offered += [DatePart(part) for part in PARTS]
+    elif domain.kind == "text":
+        offered += _prefixes(domain)
+    return [*offered, Star()]
+
+
+def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
+    if isinstance(given, (list, tuple)) and given and isinstance(given[0], Recoding):
+        wrong = [r for r in given if not isinstance(r, Recoding)]
+        unfit = [r for r in given if r.takes is not None and domain.kind not in r.takes]
+        if wrong or unfit:
+            raise ArgumentError(
+                f"an offered recoding does not fit column {column!r}, which holds {domain.kind}"
+            )
+        return list(given)
+    hierarchy = Hierarchy.of(given)
+    if domain.kind not in (Level.takes or ()):
+        raise HierarchyError(
+            f"column {column!r} holds {domain.kind}; a hierarchy is over text, whole numbers, "
+            "dates or booleans"
+        )
+    lost = sum(text not in hierarchy.leaves for text in domain.texts())
+    if lost:
+        raise HierarchyError(f"the hierarchy misses {lost} of the values of column {column!r}")
+    return [Level.of(hierarchy, level) for level in range(hierarchy.height + 1)]
+
+
+def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list[Recoding]:
+    whole = domain.kind == "whole"
+    values = domain.values.astype(np.float64)
+    found: list[Bins] = []
+    for width in widths(values, whole=whole, most=_MOST_BINS):
+        bins = width_bins(values, counts, width, k, whole=whole)
+        if bins is not None:
+            found.append(bins)
+    sizes = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(domain)}
+    found += [quantile_bins(values, counts, n, whole=whole) for n in sorted(sizes, reverse=True)]
+    if 2 <= share <= _MOST_BINS:
+        found.append(optimal_bins(values, counts, share, "median", whole=whole))
+    return [_snapped(bins, values) for bins in found] if domain.collapsed else list(found)
+
+
+def _snapped(bins: Bins, values: NDArray[np.float64]) -> Bins:
+    """Move edges to where values were put together: no such bin may be cut.
+
+    The last value stands for the last bin and is not its lower edge.
+    """
+    inner = values[1:-1] if len(values) > 2 else values[1:]
+    nearest = np.abs(inner[:, None] - np.asarray(bins.edges)).argmin(axis=0)
+    return Bins(tuple(sorted({float(x) for x in inner[nearest]})), whole=bins.whole)
+
+
+def _prefixes(domain: Domain) -> list[Recoding]:
+    """Offer prefixes where values look like codes: of one length, with digits."""
+    texts = domain.texts()
+    sizes = [len(text) for text in texts]
+    width = max(sizes, default=0)
+    same = sum(size == width for size in sizes) >= 0.9 * len(sizes)
+    if width < 2 or not same or not all(map(_CODE.match, texts)):
+        return []
+    lengths, before = [], len(texts)
+    for length in range(width - 1, 0, -1):
+        different = len({text[:length] for text in texts})
+        if 1 < different < before:
+            lengths.append(length)
+            before = different
+    # Of many, those that are evenly apart.
+    places = np.unique(np.linspace(0, len(lengths) - 1, min(len(lengths), _PREFIXES)).astype(int))
+    return [Prefix(lengths[i], width=width) for i in places]

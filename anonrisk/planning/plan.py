@@ -1,0 +1,253 @@
+"""A plan: what becomes of each column, and what that does to risk and utility."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk import render
+from anonrisk.errors import PlanError
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.planning.budget import Budget
+from anonrisk.recode import from_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.recode import Recoding
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is true of a table: before a plan, or after it.
+
+    Attributes
+    ----------
+    n_records, n_classes, k
+        Records, classes, and the size of the smallest class, of what is published.
+    n_below : int
+        Before: records in classes smaller than the plan's k. After: records suppressed for it.
+    loss : float
+        T9: mean over original records and columns of what a cell loses; a suppressed record
+        loses 1.
+    discernibility : int
+        Sum of the squares of class sizes; a suppressed record counts as much as all records.
+    values : tuple of int
+        Different values of each column.
+    """
+
+    n_records: int
+    n_classes: int
+    k: int | None
+    n_below: int
+    loss: float
+    discernibility: int
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How coarse each column becomes, with risk and utility before and after.
+
+    Attributes
+    ----------
+    recodings : dict of column to recoding
+        What becomes of each quasi-identifier.
+    k : int or None
+        Size that every class must have; records of smaller ones are suppressed. None: none are.
+    max_suppression : float
+        The largest share of the records that may be suppressed.
+    columns : tuple
+        All columns of the table that the plan was made for.
+    before, after : Outcome or None
+        The table as it was, and as it will be.
+    budget : Budget or None
+        Number of values that the table can bear, by the rule of Lodha & Thomas.
+    optimal : bool
+        Whether no other combination of the offered recodings has a smaller loss.
+    """
+
+    recodings: dict[Name, Recoding]
+    k: int | None = None
+    max_suppression: float = 0.0
+    columns: Qid = ()
+    before: Outcome | None = None
+    after: Outcome | None = None
+    budget: Budget | None = None
+    optimal: bool = False
+    note: str = field(default="", repr=False)
+
+    @property
+    def qids(self) -> Qid:
+        """The columns that the plan recodes or keeps."""
+        return tuple(self.recodings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON: no cell of the table is among them."""
+        stored: dict[str, Any] = {
+            "anonrisk_plan": _VERSION,
+            "k": self.k,
+            "max_suppression": self.max_suppression,
+            "columns": list(self.columns),
+            "recodings": [{"column": c, **r.to_dict()} for c, r in self.recodings.items()],
+            "optimal": self.optimal,
+            "note": self.note,
+        }
+        for name in ("before", "after", "budget"):
+            part = getattr(self, name)
+            stored[name] = None if part is None else vars(part) | _lists(part)
+        return stored
+
+    def to_json(self) -> str:
+        """Write the plan as JSON.
+
+        Levels of a hierarchy are stored with the names of its nodes and a fingerprint, not with its
+        leaves, which are values; give the hierarchy again to `from_json`.
+        """
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def to_yaml(self) -> str:
+        """Write the plan as YAML (needs PyYAML); see `to_json`."""
+        import yaml
+
+        return str(yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
+
+    @classmethod
+    def from_dict(
+        cls, stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None = None
+    ) -> Self:
+        """Read back what `to_dict` gave."""
+        trees = {c: Hierarchy.of(given) for c, given in (hierarchies or {}).items()}
+        try:
+            if stored["anonrisk_plan"] != _VERSION:
+                raise PlanError("the plan was written by another version of anonrisk")
+            recodings = {
+                _name(r["column"]): from_dict(
+                    {key: value for key, value in r.items() if key not in ("column", "nodes")},
+                    trees.get(_name(r["column"])),
+                )
+                for r in stored["recodings"]
+            }
+            parts: dict[str, Any] = {
+                name: None if stored[name] is None else kind(**_tuples(stored[name]))
+                for name, kind in (("before", Outcome), ("after", Outcome), ("budget", Budget))
+            }
+            return cls(
+                recodings=recodings,
+                k=stored["k"],
+                max_suppression=float(stored["max_suppression"]),
+                columns=tuple(_name(c) for c in stored["columns"]),
+                optimal=bool(stored["optimal"]),
+                note=str(stored.get("note", "")),
+                **parts,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, PlanError):
+                raise
+            raise PlanError("this is not a stored plan") from None
+
+    @classmethod
+    def from_json(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
+        """Read a plan from JSON; hierarchies by column where it has levels of them."""
+        try:
+            stored = json.loads(text)
+        except ValueError:
+            raise PlanError("this is not a stored plan") from None
+        return cls.from_dict(stored, hierarchies)
+
+    @classmethod
+    def from_yaml(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
+        """Read a plan from YAML (needs PyYAML)."""
+        import yaml
+
+        try:
+            stored = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise PlanError("this is not a stored plan") from None
+        return cls.from_dict(stored, hierarchies)
+
+    def to_pyspark(self) -> str:
+        """Write the plan as PySpark code: a function `anonymise(df)`.
+
+        The code names the values of hierarchies that the plan uses.
+        """
+        from anonrisk.recode.emit import pyspark_code
+
+        return pyspark_code(self)
+
+    def to_sql(self, dialect: str = "ansi", *, table: str = "records") -> str:
+        """Write the plan as one SELECT over a table of the same columns.
+
+        Parameters
+        ----------
+        dialect : {"ansi", "duckdb", "postgresql", "sqlite", "spark"}
+        table : str
+            The name of the table, as it is written in SQL.
+        """
+        from anonrisk.recode.emit import sql_code
+
+        return sql_code(self, dialect, table)
+
+    def __repr__(self) -> str:
+        """Print what becomes of each column, and the table before and after."""
+        header, rows = self._columns_table()
+        lines = [self._title(), render.text_table(header, rows)]
+        if self.before is not None and self.after is not None:
+            lines.append(render.text_table(*self._outcomes_table()))
+        lines += [self.note] if self.note else []
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        tables = [render.html_table(self._title(), *self._columns_table())]
+        if self.before is not None and self.after is not None:
+            tables.append(render.html_table("Before and after", *self._outcomes_table()))
+        return "".join(tables)
+
+    def _title(self) -> str:
+        names = " + ".join(map(str, self.qids))
+        if self.k is None:
+            return f"Plan for {names}"
+        best = ", the best of those offered" if self.optimal else ""
+        return f"Plan for {names}: k = {self.k}{best}"
+
+    def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        names = [(str(c), str(r)) for c, r in self.recodings.items()]
+        if self.before is None or self.after is None:
+            return ("column", "becomes"), [*names]
+        counts = zip(names, self.before.values, self.after.values, strict=True)
+        rows: list[tuple[str, ...]] = [(c, f"{b:,}", f"{a:,}", r) for (c, r), b, a in counts]
+        return ("column", "values", "after", "becomes"), rows
+
+    def _outcomes_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        before, after = self.before, self.after
+        assert before is not None  # noqa: S101
+        assert after is not None  # noqa: S101
+
+        def share(n: int) -> str:
+            return f"{n:,} ({render.percent(n / before.n_records)})"
+
+        return ("", "before", "after"), [
+            ("records", f"{before.n_records:,}", f"{after.n_records:,}"),
+            ("classes", f"{before.n_classes:,}", f"{after.n_classes:,}"),
+            ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
+            (f"below {self.k}", share(before.n_below), share(0)),
+            ("suppressed", share(0), share(after.n_below)),
+            ("loss", f"{before.loss:.3f}", f"{after.loss:.3f}"),
+        ]
+
+
+def _lists(part: Any) -> dict[str, Any]:
+    return {name: list(x) for name, x in vars(part).items() if isinstance(x, tuple)}
+
+
+def _tuples(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
+
+
+def _name(stored: Any) -> Name:
+    # JSON has no tuples, and a pandas label may be one.
+    return tuple(stored) if isinstance(stored, list) else stored

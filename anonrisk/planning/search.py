@@ -1,0 +1,136 @@
+"""The search of the lattice: greedy first, then by bounds that leave nothing better out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.planning.lattice import Lattice, Measured, Node
+
+# Lattices of more nodes than this are searched by neighbours only.
+MAX_NODES = 2_000_000
+# Work, in classes looked at, and nodes after which a search stops with the best found so far.
+MAX_WORK = 60_000_000
+MAX_MEASURED = 20_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node, and whether no other can be better; the least suppression of any node."""
+
+    best: Measured | None
+    optimal: bool
+    n_nodes: int
+    n_measured: int
+    least_below: int
+
+
+def search(lattice: Lattice, allowed: int) -> Found:
+    """Find the node of least loss among those that suppress at most so many records."""
+    best = _greedy(lattice, allowed)
+    if best is not None:
+        best = _descend(lattice, best, allowed)
+    n_nodes = math.prod(lattice.shape)
+    optimal = False
+    if n_nodes <= MAX_NODES:
+        best, optimal = _bounded(lattice, best, allowed)
+    elif best is not None:
+        top = _descend(lattice, lattice.measure(lattice.top), allowed)
+        best = min(best, top, key=_rank) if top.n_below <= allowed else best
+    least = min(m.n_below for m in lattice.measured.values())
+    return Found(best, optimal, n_nodes, len(lattice.measured), least)
+
+
+def _rank(measured: Measured) -> tuple[float, int, Node]:
+    return measured.loss, measured.n_below, measured.node
+
+
+def _greedy(lattice: Lattice, allowed: int) -> Measured | None:
+    """Coarsen the column with most values, one step at a time, until k holds (Datafly)."""
+    node = tuple(0 for _ in lattice.shape)
+    while True:
+        measured = lattice.measure(node)
+        if measured.n_below <= allowed:
+            return measured
+        present = lattice.present(node)
+        coarser = [c for c, size in enumerate(lattice.shape) if node[c] + 1 < size]
+        if not coarser:
+            return None
+        widest = max(coarser, key=lambda c: (present[c], -c))
+        node = (*node[:widest], node[widest] + 1, *node[widest + 1 :])
+
+
+def _descend(lattice: Lattice, start: Measured, allowed: int) -> Measured:
+    """Change one column at a time while that lowers the loss."""
+    best, before = start, None
+    while best is not before:
+        before = best
+        for c, size in enumerate(lattice.shape):
+            for i in range(size):
+                if i == best.node[c] or lattice.work > MAX_WORK:
+                    continue
+                node = (*best.node[:c], i, *best.node[c + 1 :])
+                # The loss of a node is never below its loss without suppression.
+                if _without_suppression(lattice, node) >= best.loss:
+                    continue
+                found = lattice.measure(node)
+                if found.n_below <= allowed and _rank(found) < _rank(best):
+                    best = found
+    return best
+
+
+def _without_suppression(lattice: Lattice, node: Node) -> float:
+    parts = zip(lattice.weights, lattice.mean_loss, node, strict=True)
+    return float(sum(w * loss[i] for w, loss, i in parts))
+
+
+def _bounded(lattice: Lattice, best: Measured | None, allowed: int) -> tuple[Measured | None, bool]:
+    """Measure nodes until every other is known to be no better.
+
+    Two bounds, both exact: the loss of a node is at least its loss without suppression plus what
+    its suppressed records add; and a node that refines another suppresses at least as many.
+    """
+    shape = lattice.shape
+    loss = _summed([w * x for w, x in zip(lattice.weights, lattice.mean_loss, strict=True)])
+    most = _summed([w * x for w, x in zip(lattice.weights, lattice.least_gain, strict=True)])
+    gain = np.maximum(1 - most, 0.0) / lattice.n
+    below = np.zeros(shape)
+    open_ = np.ones(shape, dtype=bool)
+    finer_than = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
+
+    def learn(measured: Measured) -> None:
+        finer = np.ix_(
+            *(np.flatnonzero(f[:, i]) for f, i in zip(lattice.finer, measured.node, strict=True))
+        )
+        below[finer] = np.maximum(below[finer], measured.n_below)
+        open_[measured.node] = False
+        if measured.n_below > allowed:
+            open_[finer] = False
+
+    for measured in list(lattice.measured.values()):
+        learn(measured)
+    while lattice.work <= MAX_WORK and len(lattice.measured) < MAX_MEASURED:
+        if best is not None:
+            open_ &= loss + below * gain < best.loss * (1 - 1e-12)
+        if not open_.any():
+            return best, True
+        # The node that most others refine teaches most.
+        place = int(np.argmax(np.where(open_, finer_than, -1.0)))
+        found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
+        learn(found)
+        if found.n_below <= allowed and (best is None or _rank(found) < _rank(best)):
+            best = found
+    return best, False
+
+
+def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    total = np.zeros(tuple(len(part) for part in parts))
+    for axis, part in enumerate(parts):
+        total += part.reshape([-1 if a == axis else 1 for a in range(len(parts))])
+    return total

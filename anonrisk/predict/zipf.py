@@ -1,0 +1,413 @@
+"""Zipf's law for linked records: how many records of a person single them out.
+
+The model of Kikuchi and Takahashi (2016), with its errata: `n` people make `s` records each, and
+every record is one of `d` items, drawn independently with probability p(x) = g·x^(−c) for the
+item of rank x. Everything follows from (d, c, n); no table is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk import render
+from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.errors import ArgumentError
+from anonrisk.predict import log_grid
+from anonrisk.predict.rank_size import Fit, fit, power_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Fit", "Product", "Step", "Zipf", "fit", "product"]
+
+_MOST_RECORDS = 100
+_NODES = 40
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the model says of people whose records are linked `length` at a time."""
+
+    length: int
+    rank: float
+    mean_rank: float
+    domain: float
+    suppressed: float
+    unique: float
+
+
+@dataclass(frozen=True)
+class Zipf:
+    """`n` people, each of whose records is one of `d` items under Zipf's law with exponent `c`.
+
+    Parameters
+    ----------
+    d : int
+        Number of items, at least 2.
+    c : float
+        Exponent; 0 is the uniform law.
+    n : float
+        Number of people.
+    g : float, optional
+        The constant of p(x) = g·x^(−c). Left out, it makes the probabilities add up to one over
+        the ranks from 1 to d (Z1).
+
+    Notes
+    -----
+    Z1: g = (1 − c)/(d^(1−c) − 1), or 1/ln d where c = 1.
+
+    Examples
+    --------
+    The railway card of the paper: 2,497 stations, 42.6 million passengers.
+
+    >>> card = Zipf(d=2_497, c=0.632, n=42_598_300)
+    >>> card.table(4)
+    Zipf model: 2,497 items, exponent 0.632, 42,598,300 people, k = 2
+    length          rank     mean rank   suppressed   unique
+         1   933,393,403   933,393,403         0.0%     0.0%
+         2     2,211,157         1,487         6.4%     2.3%
+         3       5,238.1          17.4        98.6%    93.3%
+         4          12.4           1.9       >99.9%   >99.9%
+    """
+
+    d: int
+    c: float
+    n: float
+    g: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a law."""
+        whole_number(self.d, "d, the number of items,", at_least=2)
+        not_negative(self.c, "c, the exponent,")
+        positive(self.n, "n, the number of people,")
+        if self.g is not None:
+            positive(self.g, "g")
+
+    @property
+    def constant(self) -> float:
+        """The constant g, given or normalised (Z1)."""
+        if self.g is not None:
+            return float(self.g)
+        return 1 / _integral(math.log(self.d), 1 - self.c)
+
+    def least_rank(self, length: int, k: float = 2) -> float:
+        """Give the rank at which `length` linked records are expected of `k` people (Z2).
+
+        x* = (g^s·n/K)^(1/c), a rank of products x₁·…·x_s. Under the uniform law all ranks are
+        alike: it is then infinite where the expected number is at least `k`, and 0 elsewhere.
+
+        Examples
+        --------
+        >>> round(Zipf(2_497, 0.6325302, 42_598_300, g=0.021881).least_rank(3))
+        5164
+        """
+        return _exp(self._log_rank(_length(length), _threshold(k)))
+
+    def mean_rank(self, length: int, k: float = 2) -> float:
+        """Give the mean rank of the items of such a trajectory, x*^(1/s) (Z3)."""
+        return _exp(self._log_rank(_length(length), _threshold(k)) / length)
+
+    def suppressed_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
+        """Give the share of records to suppress for `k`: the anonymity ratio (Z4).
+
+        The probability that the product of the ranks of `length` records exceeds `least_rank`.
+        By quadrature; `discrete` sums over whole ranks instead, on a grid, to about three digits.
+
+        Examples
+        --------
+        >>> card = Zipf(2_497, 0.632, 42_598_300)
+        >>> round(card.suppressed_share(2), 4), round(card.suppressed_share(3), 4)
+        (0.0636, 0.9864)
+        """
+        s, K = _length(length), _threshold(k)
+        if discrete:
+            return self._alone().suppressed_share(s, K, discrete=True)
+        return self._beyond(self._log_rank(s, K), s)
+
+    def share_beyond(self, rank: float, length: int, *, discrete: bool = False) -> float:
+        """Give the probability that a product of `length` ranks exceeds `rank`.
+
+        `suppressed_share` is this at `least_rank`.
+
+        Examples
+        --------
+        >>> round(Zipf(2_497, 0.6325302, 42_598_300).share_beyond(2_173_909, 2), 5)
+        0.06531
+        """
+        s, log = _length(length), math.log(positive(rank, "rank"))
+        if not discrete:
+            return self._beyond(log, s)
+        grid, mass = self._alone()._grid(s, discrete=True)  # noqa: SLF001
+        return log_grid.tail(grid - grid[0], mass, self.c * log)
+
+    def _beyond(self, log_rank: float, s: int) -> float:
+        if log_rank >= s * math.log(self.d):
+            return 0.0
+        if log_rank <= 0:
+            return 1.0
+        return min(self._expected(s, np.ones_like, log_rank), 1.0)
+
+    def unique_share(self, length: int, *, discrete: bool = False) -> float:
+        """Give the share of people whose `length` records nobody else has.
+
+        Σ p·e^(−n·p) over all trajectories, in its continuous form; `discrete` sums over whole
+        ranks, on a grid. A better target than `suppressed_share`, which counts whom one expects
+        to be rare, not who is alone.
+
+        Examples
+        --------
+        >>> card = Zipf(2_497, 0.632, 42_598_300)
+        >>> round(card.unique_share(2), 3), round(card.unique_share(2, discrete=True), 3)
+        (0.023, 0.024)
+        """
+        s = _length(length)
+        if discrete:
+            return self._alone().unique_share(s, discrete=True)
+        log_p = s * math.log(self.constant)
+
+        def alone(t: Floats) -> Floats:
+            return np.exp(-self.n * np.exp(log_p - self.c * t))
+
+        return min(self._expected(s, alone, 0.0), 1.0)
+
+    @property
+    def records_necessary(self) -> float:
+        """Number of records below which not everybody can be unique: log_d n (Z5).
+
+        Necessary, not sufficient: with d^s = n under the uniform law, 36.8% are unique.
+        """
+        return math.log(self.n) / math.log(self.d)
+
+    def records_for_all(self, pairs: float = 1) -> float:
+        """Give the number of records at which fewer than `pairs` pairs of people are alike.
+
+        ln(n²/(2·pairs)) / −ln Σp², which is log_d(n²/2) under the uniform law (Z5).
+
+        Examples
+        --------
+        >>> round(Zipf(2_497, 0, 42_598_300).records_for_all(), 2)
+        4.4
+        """
+        most = self.n**2 / (2 * positive(pairs, "pairs"))
+        total, _ = power_sums(self.d, self.c)
+        squares, _ = power_sums(self.d, 2 * self.c)
+        return max(math.log(most), 0.0) / -math.log(squares / total**2)
+
+    def longest(self, share: float, *, up_to: int = _MOST_RECORDS) -> int:
+        """Give the most records that may be linked before more than `share` of people are unique.
+
+        0 if a single record does it. This is after how many records a pseudonym must change.
+
+        Examples
+        --------
+        >>> Zipf(2_497, 0.632, 42_598_300).longest(0.05)
+        2
+        """
+        limit = not_negative(share, "share")
+        for s in range(1, whole_number(up_to, "up_to", at_least=1) + 1):
+            if self.unique_share(s) > limit:
+                return s - 1
+        return up_to
+
+    def step(self, length: int, k: float = 2) -> Step:
+        """Give everything about one length."""
+        return Step(
+            length,
+            self.least_rank(length, k),
+            self.mean_rank(length, k),
+            _exp(length * math.log(self.d)),
+            self.suppressed_share(length, k),
+            self.unique_share(length),
+        )
+
+    def table(self, max_length: int = 5, k: float = 2) -> Table:
+        """Give everything for 1, 2, …, `max_length` linked records: the paper's Table 2."""
+        lengths = range(1, whole_number(max_length, "max_length", at_least=1) + 1)
+        return Table(self, float(k), tuple(self.step(s, k) for s in lengths))
+
+    def _alone(self) -> Product:
+        if self.g is not None:
+            raise ArgumentError("discrete=True makes the probabilities add up to one; leave out g=")
+        return Product((self,))
+
+    def _log_rank(self, s: int, K: float) -> float:
+        expected = s * math.log(self.constant) + math.log(self.n) - math.log(K)
+        if self.c == 0:
+            return math.inf if expected >= 0 else -math.inf
+        return expected / self.c
+
+    def _expected(self, s: int, value: Callable[[Floats], Floats], low: float) -> float:
+        """Integrate `value` of the log of a product of s ranks, from `low` on.
+
+        The logs of ranks have the density g·e^((1−c)·t) on [0, ln d]; their sum has it times a
+        B-spline. Gauss-Legendre on each of its s pieces, split where `value` is steep.
+        """
+        width = math.log(self.d)
+        edges = {max(low, 0.0), s * width, *(j * width for j in range(s + 1) if j * width > low)}
+        edges |= {t for t in self._steep(s) if max(low, 0.0) < t < s * width}
+        cuts = np.array(sorted(edges))
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES + s)
+        half = np.diff(cuts)[:, None] / 2
+        t = (cuts[:-1, None] + half + half * nodes).ravel()
+        scale = s * math.log(self.constant) + (s - 1) * math.log(width)
+        density = np.exp(scale + (1 - self.c) * t) * _spline(t / width, s)
+        return float((density * value(t) * (half * weights).ravel()).sum())
+
+    def _steep(self, s: int) -> list[float]:
+        """Where n·p falls from 1000 to 1/1000, in which uniqueness goes from none to all."""
+        if self.c == 0:
+            return []
+        centre = self._log_rank(s, 1.0)
+        return [centre - math.log(at) / self.c for at in (1e3, 1e2, 10, 1, 0.1, 1e-2, 1e-3)]
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """The model for several lengths, as a table that prints itself."""
+
+    model: Zipf
+    k: float
+    steps: tuple[Step, ...]
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                str(step.length),
+                render_rank(step.rank),
+                render_rank(step.mean_rank),
+                render.percent(step.suppressed),
+                render.percent(step.unique),
+            ]
+            for step in self.steps
+        ]
+
+    def _caption(self) -> str:
+        model = self.model
+        return (
+            f"Zipf model: {model.d:,} items, exponent {model.c:.3g}, {model.n:,.0f} people, "
+            f"k = {self.k:g}"
+        )
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return f"{self._caption()}\n{render.text_table(_HEADER, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return render.html_table(self._caption(), _HEADER, self._rows())
+
+
+_HEADER = ("length", "rank", "mean rank", "suppressed", "unique")
+
+
+@dataclass(frozen=True)
+class Product:
+    """Several independent attributes of a record, each under a Zipf law of its own; see `product`.
+
+    The paper's Theorem 3.4 puts one Zipf law with the exponent c₁₂ in the place of the product and
+    calls it a bound. It is right at the commonest and at the rarest record only, and neither a
+    lower nor an upper bound in between, so that the laws are multiplied here.
+    """
+
+    laws: tuple[Zipf, ...]
+
+    @property
+    def n(self) -> float:
+        """Number of people."""
+        return self.laws[0].n
+
+    @property
+    def exponent(self) -> float:
+        """The paper's c₁₂ = Σ cᵢ·ln dᵢ / Σ ln dᵢ; to compare with, not to calculate with."""
+        logs = [math.log(law.d) for law in self.laws]
+        return sum(law.c * size for law, size in zip(self.laws, logs, strict=True)) / sum(logs)
+
+    def suppressed_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
+        """Give the share of records that fewer than `k` people are expected to have (Z4)."""
+        s, K = _length(length), _threshold(k)
+        grid, mass = self._grid(s, discrete=discrete)
+        return log_grid.tail(grid, mass, math.log(self.n) - math.log(K))
+
+    def unique_share(self, length: int, *, discrete: bool = False) -> float:
+        """Give the share of people whose `length` records nobody else has: Σ p·e^(−n·p)."""
+        grid, mass = self._grid(_length(length), discrete=discrete)
+        return float(min((mass * np.exp(-self.n * np.exp(-grid))).sum(), 1.0))
+
+    def _grid(self, s: int, *, discrete: bool) -> tuple[Floats, Floats]:
+        laws = [(law.d, law.c, law.constant) for law in self.laws]
+        return log_grid.of_products(laws, s, discrete=discrete)
+
+
+def product(*laws: Zipf) -> Product:
+    """Multiply the Zipf laws of several attributes that are independent of each other.
+
+    Parameters
+    ----------
+    *laws : Zipf
+        One for each attribute, all with the same `n` and no `g` of their own.
+
+    Notes
+    -----
+    Section 3.6 of Kikuchi and Takahashi (2016), with the erratum: the law of −ln(p₁·p₂·…) is found
+    by adding up independent logarithms on a grid.
+
+    Examples
+    --------
+    A station and one of 24 hours, against the station alone:
+
+    >>> station, hour = Zipf(2_497, 0.632, 42_598_300), Zipf(24, 0.3, 42_598_300)
+    >>> both = product(station, hour)
+    >>> round(station.unique_share(2), 2), round(both.unique_share(2), 2)
+    (0.02, 0.89)
+    """
+    if not laws or not all(isinstance(law, Zipf) for law in laws):
+        raise ArgumentError("product takes the Zipf laws of the attributes, at least one")
+    if len({law.n for law in laws}) > 1:
+        raise ArgumentError("the laws of one record's attributes must have the same n")
+    if any(law.g is not None for law in laws):
+        raise ArgumentError("the laws of a product are normalised; leave out g=")
+    return Product(tuple(laws))
+
+
+def render_rank(rank: float) -> str:
+    """Write a rank: whole where it is large, with a digit where it is not."""
+    if not math.isfinite(rank):
+        return "all"
+    return f"{rank:,.0f}" if rank >= 10_000 or rank == 0 else f"{rank:,.1f}".removesuffix(".0")
+
+
+def _spline(x: Floats, s: int) -> Floats:
+    """Give the density of a sum of s uniform variables on [0, 1], by its stable recursion."""
+    pieces = np.array([(x >= j) & (x < j + 1) for j in range(s)], dtype=float)
+    for m in range(2, s + 1):
+        at = x - np.arange(s - m + 1)[:, None]
+        pieces = (at * pieces[: s - m + 1] + (m - at) * pieces[1 : s - m + 2]) / (m - 1)
+    result: Floats = pieces[0]
+    return result
+
+
+def _integral(width: float, b: float) -> float:
+    """Give ∫ e^(b·t) dt from 0 to `width`, also where b is next to nothing."""
+    return width if abs(b * width) < 1e-12 else math.expm1(b * width) / b
+
+
+def _exp(log: float) -> float:
+    return math.inf if log > 709 else math.exp(log)
+
+
+def _length(given: Any) -> int:
+    s = whole_number(given, "length", at_least=1)
+    if s > _MOST_RECORDS:
+        raise ArgumentError(f"length is at most {_MOST_RECORDS} in this model")
+    return s
+
+
+def _threshold(k: Any) -> float:
+    return positive(k, "k")

@@ -1,0 +1,132 @@
+"""Where to cut a column of numbers: at names that people use, near quantiles or by least cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.recode.kinds import Bins
+from anonrisk.recode.optimal import optimal_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+# The cells of a grid among which the least cost is looked for.
+_CELLS = 256
+
+
+def nice_step(at_most: float) -> float:
+    """Give the largest of 1, 2, 5, 10, 20, 50, … (or .5, .2, .1, …) that is not larger.
+
+    Examples
+    --------
+    >>> nice_step(7), nice_step(0.3)
+    (5.0, 0.2)
+    """
+    power = 10.0 ** math.floor(math.log10(at_most))
+    step = max(m for m in (1, 2, 5) if m * power <= at_most * (1 + 1e-9)) * power
+    return _clean(step, step)
+
+
+def _clean(number: float, step: float) -> float:
+    """Round off what binary fractions leave behind: 0.30000000000000004 is 0.3."""
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return round(number, digits)
+
+
+def named_edges(wanted: Iterable[float], *, low: float, high: float, whole: bool) -> list[float]:
+    """Move edges to nearby numbers that are easy to name, strictly inside the range.
+
+    An edge moves by at most an eighth of its distance to the nearest neighbour, so that it says
+    little about the value it came from, and bins stay about as they were meant.
+    """
+    edges = sorted({edge for edge in wanted if low < edge <= high})
+    around = [low, *edges, high]
+    named = set()
+    for before, edge, after in zip(around, edges, around[2:], strict=False):
+        gap = min(gap for gap in (edge - before, after - edge, high - low) if gap > 0)
+        step = nice_step(gap / 4)
+        if whole:
+            step = max(step, 1.0)
+        named.add(_clean(round(edge / step) * step, step))
+    return [edge for edge in sorted(named) if low < edge <= high]
+
+
+def quantile_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
+    """Cut into bins of about the same number of records (Q6), never between equal values.
+
+    Values are ascending and different; counts say how often each occurs.
+    """
+    cumulated = np.cumsum(counts)
+    ranks = cumulated[-1] * np.arange(1, n_bins) / n_bins
+    # The first value of which more than this many records are smaller starts a bin.
+    places = np.searchsorted(cumulated, ranks, side="right")
+    wanted = values[np.minimum(places, len(values) - 1)].astype(np.float64)
+    return bins_at(wanted, float(values[0]), float(values[-1]), whole=whole)
+
+
+def bins_at(wanted: Iterable[float], low: float, high: float, *, whole: bool) -> Bins:
+    """Cut near some numbers, at edges that are easy to name."""
+    wanted = [float(edge) for edge in wanted]
+    edges = named_edges(wanted, low=low, high=high, whole=whole)
+    # Where all but a few records are alike, one cut is left: between the least and the rest.
+    return Bins(tuple(edges) or (_between(low, high, whole=whole),), whole=whole)
+
+
+def _between(low: float, high: float, *, whole: bool) -> float:
+    if low == high:
+        return high
+    middle = (low + high) / 2
+    if whole:
+        return float(math.floor(middle) + 1)
+    step = nice_step((high - low) / 4)
+    return _clean(round(middle / step) * step, step)
+
+
+def width_bins(
+    values: NDArray[Any], counts: NDArray[Any], width: float, k: int, *, whole: bool
+) -> Bins | None:
+    """Cut at the multiples of a width; outer bins grow until they hold k records."""
+    low, high = float(values[0]), float(values[-1])
+    first, last = math.floor(low / width) + 1, math.floor(high / width)
+    edges = [_clean(i * width, width) for i in range(first, last + 1)]
+    cumulated = np.concatenate(([0], np.cumsum(counts)))
+    below = cumulated[np.searchsorted(values, edges, side="left")]
+    kept = [e for e, n in zip(edges, below, strict=True) if n >= k and cumulated[-1] - n >= k]
+    return Bins(tuple(kept), whole=whole) if kept else None
+
+
+def widths(values: NDArray[Any], *, whole: bool, most: int) -> list[float]:
+    """List widths that are easy to name and make between two and `most` bins."""
+    spread = float(values[-1]) - float(values[0])
+    if not spread > 0 or not math.isfinite(spread):
+        return []
+    width, found = nice_step(spread), []
+    while spread / width <= most and (not whole or width >= 2):
+        found.append(width)
+        width = nice_step(width * 0.6)
+    return found[::-1]
+
+
+def optimal_bins(
+    values: NDArray[Any], counts: NDArray[Any], n_bins: int, cost: str, *, whole: bool
+) -> Bins:
+    """Cut where the cost is least (Q5), each bin with at least a share 1 / n_bins of the records.
+
+    Cells of a grid of names are put together, not single values, so that edges can be named.
+    """
+    low, high = float(values[0]), float(values[-1])
+    step = nice_step(max((high - low) / _CELLS, 1e-300) * 2) if high > low else 1.0
+    step = max(step, 1.0) if whole else step
+    cells = np.floor(values / step)
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(cells)) + 1))
+    sums = np.add.reduceat(counts, starts)
+    members = max(int(counts.sum()) // n_bins, 1)
+    groups = optimal_groups(values[starts].astype(np.float64), sums, members, cost)
+    wanted = [_clean(float(cells[starts[i]]) * step, step) for i in groups[1:]]
+    edges = [edge for edge in wanted if low < edge <= high]
+    return Bins(tuple(edges), whole=whole) if edges else bins_at([], low, high, whole=whole)

@@ -1,0 +1,208 @@
+"""A plan as code that needs no anonrisk: one SELECT, or a function of PySpark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.arguments import one_of
+from anonrisk.errors import PlanError
+from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom
+from anonrisk.recode.labels import of_earlier, of_number
+
+if TYPE_CHECKING:
+    from anonrisk.planning.plan import Plan
+    from anonrisk.recode import Recoding
+
+DIALECTS = ("ansi", "duckdb", "postgresql", "sqlite", "spark")
+_SIZE = "anonrisk_class_size"
+
+
+def sql_code(plan: Plan, dialect: str, table: str) -> str:
+    """Write the plan as one SELECT over a table of the same columns."""
+    one_of(dialect, "dialect", DIALECTS)
+    write = _Sql(dialect)
+    columns = [str(name) for name in plan.columns or plan.qids]
+    quoted = [write.name(name) for name in columns]
+    new = {str(name): recoding for name, recoding in plan.recodings.items()}
+    cells = [
+        f"{write.cell(write.name(c), new[c])} AS {write.name(c)}" if c in new else write.name(c)
+        for c in columns
+    ]
+    recoded = f"SELECT {_listed(cells)}\nFROM {table}"
+    if plan.k is None:
+        return recoded
+    keys = ", ".join(write.name(str(name)) for name in plan.qids)
+    sized = (
+        f"SELECT *, COUNT(*) OVER (PARTITION BY {keys}) AS {_SIZE}\nFROM (\n{recoded}\n) recoded"
+    )
+    return f"SELECT {_listed(quoted)}\nFROM (\n{sized}\n) sized\nWHERE {_SIZE} >= {plan.k}"
+
+
+def pyspark_code(plan: Plan) -> str:
+    """Write the plan as a function of PySpark.
+
+    Cells are recoded by the same expressions as in Spark's SQL.
+    """
+    write = _Sql("spark")
+    lines = [
+        "from pyspark.sql import DataFrame, Window",
+        "from pyspark.sql import functions as F",
+        "",
+        "",
+        "def anonymise(df: DataFrame) -> DataFrame:",
+        f'    """Recode {", ".join(str(name) for name in plan.qids)}'
+        + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
+        "    recoded = {",
+    ]
+    for name, recoding in plan.recodings.items():
+        if not isinstance(recoding, Keep):
+            cell = write.cell(write.name(str(name)), recoding)
+            lines.append(f"        {str(name)!r}: F.expr({cell!r}),")
+    lines += [
+        "    }",
+        "    quoted = {name: '`' + name.replace('`', '``') + '`' for name in df.columns}",
+        "    df = df.select(*(",
+        "        recoded[name].alias(name) if name in recoded else F.col(quoted[name])",
+        "        for name in df.columns",
+        "    ))",
+    ]
+    if plan.k is None:
+        return "\n".join([*lines, "    return df", ""])
+    keys = ", ".join(f"quoted[{str(name)!r}]" for name in plan.qids)
+    return "\n".join(
+        [
+            *lines,
+            f"    size = F.count(F.lit(1)).over(Window.partitionBy({keys}))",
+            f"    sized = df.withColumn({_SIZE!r}, size)",
+            f"    return sized.where(F.col({_SIZE!r}) >= {plan.k}).drop({_SIZE!r})",
+            "",
+        ]
+    )
+
+
+def _listed(cells: list[str]) -> str:
+    return ",\n  ".join(cells)
+
+
+class _Sql:
+    """Writes expressions of one dialect."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+
+    def name(self, name: str) -> str:
+        """Quote the name of a column."""
+        if self.dialect == "spark":
+            return "`" + name.replace("`", "``") + "`"
+        return '"' + name.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """Quote a text."""
+        if self.dialect == "spark":
+            # Spark reads escapes inside quotes.
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return "'" + value.replace("'", "''") + "'"
+
+    def cell(self, column: str, recoding: Recoding) -> str:
+        """Write the new cell of a column."""
+        kinds: dict[type, Any] = {
+            Keep: self._keep,
+            Star: self._star,
+            Bins: self._bins,
+            TopBottom: self._top_bottom,
+            Prefix: self._prefix,
+            DatePart: self._date,
+            Level: self._level,
+        }
+        writer = kinds.get(type(recoding))
+        if writer is None:
+            raise PlanError(f"{type(recoding).__name__} cannot be written as code")
+        return str(writer(column, recoding))
+
+    def _keep(self, column: str, _: Keep) -> str:
+        return column
+
+    def _star(self, _: str, recoding: Star) -> str:
+        return self.text(recoding.label)
+
+    def _bins(self, column: str, recoding: Bins) -> str:
+        labels = [self.text(label) for label in recoding.labels]
+        cases = [f"WHEN {column} IS NULL{self._or_nan(column)} THEN NULL"]
+        cases += [
+            f"WHEN {column} < {of_number(edge)} THEN {label}"
+            for edge, label in zip(recoding.edges, labels, strict=False)
+        ]
+        return f"CASE {' '.join(cases)} ELSE {labels[-1]} END"
+
+    def _or_nan(self, column: str) -> str:
+        """NaN is a number to some, and larger than any other."""
+        spelled = {"spark": f" OR isnan({column})", "duckdb": f" OR isnan({column}::DOUBLE)"}
+        return spelled.get(self.dialect, "")
+
+    def _top_bottom(self, column: str, recoding: TopBottom) -> str:
+        cases = []
+        if recoding.top is not None:
+            cases.append(
+                f"WHEN {column} > {of_number(recoding.top)} THEN {of_number(recoding.top)}"
+            )
+        if recoding.bottom is not None:
+            bottom = of_number(recoding.bottom)
+            cases.append(f"WHEN {column} < {bottom} THEN {bottom}")
+        return f"CASE {' '.join(cases)} ELSE {column} END"
+
+    def _as_text(self, column: str) -> str:
+        return f"CAST({column} AS {'STRING' if self.dialect == 'spark' else 'VARCHAR(255)'})"
+
+    def _prefix(self, column: str, recoding: Prefix) -> str:
+        text = self._as_text(column)
+        head = f"SUBSTR({text}, 1, {recoding.length})"
+        if recoding.known is not None:
+            known = ", ".join(self.text(word) for word in recoding.known) or "NULL"
+            return (
+                f"CASE WHEN {column} IS NULL THEN NULL WHEN {head} IN ({known}) THEN {head} "
+                f"ELSE {self.text(recoding.other)} END"
+            )
+        stars = self.text("*" * (recoding.width or 255))
+        width = recoding.width or f"LENGTH({text})"
+        return f"{head} || SUBSTR({stars}, 1, {width} - LENGTH({head}))"
+
+    def _date(self, column: str, recoding: DatePart) -> str:
+        year, month = self._number(column, "YEAR"), self._number(column, "MONTH")
+        years = self._padded(year, 4)
+        if recoding.part == "month":
+            return f"{years} || '-' || {self._padded(month, 2)}"
+        if recoding.part in ("quarter", "half"):
+            months = 3 if recoding.part == "quarter" else 6
+            cases = " ".join(
+                f"WHEN {month} <= {i * months} THEN '{i}'" for i in range(1, 12 // months + 1)
+            )
+            return f"{years} || '-{recoding.part[0].upper()}' || CASE {cases} END"
+        if recoding.part == "decade":
+            return f"SUBSTR({years}, 1, 3) || '0s'"
+        if recoding.earliest is not None:
+            early = self.text(of_earlier(recoding.earliest))
+            return f"CASE WHEN {year} < {recoding.earliest} THEN {early} ELSE {years} END"
+        return years
+
+    def _number(self, column: str, part: str) -> str:
+        if self.dialect == "sqlite":
+            # SQLite keeps dates as text; '%Y' and '%m' are what it has.
+            spelled = {"YEAR": "%Y", "MONTH": "%m"}[part]
+            return f"CAST(STRFTIME('{spelled}', {column}) AS INTEGER)"
+        return f"EXTRACT({part} FROM {column})"
+
+    def _padded(self, number: str, width: int) -> str:
+        if self.dialect == "sqlite":
+            return f"PRINTF('%0{width}d', {number})"
+        text = self._as_text(f"CAST({number} AS INTEGER)")
+        return f"LPAD({text}, {width}, '0')"
+
+    def _level(self, column: str, recoding: Level) -> str:
+        below: dict[str, list[str]] = {}
+        for leaf, label in recoding.mapping().items():
+            below.setdefault(label, []).append(self.text(leaf))
+        cases = " ".join(
+            f"WHEN {self._as_text(column)} IN ({', '.join(leaves)}) THEN {self.text(label)}"
+            for label, leaves in below.items()
+        )
+        return f"CASE {cases} END"

@@ -1,0 +1,131 @@
+"""Labels that say what they stand for, and how to read them: "30-39", "1981-H2", "10**"."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import math
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MARKER = "*"
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_BETWEEN = re.compile(rf"^({_NUMBER})(?:-| to )({_NUMBER})$")
+_HALF_OPEN = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})\)$")
+_BELOW = re.compile(rf"^<({_NUMBER})$")
+_FROM = re.compile(rf"^>=({_NUMBER})$")
+_PERIOD = re.compile(r"^(\d{4})(?:-(Q|H)?(\d{1,2}))?(s)?$")
+_EARLIER = re.compile(r"^<(\d{4})$")
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+def of_number(number: float) -> str:
+    """Write a number without an exponent.
+
+    Examples
+    --------
+    >>> of_number(1e6), of_number(0.25)
+    ('1000000', '0.25')
+    """
+    if float(number).is_integer():
+        return str(int(number))
+    return np.format_float_positional(number, trim="-")
+
+
+def of_bins(edges: Sequence[float], *, whole: bool) -> list[str]:
+    """Name the bins between edges; the outer ones are open-ended."""
+    inner = []
+    for low, high in pairwise(edges):
+        if whole:
+            last = int(high) - 1
+            dash = "-" if low >= 0 else " to "
+            inner.append(f"{int(low)}{dash}{last}" if last > low else str(int(low)))
+        else:
+            inner.append(f"[{of_number(low)}, {of_number(high)})")
+    return [f"<{of_number(edges[0])}", *inner, f">={of_number(edges[-1])}"]
+
+
+def of_period(year: int, part: str, number: int) -> str:
+    """Name a period of the calendar.
+
+    Examples
+    --------
+    >>> of_period(1981, "half", 2), of_period(1981, "month", 7), of_period(1980, "decade", 0)
+    ('1981-H2', '1981-07', '1980s')
+    """
+    if part == "month":
+        return f"{year:04}-{number:02}"
+    if part in ("quarter", "half"):
+        return f"{year:04}-{part[0].upper()}{number}"
+    return f"{year:04}s" if part == "decade" else f"{year:04}"
+
+
+def of_earlier(year: int) -> str:
+    """Name all years before one."""
+    return f"<{year:04}"
+
+
+def shortened(names: Sequence[str], most: int = 4) -> str:
+    """List a few names."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join([*names[: most - 2], "…", names[-1]])
+
+
+def extent(  # noqa: PLR0911
+    label: str, *, dates: bool, whole: bool
+) -> tuple[float, float] | None:
+    """Read the least and the largest number that a label stands for; None if it names no range.
+
+    Dates are days since 1970; the ends that a label leaves open are infinite.
+
+    Examples
+    --------
+    >>> extent("30-39", dates=False, whole=True), extent(">=40", dates=False, whole=True)
+    ((30.0, 39.0), (40.0, inf))
+    """
+    if dates:
+        return _period_extent(label)
+    if found := _BETWEEN.match(label):
+        return float(found[1]), float(found[2])
+    if found := _HALF_OPEN.match(label):
+        return float(found[1]), math.nextafter(float(found[2]), -math.inf)
+    if found := _BELOW.match(label):
+        below = float(found[1])
+        return -math.inf, below - 1 if whole else math.nextafter(below, -math.inf)
+    if found := _FROM.match(label):
+        return float(found[1]), math.inf
+    if re.fullmatch(_NUMBER, label):
+        return float(label), float(label)
+    return None
+
+
+def _period_extent(label: str) -> tuple[float, float] | None:
+    if found := _EARLIER.match(label):
+        return -math.inf, float(_day(int(found[1]), 1) - 1)
+    found = _PERIOD.match(label)
+    if found is None:
+        return None
+    year, letter, number = int(found[1]), found[2], int(found[3] or 0)
+    if found[4]:
+        return float(_day(year, 1)), float(_last(year + 9, 12))
+    if not number:
+        return float(_day(year, 1)), float(_last(year, 12))
+    months = {"Q": 3, "H": 6, None: 1}[letter]
+    if number * months > 12:
+        return None
+    return float(_day(year, (number - 1) * months + 1)), float(_last(year, number * months))
+
+
+def _day(year: int, month: int) -> int:
+    return dt.date(year, month, 1).toordinal() - _EPOCH
+
+
+def _last(year: int, month: int) -> int:
+    return dt.date(year, month, calendar.monthrange(year, month)[1]).toordinal() - _EPOCH

@@ -1,0 +1,238 @@
+"""The identity protector: right answers, roles, audit, wrong keys, many writers, a killed one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from anonrisk import errors
+from anonrisk.keys import Key
+
+pytest.importorskip("sqlalchemy")
+
+from anonrisk.identity import IdentityProtector
+
+KEY = Key.from_bytes(bytes(range(32)))
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'identities.db'}"
+
+
+@pytest.fixture
+def keeper(url):
+    with IdentityProtector(KEY, url, admin="officer") as made:
+        yield made
+
+
+def test_it_issues_reveals_and_converts(keeper):
+    people = ["Ann", "Zoë", "", 7, -(10**20), dt.date(1912, 2, 29)]
+    issued = keeper.issue_all(people, scope="hospital", by="officer")
+    assert len(set(issued.values())) == len(people)
+    asked = {"by": "officer", "reason": "test"}
+    for person, pseudonym in issued.items():
+        assert keeper.issue(person, scope="hospital", by="officer") == pseudonym
+        assert keeper.reveal(pseudonym, scope="hospital", **asked) == person
+        other = keeper.convert(pseudonym, scope="hospital", to="insurer", **asked)
+        assert other != pseudonym
+        assert keeper.reveal(other, scope="insurer", **asked) == person
+        assert keeper.convert(other, scope="insurer", to="hospital", **asked) == pseudonym
+    moment = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
+    pseudonym = keeper.issue(moment, scope="hospital", by="officer")
+    assert keeper.reveal(pseudonym, scope="hospital", **asked) == moment
+
+
+def test_pseudonyms_are_those_of_pseudonymize(keeper):
+    table = pd.DataFrame({"who": ["Ann", "Bob"]}).anon.pseudonymize("who", key=KEY, scope="insurer")
+    issued = keeper.issue_all(["Ann", "Bob"], scope="insurer", by="officer")
+    assert table["who"].tolist() == list(issued.values())
+    revealed = keeper.reveal(table["who"][1], scope="insurer", by="officer", reason="test")
+    assert revealed == "Bob"
+
+
+def test_unknown_pseudonyms_and_other_scopes_are_clear_errors(keeper):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    for asked, scope in (("feed" * 8, "hospital"), (pseudonym, "insurer")):
+        with pytest.raises(errors.UnknownPseudonymError, match=f"for scope '{scope}'"):
+            keeper.reveal(asked, scope=scope, by="officer", reason="test")
+    assert [e.outcome for e in keeper.audit(by="officer")].count("unknown") == 2
+
+
+def test_only_who_was_granted_it_may_reveal(keeper):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    asked = {"scope": "hospital", "by": "judge", "reason": "case 7"}
+    with pytest.raises(errors.NotAllowedError, match="'judge' may not reveal"):
+        keeper.reveal(pseudonym, **asked)
+    with pytest.raises(PermissionError):
+        keeper.grant("judge", "reveal", by="judge")
+    keeper.grant("judge", "reveal", by="officer")
+    assert keeper.reveal(pseudonym, **asked) == "Ann"
+    for call in (
+        lambda: keeper.convert(pseudonym, to="insurer", **asked),
+        lambda: keeper.issue("Bob", scope="hospital", by="judge"),
+        lambda: keeper.audit(by="judge"),
+        lambda: keeper.revoke("officer", "audit", by="judge"),
+    ):
+        with pytest.raises(errors.NotAllowedError):
+            call()
+    keeper.revoke("judge", "reveal", by="officer")
+    with pytest.raises(errors.NotAllowedError):
+        keeper.reveal(pseudonym, **asked)
+    events = [e for e in keeper.audit(by="officer") if e.action == "reveal"]
+    assert [e.outcome for e in events] == ["refused", "done", "refused"]
+    assert {(e.by, e.scope, e.subject, e.reason) for e in events} == {
+        ("judge", "hospital", pseudonym, "case 7")
+    }
+    assert all(dt.datetime.fromisoformat(e.at).tzinfo is not None for e in events)
+    assert [e.number for e in events] == sorted({e.number for e in events})
+
+
+def test_a_store_knows_its_key_and_its_first_administrator(url):
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+        keeper.revoke("officer", "issue", by="officer")
+    with pytest.raises(errors.WrongKeyError, match="made with another key"):
+        IdentityProtector(Key.generate(), url)
+    with pytest.raises(errors.NotAllowedError, match="has an administrator already"):
+        IdentityProtector(KEY, url, admin="intruder")
+    with IdentityProtector(KEY, url, admin="officer") as again:
+        assert again.reveal(pseudonym, scope="hospital", by="officer", reason="test") == "Ann"
+        # What was taken back does not come back with the name.
+        with pytest.raises(errors.NotAllowedError):
+            again.issue("Bob", scope="hospital", by="officer")
+
+
+def test_the_database_alone_says_nothing(url, tmp_path):
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        keeper.issue("Ann Onymous", scope="hospital", by="officer")
+    stored = (tmp_path / "identities.db").read_bytes()
+    assert b"hospital" in stored
+    assert b"Onymous" not in stored
+    assert KEY.reveal() not in stored
+    assert KEY.reveal().hex().encode() not in stored
+
+
+def test_a_changed_row_is_noticed(keeper, tmp_path):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    other = keeper.issue("Bob", scope="insurer", by="officer")
+    with sqlite3.connect(tmp_path / "identities.db") as raw:
+        (sealed,) = raw.execute(
+            "SELECT sealed FROM anonrisk_identity WHERE pseudonym = ?", (other,)
+        ).fetchone()
+        raw.execute("UPDATE anonrisk_identity SET sealed = ?", (sealed,))
+    raw.close()
+    with pytest.raises(errors.StoreError, match="was changed"):
+        keeper.reveal(pseudonym, scope="hospital", by="officer", reason="test")
+
+
+def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
+    keeper.issue("Ann", scope="hospital", by="officer")
+    with sqlite3.connect(tmp_path / "identities.db") as raw:
+        raw.execute("DROP TABLE anonrisk_identity")
+    raw.close()
+    with pytest.raises(errors.StoreError, match="withheld") as raised:
+        keeper.issue("Onymous", scope="hospital", by="officer")
+    assert "Onymous" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda k: k.issue("Ann", scope="", by="officer"), errors.ArgumentError, "scope="),
+        (lambda k: k.issue("Ann", scope="x" * 256, by="officer"), errors.ArgumentError, "255"),
+        (lambda k: k.issue("Ann", scope="a", by=""), errors.ArgumentError, "by="),
+        (lambda k: k.issue(1.5, scope="a", by="officer"), errors.UnsupportedColumnError, "float"),
+        (lambda k: k.issue(True, scope="a", by="officer"), errors.UnsupportedColumnError, "bool"),
+        (
+            lambda k: k.reveal("x", scope="a", by="officer", reason=" "),
+            errors.ArgumentError,
+            "reason= says why",
+        ),
+        (
+            lambda k: k.reveal(3, scope="a", by="officer", reason="r"),
+            errors.ArgumentError,
+            "a text",
+        ),
+        (
+            lambda k: k.grant("a", "revel", by="officer"),
+            errors.ArgumentError,
+            "did you mean 'reveal'",
+        ),
+        (lambda k: IdentityProtector(b"short"), errors.SecretKeyError, "16 bytes"),
+        (lambda k: IdentityProtector(KEY, "identities.db"), errors.ArgumentError, "url="),
+        (lambda k: IdentityProtector(KEY, "nosuch://x"), errors.StoreError, "cannot open"),
+    ],
+)
+def test_wrong_calls(keeper, call, error, text):
+    with pytest.raises(error, match=text):
+        call(keeper)
+
+
+def test_it_shows_neither_key_nor_password(keeper):
+    assert KEY.reveal().hex() not in repr(keeper)
+    assert "identities.db" in repr(keeper)
+
+
+WRITER = """
+import sys, time
+from anonrisk.identity import IdentityProtector
+url, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+keeper = IdentityProtector(bytes(range(32)), url, admin="officer")
+for i in range(count):
+    # Half of the people are everybody's, half are this writer's own.
+    person = f"common {i}" if i % 2 else f"own {number} {i}"
+    print(person, keeper.issue(person, scope="hospital", by="officer"), sep="|", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_eight_writers_and_a_killed_one_lose_nothing(url):
+    """All start on a store that does not exist yet; whatever was told to be issued is there."""
+
+    def start(number, count):
+        return subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, str(number), str(count)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    doomed = start(99, 100_000)
+    writers = [start(number, 25) for number in range(8)]
+    told = [doomed.stdout.readline() for _ in range(10)]
+    time.sleep(0.5)
+    doomed.send_signal(signal.SIGKILL)
+    out, _ = doomed.communicate()
+    # The last line may be cut off in the middle by the kill.
+    told += out.splitlines(keepends=True)[:-1]
+    for writer in writers:
+        out, err = writer.communicate(timeout=300)
+        assert writer.returncode == 0, err[-2000:]
+        lines = out.splitlines()
+        assert len(lines) == 25
+        told += lines
+    with IdentityProtector(KEY, url) as keeper:
+        issued = dict(line.strip().split("|") for line in told)
+        assert len(issued) >= 8 * 13 + 12
+        for person, pseudonym in list(issued.items())[::10]:
+            found = keeper.reveal(pseudonym, scope="hospital", by="officer", reason="test")
+            assert found == person
+        table = keeper._store.tables["identity"]
+        with keeper._store.read("count") as connection:
+            stored = {row.pseudonym for row in connection.execute(table.select())}
+        assert set(issued.values()) <= stored
+        # The killed writer may have stored one person more than it told.
+        assert len(stored) <= len(issued) + 1
+        done = [e for e in keeper.audit(by="officer") if e.action == "issue"]
+        assert len(done) >= len(told)

@@ -1,0 +1,521 @@
+"""Plans: against exhaustive search and Datafly, applied on every engine, stored and emitted."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+import math
+import sqlite3
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anonrisk
+from anonrisk import Plan, errors
+from anonrisk.engines.pandas.tally import tally
+from anonrisk.planning import budget, search
+from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.offer import offer
+from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star
+
+QIDS = ["age", "zip", "sex", "born"]
+TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
+
+
+def people(n=300, seed=1):
+    random = np.random.default_rng(seed)
+    days = (dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 15_000, n))
+    return {
+        "who": list(range(n)),
+        "age": [None if a == 50 else int(a) for a in random.integers(18, 97, n)],
+        "zip": [f"{z:04}" for z in random.integers(1000, 1060, n)],
+        "sex": random.choice(["f", "m"], n).tolist(),
+        "born": list(days),
+        "illness": random.choice(["flu", "cough", "stroke", "angina"], n).tolist(),
+    }
+
+
+@st.composite
+def small_tables(draw):
+    n = draw(st.integers(6, 40))
+    ages = draw(st.lists(st.integers(0, 60), min_size=n, max_size=n))
+    codes = draw(
+        st.lists(st.sampled_from(["101", "102", "111", "201", None]), min_size=n, max_size=n)
+    )
+    ill = draw(
+        st.lists(st.sampled_from(["flu", "cough", "stroke", "angina"]), min_size=n, max_size=n)
+    )
+    return pd.DataFrame({"age": ages, "code": codes, "ill": ill})
+
+
+def exhaustive(table, k, allowed, offered):
+    """Recode the table by every combination and measure it, the slow way."""
+    columns = {
+        name: [
+            (labels.fillna("missing").tolist(), cell_losses(table[name], labels, r).tolist())
+            for r in recodings
+            for labels in [table.anon.generalize({name: r})[name]]
+        ]
+        for name, recodings in offered.items()
+    }
+    best = math.inf
+    for combination in itertools.product(*columns.values()):
+        keys = list(zip(*(labels for labels, _ in combination), strict=True))
+        sizes = Counter(keys)
+        costs = zip(*(losses for _, losses in combination), strict=True)
+        below = sum(sizes[key] < k for key in keys)
+        if below <= allowed:
+            loss = sum(
+                1.0 if sizes[key] < k else sum(cost) / len(cost)
+                for key, cost in zip(keys, costs, strict=True)
+            )
+            best = min(best, loss / len(table))
+    return best
+
+
+def cell_losses(old, new, recoding):
+    if isinstance(recoding, Keep):
+        return pd.Series(0.0, index=old.index)
+    if isinstance(recoding, Star):
+        return pd.Series(1.0, index=old.index)
+    if isinstance(recoding, Bins):
+        low, high = old.min(), old.max()
+
+        def covered(label):
+            if label.startswith("<"):
+                start, end = low, int(label[1:]) - 1
+            elif label.startswith(">="):
+                start, end = int(label[2:]), high
+            else:
+                start, end = map(int, (label.split("-") * 2)[:2])
+            return max(min(end, high) - max(start, low), 0) / (high - low)
+
+        return new.map(covered)
+    if isinstance(recoding, Prefix):
+        different = old.dropna().unique()
+        labels = pd.Series(different).map(recoding.label)
+        members = labels.value_counts()
+        return new.map(
+            lambda v: 0.0 if v != v or v is None else (members[v] - 1) / max(len(different) - 1, 1)
+        )
+    # Two of four leaves hang below each node of level 1.
+    return pd.Series(1 / 3, index=old.index)
+
+
+@settings(max_examples=25)
+@given(table=small_tables(), k=st.integers(2, 4), share=st.sampled_from([0.0, 0.1, 0.3]))
+def test_no_combination_is_better(table, k, share):
+    counted = tally(table, dict.fromkeys(["age", "code", "ill"], "q"))
+    given = {"ill": TREE}
+    offered = {
+        name: offer(
+            counted.domains[name],
+            counted.margin(name),
+            k=k,
+            share=3,
+            given=given.get(name),
+            column=name,
+        )
+        for name in ("age", "code", "ill")
+    }
+    allowed = math.floor(share * len(table) + 1e-9)
+    lattice = Lattice.of(counted, offered, k)
+    found = search.search(lattice, allowed)
+    assert found.optimal
+    assert found.best.loss == pytest.approx(exhaustive(table, k, allowed, offered), abs=1e-12)
+
+
+def datafly(table, qids, hierarchies, k, allowed):
+    """Greedy, by the book: the column with most values goes one level up."""
+    levels = dict.fromkeys(qids, 0)
+    while True:
+        recoded = table[qids].copy()
+        for name in qids:
+            if levels[name]:
+                tree = hierarchies[name]
+                recoded = recoded.anon.generalize(name, hierarchy=tree, level=levels[name])
+        sizes = recoded.anon.sizes(qids)
+        if (sizes < k).sum() <= allowed:
+            return recoded[sizes >= k]
+        tops = {n: anonrisk.hierarchy.Hierarchy.of(hierarchies[n]).height for n in qids}
+        open_ = [name for name in qids if levels[name] < tops[name]]
+        widest = max(open_, key=lambda name: recoded[name].nunique())
+        levels[widest] += 1
+
+
+@pytest.mark.parametrize("table_name", ["arx_adult", "fars_subset"])
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_at_least_as_good_as_datafly_on_real_tables(shared, table_name, k):
+    table = pd.read_csv(shared / "data" / "tables" / f"{table_name}.csv", dtype=str)
+    trees = shared / "data" / "hierarchies"
+    if table_name == "arx_adult":
+        qids = ["age", "sex", "education", "native_country", "workclass"]
+        paths = {c: trees / f"adult_hierarchy_{c.replace('_', '-')}.csv" for c in qids}
+    else:
+        qids = ["iage", "isex", "irace", "ideathmon"]
+        paths = {c: trees / f"fars_hierarchy_{c}.csv" for c in qids}
+    for share in (0.0, 0.03):
+        allowed = math.floor(share * len(table))
+        plan = table.anon.plan(qids, k, hierarchies=paths, max_suppression=share)
+        done = table.anon.apply(plan)
+        assert plan.optimal
+        assert done.anon.k(qids) >= k
+        assert len(table) - len(done) == plan.after.n_below <= allowed
+        greedy = datafly(table, qids, paths, k, allowed)
+        ours = done.anon.utility(table, qids, hierarchies=paths).loss_metric
+        theirs = greedy.anon.utility(table, qids, hierarchies=paths).loss_metric
+        assert ours == pytest.approx(plan.after.loss, abs=1e-12)
+        assert ours <= theirs + 1e-12
+
+
+def test_a_stopped_search_still_beats_its_start(monkeypatch):
+    table = pd.DataFrame(people(200))
+    full = table.anon.plan(QIDS, 5)
+    monkeypatch.setattr(search, "MAX_WORK", 1)
+    early = table.anon.plan(QIDS, 5)
+    assert full.optimal
+    assert not early.optimal
+    assert early.after.loss >= full.after.loss
+    monkeypatch.setattr(search, "MAX_WORK", 10**9)
+    monkeypatch.setattr(search, "MAX_NODES", 1)
+    neighbours = table.anon.plan(QIDS, 5)
+    assert full.after.loss <= neighbours.after.loss <= early.after.loss
+
+
+def test_same_plan_and_same_table_on_every_engine(frame):
+    cells = people()
+    table = frame(cells)
+    plan = table.anon.plan(QIDS, 4, hierarchies={}, max_suppression=0.05)
+    expected = pd.DataFrame(cells).anon.plan(QIDS, 4, max_suppression=0.05)
+    assert plan.to_json() == expected.to_json()
+    done = sorted(tables.to_rows(table.anon.apply(plan)), key=lambda row: row["who"])
+    assert done == sorted(
+        tables.to_rows(pd.DataFrame(cells).anon.apply(expected)), key=lambda row: row["who"]
+    )
+    assert len(done) == plan.after.n_records
+    assert table.anon.apply(plan).anon.k(QIDS) == plan.after.k >= 4
+    with pytest.raises(errors.ColumnNotFoundError, match="the plan's column 'zip' is not a column"):
+        frame({"age": [1], "sex": ["f"], "born": [dt.date(2000, 1, 1)]}).anon.apply(plan)
+    few = {name: column[:40] for name, column in cells.items()}
+    with pytest.raises(errors.PlanError, match="made for another table"):
+        frame(few).anon.apply(plan)
+    wrong = {**few, "age": few["zip"]}
+    with pytest.raises(errors.UnsupportedColumnError, match="column 'age' holds"):
+        frame(wrong).anon.apply(plan)
+
+
+@pytest.mark.spark("spark")
+def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
+    from anonrisk.engines import base
+
+    random = np.random.default_rng(4)
+    cells = {
+        "income": [None, *np.exp(random.normal(10, 1, 399)).tolist()],
+        "sex": random.choice(["f", "m"], 400).tolist(),
+    }
+    table = tables.spark_table(spark, cells)
+    monkeypatch.setattr(base, "MAX_CLASSES", 300)
+    plan = table.anon.plan(["income", "sex"], 5, max_suppression=0.05)
+    assert isinstance(plan.recodings["income"], Bins)
+    done = table.anon.apply(plan)
+    counted = done.anon.classes(["income", "sex"])
+    assert counted.k >= 5
+    assert counted.n_records == plan.after.n_records, "what was planned is what is true"
+    monkeypatch.setattr(base, "MAX_CLASSES", 2)
+    with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
+        table.anon.plan(["income", "sex"], 5)
+
+
+def test_a_stored_plan_holds_no_cell_and_does_the_same():
+    random = np.random.default_rng(3)
+    names = [f"secret{i}" for i in range(4)]
+    tree = {"any": {"left": names[:2], "right": names[2:]}}
+    table = pd.DataFrame(
+        {
+            "salary": np.exp(random.normal(10, 1, 500)).round(3),
+            "street": random.choice(names, 500),
+            "code": [f"{c:05}" for c in random.integers(10_000, 10_500, 500)],
+        }
+    )
+    plan = table.anon.plan(
+        ["salary", "street", "code"], 10, hierarchies={"street": tree}, max_suppression=0.1
+    )
+    text = plan.to_json()
+    cells = {str(cell) for cell in table.to_numpy().ravel()}
+    words = text.replace('"', " ").replace(",", " ").split()
+    assert not cells & set(words)
+    assert not any(name in text for name in names)
+    read = Plan.from_json(text, hierarchies={"street": tree})
+    pd.testing.assert_frame_equal(table.anon.apply(read), table.anon.apply(plan))
+    assert read.to_json() == text
+    yaml = pytest.importorskip("yaml")
+    assert yaml.safe_load(plan.to_yaml()) == json.loads(text)
+    assert Plan.from_yaml(plan.to_yaml(), hierarchies={"street": tree}).to_json() == text
+    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}'):
+        with pytest.raises(errors.PlanError):
+            Plan.from_json(bad)
+
+
+def test_a_hierarchy_must_be_given_again():
+    tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
+    table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
+    plan = table.anon.plan("ill", 4, hierarchies={"ill": tree}, max_suppression=0)
+    assert str(plan.recodings["ill"]) == "level 1: cold, heart"
+    without = Plan.from_json(plan.to_json())
+    with pytest.raises(errors.PlanError, match="does not hold the values of its hierarchies"):
+        table.anon.apply(without)
+    other = {"any": {"cold": ["flu"], "heart": ["stroke", "angina", "cough"]}}
+    with pytest.raises(errors.PlanError, match="not the one that the plan was made with"):
+        Plan.from_json(plan.to_json(), hierarchies={"ill": other})
+    more = pd.concat([table, pd.DataFrame({"ill": ["gout"]})])
+    with pytest.raises(errors.HierarchyError, match="misses 1 of the column's values"):
+        more.anon.apply(plan)
+
+
+def every_recoding():
+    table = pd.DataFrame(people(120)).astype({"age": "Int64"})
+    hierarchy = anonrisk.hierarchy.Hierarchy.of(TREE)
+    recodings = {
+        "age": Bins((30, 60), whole=True),
+        "zip": Prefix(3),
+        "sex": Keep(),
+        "born": DatePart("decade"),
+        "illness": anonrisk.recode.Level.of(hierarchy, 1),
+    }
+    return table, Plan(recodings, k=2, max_suppression=1, columns=tuple(table.columns))
+
+
+PARTS = [
+    {"zip": Prefix(3, width=5), "born": DatePart("quarter"), "age": Star()},
+    {"zip": Prefix(3, known=("100", "101")), "born": DatePart("half")},
+    {"born": DatePart("month"), "age": anonrisk.recode.TopBottom(20, 90)},
+    {"born": DatePart("year", earliest=1960)},
+]
+
+
+def plans():
+    table, plan = every_recoding()
+    yield table, plan
+    for recodings in PARTS:
+        yield table, Plan(recodings, columns=tuple(table.columns))
+
+
+def records_of(table):
+    return table.astype(object).where(table.notna(), None).to_numpy()
+
+
+def as_rows(records, columns):
+    plain = ["" if cell is None else str(cell) for row in records for cell in row]
+    width = len(columns)
+    return sorted(tuple(plain[i : i + width]) for i in range(0, len(plain), width))
+
+
+def test_emitted_sql_runs_and_does_the_same():
+    duckdb = pytest.importorskip("duckdb")
+    for table, plan in plans():
+        expected = as_rows(records_of(table.anon.apply(plan)), table.columns)
+        made = table.astype({"age": object}).where(table.notna(), None)
+        lite = sqlite3.connect(":memory:")
+        names = ", ".join(f'"{c}"' for c in table.columns)
+        lite.execute(f"CREATE TABLE records ({names})")
+        rows = [[str(x) if isinstance(x, dt.date) else x for x in r] for r in made.to_numpy()]
+        lite.executemany(
+            f"INSERT INTO records VALUES ({', '.join('?' * len(names.split(',')))})", rows
+        )
+        found = lite.execute(plan.to_sql("sqlite")).fetchall()
+        lite.close()
+        assert as_rows(found, table.columns) == expected
+        duck = duckdb.connect()
+        duck.execute(
+            "CREATE TABLE records (who INT, age INT, zip VARCHAR, sex VARCHAR, born DATE, "
+            "illness VARCHAR)"
+        )
+        duck.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for dialect in ("duckdb", "postgresql", "ansi"):
+            if dialect == "duckdb" or not isinstance(plan.recodings.get("age"), Bins):
+                found = duck.execute(plan.to_sql(dialect)).fetchall()
+                assert as_rows(found, table.columns) == expected
+        duck.close()
+    with pytest.raises(errors.ArgumentError, match="'sqlite'"):
+        plan.to_sql("sqlight")
+
+
+@pytest.mark.spark("spark")
+def test_emitted_pyspark_runs_and_does_the_same(spark):
+    for table, plan in plans():
+        frame = tables.spark_table(spark, people(120))
+        namespace = {}
+        exec(plan.to_pyspark(), namespace)
+        expected = as_rows(records_of(table.anon.apply(plan)), table.columns)
+        assert as_rows(namespace["anonymise"](frame).collect(), table.columns) == expected
+
+
+def test_names_and_labels_are_quoted_in_code():
+    tree = {"any'": {"o'cold": ["fl'u", "co\\ugh"], "x": ["y"]}}
+    table = pd.DataFrame({'we"ird': ["fl'u", "co\\ugh", "y", "y"]})
+    plan = table.anon.plan('we"ird', 2, hierarchies={'we"ird': tree}, max_suppression=0)
+    lite = sqlite3.connect(":memory:")
+    lite.execute('CREATE TABLE records ("we""ird")')
+    lite.executemany("INSERT INTO records VALUES (?)", table.to_numpy().tolist())
+    found = sorted(row[0] for row in lite.execute(plan.to_sql("sqlite")))
+    lite.close()
+    assert found == ["o'cold", "o'cold", "x", "x"]
+    compile(plan.to_pyspark(), "plan", "exec")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda t: t.anon.plan("age", 301), errors.ArgumentError, "larger than the table"),
+        (lambda t: t.anon.plan("age", 0), errors.ArgumentError, "at least 1"),
+        (lambda t: t.anon.plan("aeg"), errors.ColumnNotFoundError, "'age'"),
+        (lambda t: t.anon.plan("age", weights={"age": -1}), errors.WeightError, "from 0 up"),
+        (lambda t: t.anon.plan("age", weights={"age": 0}), errors.WeightError, "all .* zero"),
+        (lambda t: t.anon.plan("age", weights={"aeg": 1}), errors.ColumnNotFoundError, "'age'"),
+        (lambda t: t.anon.plan("age", max_suppression=2), errors.ArgumentError, "0 to 1"),
+        (lambda t: t.anon.plan("age", beta=0), errors.ArgumentError, "between 0 and 1"),
+        (
+            lambda t: t.anon.plan("age", hierarchies={"zip": TREE}),
+            errors.ColumnNotFoundError,
+            "zip",
+        ),
+        (
+            lambda t: t.anon.plan("illness", hierarchies={"illness": {"any": ["flu"]}}),
+            errors.HierarchyError,
+            "misses 3 of the values of column 'illness'",
+        ),
+        (
+            lambda t: t.anon.plan("illness", hierarchies={"illness": [["a", "b"], ["a", "c"]]}),
+            errors.HierarchyError,
+            "must be one value",
+        ),
+        (
+            lambda t: t.anon.plan("zip", hierarchies={"zip": [Bins((3,))]}),
+            errors.ArgumentError,
+            "does not fit column 'zip'",
+        ),
+        (
+            lambda t: t.anon.plan("zip", 50, hierarchies={"zip": [Keep()]}),
+            errors.PlanError,
+            r"max_suppression=2.0% stops it, the least that would do is 100.0%.* for 'zip'",
+        ),
+        (
+            lambda t: t.anon.plan("zip", 50, max_loss=0.1),
+            errors.PlanError,
+            "max_loss=0.1 stops every plan",
+        ),
+        (
+            lambda t: t.anon.declare(quasi="age", unit="who").anon.plan(),
+            errors.ArgumentError,
+            "one record a person",
+        ),
+        (
+            lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
+            errors.ArgumentError,
+            "one record a person",
+        ),
+        (lambda t: t.head(0).anon.plan("age"), errors.EmptyTableError, "empty"),
+        (lambda t: t.anon.apply("plan"), errors.ArgumentError, "not a str"),
+    ],
+)
+def test_what_cannot_be_planned(call, error, text):
+    with pytest.raises(error, match=text):
+        call(pd.DataFrame(people()))
+
+
+def test_weights_keep_what_is_precious():
+    table = pd.DataFrame(people(600))
+    precious = table.anon.plan(["age", "zip"], 5, weights={"age": 20, "zip": 1})
+    other = table.anon.plan(["age", "zip"], 5, weights={"age": 1, "zip": 20})
+    assert precious.after.values[0] > other.after.values[0]
+    assert precious.after.values[1] < other.after.values[1]
+
+
+def test_plan_prints_before_and_after():
+    plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5)
+    text = repr(plan)
+    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   values")
+    assert "smallest class" in text
+    assert "suppressed" in text
+    assert "<table>" in plan._repr_html_()
+
+
+def test_budget_of_lodha_and_thomas():
+    assert 10**6 / budget.chernoff_values(10**6, 100, 0.1) == pytest.approx(122.778472653, rel=1e-9)
+    assert 10**6 / budget.exact_values(10**6, 100, 0.1) == pytest.approx(113.01, abs=0.005)
+    assert 10**6 / budget.exact_values(10**6, 2, 0.1) == pytest.approx(3.89, abs=0.005)
+    assert 10**6 / budget.chernoff_values(10**6, 2, 0.1) == pytest.approx(6.45, abs=0.005)
+
+
+@given(n=st.integers(5, 3000), k=st.integers(2, 50), beta=st.sampled_from([0.01, 0.1, 0.5]))
+def test_the_bound_is_below_the_exact_budget_and_both_hold(n, k, beta):
+    from scipy.stats import binom
+
+    exact, bound = budget.exact_values(n, k, beta), budget.chernoff_values(n, k, beta)
+    if k <= n:
+        assert bound <= exact * 1.02
+    if bound >= 1:
+        assert binom.cdf(k - 1, n, 1 / bound) <= beta
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 10), st.integers(1, 500)), min_size=1, max_size=4),
+    st.floats(1, 10_000),
+)
+def test_shares_fit_the_budget_and_no_swap_is_better(columns, values):
+    weights, caps = zip(*columns, strict=True)
+    split = budget.shares(values, weights, caps)
+    assert all(1 <= d <= cap for d, cap in zip(split, caps, strict=True))
+    assert math.prod(split) <= max(values, 1) * (1 + 1e-9) or split == list(caps)
+    for i in range(len(split)):
+        grown = [d + (j == i) for j, d in enumerate(split)]
+        # Rounding down leaves room for less than one more value in every column together.
+        if all(d < cap for d, cap in zip(split, caps, strict=True)):
+            assert math.prod(d + 1 for d in split) > values * (1 - 1e-9)
+        assert grown[i] > split[i]
+
+
+def test_safe_harbor():
+    table = pd.DataFrame(
+        {
+            "zip": ["10011", "03601", "99999", None],
+            "age": [34, 90, 101, 89],
+            "admitted": pd.to_datetime(["2020-05-01", "2021-01-31", "1999-12-31", None]),
+            "born": pd.to_datetime(["1986-01-01", "1930-02-01", "1935-12-31", "1936-01-01"]),
+            "note": ["a", "b", "c", "d"],
+        }
+    )
+    people_by_zip = {"10011": 15_000, "10012": 5_001, "036": 20_000}
+    plan = anonrisk.hipaa.safe_harbor(
+        table,
+        dates="admitted",
+        births="born",
+        ages="age",
+        zips="zip",
+        zip_population=people_by_zip,
+        year=2025,
+    )
+    done = table.anon.apply(plan)
+    assert done["zip"].fillna("-").tolist() == ["100", "000", "000", "-"]
+    assert done["age"].tolist() == [34, 90, 90, 89]
+    assert done["admitted"].tolist()[:3] == ["2020", "2021", "1999"]
+    assert done["born"].tolist() == ["1986", "<1936", "<1936", "1936"]
+    assert done["note"].tolist() == list("abcd")
+    assert Plan.from_json(plan.to_json()).to_json() == plan.to_json()
+    assert "Safe Harbor" in repr(plan)
+    for wrong, text in (
+        ({"zips": "zip"}, "zip_population"),
+        ({"births": "born"}, "needs year="),
+        ({}, "at least one of"),
+        ({"ages": "aeg"}, "'age'"),
+        ({"ages": "age", "dates": "age"}, "named twice"),
+        ({"zips": "zip", "zip_population": {1: 2}}, "as text"),
+    ):
+        with pytest.raises(anonrisk.AnonRiskError, match=text):
+            anonrisk.hipaa.safe_harbor(table, **wrong)

@@ -1,0 +1,393 @@
+"""Linked records: measured against brute force, on every engine; sampled ones by their law."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+
+import numpy as np
+import oracle_traces as oracle
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk import errors
+from anonrisk.measures import proportion
+
+DAY = dt.datetime(2026, 1, 1)
+
+
+def made(seed, n_users=12, n_items=6, most=7, *, missing=False):
+    """Records (user, item, time) in no order, with repeated items and different times."""
+    rng = random.Random(seed)
+    records = []
+    for user in range(n_users):
+        for time in rng.sample(range(200), rng.randint(1, most)):
+            item = f"s{min(rng.randrange(n_items), rng.randrange(n_items))}"
+            records.append((user, None if missing and rng.random() < 0.15 else item, time))
+    rng.shuffle(records)
+    return records
+
+
+def cells(records, *, stamps=False):
+    users, items, times = zip(*records, strict=True)
+    when = [DAY + dt.timedelta(hours=t) for t in times] if stamps else list(times)
+    return {"user": list(users), "item": list(items), "time": when}
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+# ---- counted ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "ordered", "k"), [(1, True, 2), (2, False, 2), (3, True, 3)])
+def test_consecutive_records_are_counted_as_by_hand(frame, seed, ordered, k):
+    if seed == 1 and not frame.is_pandas:
+        pytest.skip("two tables are enough on Spark, where each takes seconds")
+    records = made(seed, missing=seed == 3)
+    table = frame(cells(records, stamps=seed == 2))
+    found = table.anon.trajectory(
+        "user", "item", 3, time="time", points="consecutive", ordered=ordered, k=k, max_length=3
+    )
+    for s in (1, 2, 3):
+        mean, share, users = oracle.windows(records, s, k, ordered=ordered)
+        step = found.at(s)
+        assert (step.n_users, step.n_short) == (users, 12 - users)
+        assert step.singled_out == close(mean)
+        assert step.suppressed == close(share)
+        assert step.interval is None
+    span, n_gaps = oracle.gaps(records)
+    if seed == 2:
+        assert found.mean_gap.total_seconds() == pytest.approx(3600 * span / n_gaps, abs=1e-5)
+    else:
+        assert found.mean_gap == close(span / n_gaps)
+    assert found.lifetime(3) == 2 * found.mean_gap
+    assert found.n_items == len({item for _, item, _ in records})
+    assert found.seed is None
+
+
+def test_what_is_counted_is_the_same_in_every_order_and_partition(frame):
+    records = made(5)
+    asked = {"time": "time", "points": "consecutive", "ordered": True}
+    one = frame(cells(records), 1).anon.trajectory("user", "item", 2, **asked)
+    other = frame(cells(records[::-1]), 5).anon.trajectory("user", "item", 2, **asked)
+    assert one.to_dict() == other.to_dict()
+
+
+# ---- drawn --------------------------------------------------------------------------------
+
+
+def forced(n_users=14, length=3, seed=0):
+    """Users with exactly `length` different items, so that there is nothing to draw."""
+    rng = random.Random(seed)
+    records = []
+    for user in range(n_users):
+        trace = rng.sample("abcd", length)
+        trace += rng.choices(trace, k=2)
+        rng.shuffle(trace)
+        records += [(user, item, time) for time, item in enumerate(trace)]
+    rng.shuffle(records)
+    return records
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_sets_that_are_all_there_is_are_judged_as_by_hand(frame, ordered):
+    records = [*forced(), (99, "a", 0), (98, "z", 0), (98, "a", 1)]
+    table = frame(cells(records))
+    for k in (2, 3) if frame.is_pandas else (2,):
+        found = table.anon.trajectory("user", "item", 3, time="time", ordered=ordered, k=k, seed=4)
+        shares = oracle.expected_unicity(records, 3, k, ordered=ordered)
+        step = found.at(3)
+        assert (step.n_users, step.n_short) == (14, 2)
+        assert step.singled_out == close(sum(shares.values()) / 14)
+        assert 0 < step.singled_out < 1
+        assert step.interval == proportion.wilson(sum(shares.values()), 14)
+        # Everybody here has five records, so that records and users weigh alike.
+        assert step.suppressed == close(step.singled_out)
+        assert found.at(1).n_users == 16
+
+
+def test_draws_have_the_right_mean_on_every_engine(frame):
+    records = made(11, n_users=10, most=7)
+    table = frame(cells(records))
+    draws = 150 if frame.is_pandas else 40
+    found = table.anon.trajectory("user", "item", 2, draws=draws, seed=7, max_length=3)
+    for s in (1, 2, 3):
+        shares = oracle.expected_unicity(records, s)
+        truth = sum(shares.values()) / len(shares)
+        sd = (sum(p * (1 - p) for p in shares.values()) / draws) ** 0.5 / len(shares)
+        assert found.at(s).n_users == len(shares)
+        assert abs(found.at(s).singled_out - truth) <= 4 * sd + 1e-12, s
+
+
+def test_a_sample_of_users_is_repeatable_and_as_large_as_asked(frame):
+    table = frame(cells(forced(n_users=30)))
+    found = table.anon.trajectory("user", "item", 3, sample=11, seed=3)
+    assert found.at(3).n_users == 11
+    assert found == table.anon.trajectory("user", "item", 3, sample=11, seed=3)
+
+
+def test_a_seed_is_drawn_and_told():
+    table = pd.DataFrame(cells(made(3, n_users=40)))
+    found = table.anon.trajectory("user", "item", 2)
+    assert table.anon.trajectory("user", "item", 2, seed=found.seed) == found
+    assert len({table.anon.trajectory("user", "item", 2, seed=s).singled_out for s in range(9)}) > 1
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_many_random_tables_on_pandas(ordered):
+    for seed in range(25):
+        records = made(seed, n_users=9, n_items=5)
+        table = pd.DataFrame(cells(records))
+        found = table.anon.trajectory(
+            "user", "item", 2, time="time", ordered=ordered, draws=400, seed=seed
+        )
+        shares = oracle.expected_unicity(records, 2, ordered=ordered)
+        if shares:
+            truth = sum(shares.values()) / len(shares)
+            assert found.singled_out == pytest.approx(truth, abs=0.05), seed
+
+
+def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
+    from anonrisk.engines.pandas import unicity
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
+    usual = table.anon.trajectory("u", "i", 4, seed=1)
+    monkeypatch.setattr(unicity, "_MOST_BITS", 0)
+    monkeypatch.setattr(unicity, "_AT_ONCE", 100)
+    monkeypatch.setattr(unicity, "_FIRST_ROUND", 1)
+    assert table.anon.trajectory("u", "i", 4, seed=1) == usual
+    assert 0 < usual.singled_out < 1
+
+
+def test_several_item_columns_are_one_item(frame):
+    records = {"user": [1, 1, 2, 2], "place": ["a", "b", "a", "b"], "hour": [1, 2, 1, 3]}
+    found = frame(records).anon.trajectory("user", ["place", "hour"], 2, seed=0)
+    assert found.n_items == 3
+    assert found.singled_out == 1
+    assert frame(records).anon.trajectory("user", "place", 2, seed=0).singled_out == 0
+
+
+# ---- missing, ties, wrong calls -----------------------------------------------------------
+
+
+def test_missing_items_are_a_value_dropped_or_refused(frame):
+    records = {"user": [1, 1, 2, 2, 3], "item": ["a", None, "a", None, "b"]}
+    table = frame(records)
+    value = table.anon.trajectory("user", "item", 2, seed=0)
+    assert (value.n_items, value.singled_out, value.n_dropped) == (3, 0.0, 0)
+    dropped = table.anon.trajectory("user", "item", 1, seed=0, missing="drop")
+    assert (dropped.n_records, dropped.n_dropped, dropped.n_items) == (3, 2, 2)
+    assert dropped.singled_out == close(1 / 3)
+    assert "2 records with a missing item left out" in repr(dropped)
+    with pytest.raises(errors.MissingValuesError, match=r"item is missing \('item' in 2 records\)"):
+        table.anon.trajectory("user", "item", 1, missing="error")
+    with pytest.raises(errors.EmptyTableError, match="1 record dropped"):
+        frame({"user": [1], "item": [None]}).anon.trajectory("user", "item", 1, missing="drop")
+
+
+def test_missing_users_and_times_are_counted_and_refused(frame):
+    with pytest.raises(errors.MissingUnitError, match=r"user 'user' is missing in 2 records"):
+        frame({"user": ["x", None, None], "item": ["a", "b", "c"]}).anon.trajectory("user", "item")
+    stamps = [DAY, None, DAY]
+    with pytest.raises(errors.MissingTimeError, match=r"time 'at' is missing in 1 record"):
+        frame({"user": [1, 1, 2], "item": ["a", "b", "c"], "at": stamps}).anon.trajectory(
+            "user", "item", time="at"
+        )
+
+
+def test_tied_times_are_refused_where_order_matters(frame):
+    tied = {"user": [1, 1, 1, 2], "item": ["a", "b", "b", "a"], "at": [5, 5, 9, 5]}
+    table = frame(tied)
+    for asked in ({"ordered": True}, {"points": "consecutive"}):
+        with pytest.raises(errors.NoOrderError, match=r"2 records of a user .* same time 'at'"):
+            table.anon.trajectory("user", "item", 2, time="at", **asked)
+    assert table.anon.trajectory("user", "item", 2, time="at", seed=0).at(2).n_users == 1
+    # The same item twice at one time is one record.
+    again = {"user": [1, 1, 1], "item": ["a", "a", "b"], "at": [5, 5, 9]}
+    found = frame(again).anon.trajectory("user", "item", 2, time="at", points="consecutive")
+    assert (found.at(2).n_users, found.singled_out) == (1, 1.0)
+
+
+def test_users_with_too_few_points_are_counted_apart(frame):
+    table = frame({"user": [1, 1, 1, 2, 3], "item": ["a", "a", "b", "a", "b"]})
+    found = table.anon.trajectory("user", "item", 3, seed=0)
+    assert [(s.n_users, s.n_short) for s in found.measured] == [(3, 0), (1, 2), (0, 3)]
+    assert found.at(3).singled_out is None
+    assert found.change_after(0.5) is None or found.change_after(0.5) < 3
+    with pytest.raises(errors.ArgumentError, match="no user has 3 points"):
+        _ = found.singled_out
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert "-" in repr(found)
+
+
+CALLS = [
+    (
+        lambda t: t.anon.trajectory("usr", "item"),
+        errors.ColumnNotFoundError,
+        "user 'usr' .* 'user'",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "itm"),
+        errors.ColumnNotFoundError,
+        "item 'itm' .* 'item'",
+    ),
+    (lambda t: t.anon.trajectory("user", "item", time="tim"), errors.ColumnNotFoundError, "'time'"),
+    (lambda t: t.anon.trajectory("user", []), errors.NoColumnsError, "no item given"),
+    (lambda t: t.anon.trajectory("user", ["item", "item"]), errors.RepeatedColumnError, "twice"),
+    (
+        lambda t: t.anon.trajectory("user", "user"),
+        errors.RoleConflictError,
+        "'user' cannot be both",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", 0),
+        errors.ArgumentError,
+        "length must be a whole",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", 2.5),
+        errors.ArgumentError,
+        "length must be a whole",
+    ),
+    (lambda t: t.anon.trajectory("user", "item", 51), errors.ArgumentError, "at most 50"),
+    (
+        lambda t: t.anon.trajectory("user", "item", 3, max_length=2),
+        errors.ArgumentError,
+        "less than",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", k=1),
+        errors.ArgumentError,
+        "k must be .* at least 2",
+    ),
+    (lambda t: t.anon.trajectory("user", "item", sample=0), errors.ArgumentError, "sample must"),
+    (lambda t: t.anon.trajectory("user", "item", draws=0), errors.ArgumentError, "draws must"),
+    (lambda t: t.anon.trajectory("user", "item", seed=-1), errors.ArgumentError, "seed must"),
+    (lambda t: t.anon.trajectory("user", "item", seed=2**63), errors.ArgumentError, "63 bits"),
+    (lambda t: t.anon.trajectory("user", "item", ordered=1), errors.ArgumentError, "True or False"),
+    (lambda t: t.anon.trajectory("user", "item", points="al"), errors.ArgumentError, "'any'"),
+    (lambda t: t.anon.trajectory("user", "item", missing="x"), errors.ArgumentError, "missing="),
+    (
+        lambda t: t.anon.trajectory("user", "item", ordered=True),
+        errors.MissingTimeError,
+        "needs time=",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", points="consecutive"),
+        errors.MissingTimeError,
+        "'consecutive' needs time=",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", time="time", points="consecutive", sample=5),
+        errors.ArgumentError,
+        "counted, not drawn",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", time="text", ordered=True),
+        errors.UnsupportedColumnError,
+        r"time 'text' holds values of type \w+; .* read the text as dates",
+    ),
+    (
+        lambda t: t.anon.trajectory("user", "item", time="real", ordered=True),
+        errors.UnsupportedColumnError,
+        "time 'real' holds values of type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), CALLS)
+def test_wrong_calls(frame, call, error, text, capsys):
+    table = {
+        "user": ["secret1", "secret2"],
+        "item": ["secret3", "secret4"],
+        "time": [1, 2],
+        "text": ["secret5", "secret6"],
+        "real": [0.5, 1.5],
+    }
+    with pytest.raises(error, match=text) as raised:
+        call(frame(table))
+    assert "secret" not in str(raised.value)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_empty_table_is_an_error():
+    table = pd.DataFrame({"user": [], "item": []})
+    with pytest.raises(errors.EmptyTableError, match="no records"):
+        table.anon.trajectory("user", "item")
+
+
+def test_one_item_only_has_no_law(frame):
+    found = frame({"user": [1, 2], "item": ["a", "a"]}).anon.trajectory("user", "item", 1, seed=0)
+    assert found.fit is None
+    assert found.modelled is None
+    assert found.records_needed is None
+    assert found.singled_out == 0
+    assert found._repr_html_().startswith("<table>")
+
+
+# ---- the result ---------------------------------------------------------------------------
+
+
+def test_measured_and_modelled_side_by_side():
+    rng = np.random.default_rng(1)
+    p = 1 / np.arange(1, 301)
+    n, s = 20_000, 2
+    items = rng.choice(300, (n, s), p=p / p.sum())
+    table = pd.DataFrame(
+        {"u": np.repeat(np.arange(n), s), "i": items.ravel(), "t": np.tile([0, 1], n)}
+    )
+    found = table.anon.trajectory("u", "i", s, time="t", points="consecutive", ordered=True)
+    shown = found.to_frame()
+    assert found.fit_ml.c == pytest.approx(1, abs=0.02)
+    # A table that is what the model supposes.
+    assert shown.loc[2, "singled_out"] == pytest.approx(shown.loc[2, "model_unique"], abs=0.04)
+    # The paper's ratio goes by expected numbers; sharp at k, where the counts scatter around it.
+    assert shown.loc[2, "suppressed"] == pytest.approx(shown.loc[2, "model_suppressed"], abs=0.2)
+    assert found.fit.r_squared > 0.8
+    assert found.records_needed == found.model.records_for_all()
+
+
+def test_when_to_change_the_pseudonym():
+    table = pd.DataFrame(cells(made(2, n_users=60, n_items=9)))
+    found = table.anon.trajectory("user", "item", 4, time="time", seed=0)
+    highs = [step.interval[1] for step in found.measured]
+    for share in (0.0, 0.3, 0.6, 1.0):
+        after = found.change_after(share)
+        first = next((s for s, high in enumerate(highs, 1) if high > share), None)
+        assert after == (None if first is None else first - 1)
+    assert found.lifetime() == 3 * found.mean_gap
+    assert pd.DataFrame({"u": [1], "i": ["a"]}).anon.trajectory("u", "i", 1).lifetime() is None
+
+
+def test_the_picture_shows_both():
+    pytest.importorskip("matplotlib")
+    table = pd.DataFrame(cells(made(2, n_users=60)))
+    axes = table.anon.trajectory("user", "item", 3, seed=0).plot()
+    assert [line.get_label() for line in axes.get_lines()] == ["measured", "Zipf model"]
+    import matplotlib.pyplot as plt
+
+    plt.close(axes.figure)
+
+
+def test_accessor_and_function_agree():
+    table = pd.DataFrame(cells(made(9)))
+    assert table.anon.trajectory("user", "item", 2, seed=1) == anonrisk.trajectory(
+        table, "user", "item", 2, seed=1
+    )
+
+
+def test_intervals_cover():
+    """Wilson's interval over 1,000 simulated tables of 60 users covers about 95%."""
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(60, 0.1, 1_000)
+    covered = [low <= 0.1 <= high for low, high in (proportion.wilson(h, 60) for h in hits)]
+    assert 0.92 < np.mean(covered) < 0.98
+    shares = rng.beta(1, 9, (1_000, 60))
+    bounds = [proportion.clustered(row.sum(), (row**2).sum(), 60) for row in shares]
+    assert 0.90 < np.mean([low <= 0.1 <= high for low, high in bounds]) < 0.98
+    assert proportion.clustered(10, 10, 10) == proportion.wilson(10, 10)
