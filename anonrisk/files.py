@@ -92,6 +92,13 @@ class Part:
 def find(paths: Sequence[str]) -> list[Part]:
     """List the files that paths, folders and patterns mean, in order."""
     parts = [part for path in paths for part in _found(path)]
+    seen: set[Path] = set()
+    for part in parts:
+        where = part.path.resolve()
+        if where in seen:
+            # Every person in it would have a twin to hide behind.
+            raise ArgumentError(f"{part.shown} is named twice")
+        seen.add(where)
     keys = {tuple(part.partitions) for part in parts}
     if len(keys) > 1:
         raise UnreadableTableError("the folders of this table are not divided by the same columns")

@@ -339,6 +339,11 @@ def test_folders_patterns_and_several_files(run):
         assert sizes(run, *paths, "--qids", "zip", "age")["k"] == 2, paths
     for paths in (["e"], ["e/*.csv"], ["d/*.tsv"]):
         assert run("measure", *paths, "--qids", "zip")[0] == 3
+    # A file that is counted twice would give everybody in it a twin.
+    for twice in (["d", "d/a.csv"], ["d/a.csv", "d/../d/a.csv"]):
+        code, _, err = run("measure", *twice, "--qids", "zip")
+        assert code == 2
+        assert "named twice" in err
     Path("empty").mkdir()
     assert run("measure", "empty", "--qids", "zip")[0] == 3
 
@@ -725,3 +730,32 @@ def test_the_manual_is_true(run):
     spark = (ROOT / "anonrisk" / "cli" / "source.py").read_text()
     for option in set(re.findall(r"(?<![\w=])--[a-z][a-z-]+", manual)) - {"--help", "--name"}:
         assert option in helps or f'"{option}"' in spark, option
+
+
+def test_what_a_policy_can_ask_of_text_is_the_same_as_in_the_library(run):
+    text = "zip,ward,pain\n1,a,low\n1,a,high\n*,a,mid\n*,a,low\n2,b,low\n2,b,mid\n2,,low\n"
+    write("t.csv", text)
+    pain = {"any": {"none": ["low"], "some": ["mid", "high"]}}
+    asked = {
+        "ordered": {
+            "tcloseness": {"t": 0.1, "distance": "ordered", "order": ["low", "mid", "high"]}
+        },
+        "hierarchical": {"tcloseness": {"t": 0.1, "distance": "hierarchical", "hierarchy": pain}},
+        "suppressed": {"suppressed": "*", "max_suppressed": 0.5},
+        "by": {"by": "ward"},
+        "diversity": {"ldiv": {"l": 2, "kind": "entropy"}},
+        "subsets": {
+            "quasi": ["zip", "ward"],
+            "qids": [{"every_subset_of": 1, "budgets": {"k": 2}}],
+        },
+    }
+    table = pd.read_csv("t.csv", dtype=str)
+    for name, keys in asked.items():
+        given = {"quasi": ["zip"], "sensitive": ["pain"], "k": 2, **keys}
+        one = anonrisk.Policy(**given)
+        write("p.json", one.to_json())
+        out = run("check", "t.csv", "--policy", "p.json", "--json")[1]
+        expected = one.check(table)
+        assert expected.status != "could_not_assess", name
+        found = anonrisk.Verdict.from_json(out)
+        assert [f.to_dict() for f in found.findings] == [f.to_dict() for f in expected.findings]

@@ -80,6 +80,7 @@ def test_damaged_and_mixed_files_are_no_pass(job, tmp_path):
     assert job("check", "no.parquet", "--policy", "p.json")[0] == 3
     assert job("check", "nowhere.no_table", "--format", "table", "--policy", "p.json")[0] == 3
     assert job("check", "--policy", "p.json")[0] == 2
+    assert job("check", "d", "d", *check[2:])[0] == 2
 
 
 def test_other_sources_and_partitions(job, spark, tmp_path):

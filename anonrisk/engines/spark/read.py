@@ -64,6 +64,9 @@ def read(
         raise ArgumentError(
             "--dtypes is for CSV: other sources say themselves what their cells are"
         )
+    if len(set(paths)) < len(paths):
+        # Every person in it would have a twin to hide behind.
+        raise ArgumentError("a path of the table is named twice")
     with guarded(f"read the {format} source"):
         if format == "table":
             if len(paths) != 1:
