@@ -175,3 +175,7 @@ class UnknownPseudonymError(AnonRiskError, LookupError):
 
 class NotAllowedError(AnonRiskError, PermissionError):
     """The person has not been granted this."""
+
+
+class UnreadableTableError(AnonRiskError, ValueError):
+    """A file is not there, is damaged, or does not hold the table that it should."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
-import json
 import os
 import subprocess
 import sys
@@ -192,39 +191,3 @@ def test_the_railway_card_runs(tmp_path):
     )
     assert "a pseudonym may link 2 taps" in run.stdout
     assert (tmp_path / "p.png").stat().st_size > 10_000
-
-
-@pytest.mark.slow
-@pytest.mark.spark("spark")
-def test_the_spark_job_runs_by_spark_submit(tmp_path):
-    import pyspark
-
-    pd.DataFrame({"zip": ["01", "01", "02"]}).to_csv(tmp_path / "t.csv", index=False)
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-
-    def run(*arguments):
-        command = [
-            submit,
-            "--master",
-            "local[1]",
-            "--conf",
-            "spark.ui.enabled=false",
-            ROOT / "spark_jobs" / "measure.py",
-            "--input",
-            tmp_path / "t.csv",
-            "--format",
-            "csv",
-            *arguments,
-        ]
-        env = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        return subprocess.run(
-            list(map(str, command)), env=env, capture_output=True, text=True, check=False
-        )
-
-    good = run("--qids", "zip")
-    assert good.returncode == 0, good.stderr[-1000:]
-    assert json.loads(good.stdout)["k"] == 1
-    bad = run("--qids", "zp")
-    assert bad.returncode == 3
-    # spark-submit merges what a Python program writes to its two outputs.
-    assert "did you mean 'zip'" in bad.stdout + bad.stderr

@@ -1,0 +1,75 @@
+"""`anonrisk` on the command line; docs/command_line.md is its manual.
+
+A command is a module of `anonrisk.cli.commands` and is found by being there: its name is the
+command's, its docstring the help, and it has two functions.
+
+- ``arguments(parser, source)`` adds its options; `anonrisk.cli.options` has those that are shared.
+- ``run(given, source)`` gives an `Outcome`. What it cannot do it raises: an `ArgumentError` is
+  wrong usage (exit code 2), any other error could not be assessed (3).
+
+`source` is where tables come from: files read by pandas, or whatever Spark reads in a job of
+``spark_jobs/`` (`anonrisk.cli.job`), so that a command need not know.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+from anonrisk._version import __version__
+from anonrisk.cli import commands
+from anonrisk.cli.deliver import perform
+from anonrisk.cli.source import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.cli.source import Source
+
+EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; give the exit code."""
+    source = Files()
+    parser = argparse.ArgumentParser(
+        prog="anonrisk",
+        description="How many people in a table can be singled out.",
+        epilog=EPILOG,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for found in sorted(module.name for module in pkgutil.iter_modules(commands.__path__)):
+        command = load(found)
+        said = help_of(command)
+        one = subparsers.add_parser(
+            found.replace("_", "-"), description=said, help=said, epilog=EPILOG, allow_abbrev=False
+        )
+        command.arguments(one, source)
+        one.set_defaults(run=getattr(command, "run", None))
+    return parse_and_perform(parser, source, arguments)
+
+
+def load(name: str) -> Any:
+    """Import the module of a command."""
+    return importlib.import_module(f"anonrisk.cli.commands.{name}")
+
+
+def parse_and_perform(
+    parser: argparse.ArgumentParser, source: Source, arguments: Sequence[str] | None
+) -> int:
+    """Read the arguments, and perform the command that they name."""
+    try:
+        given = parser.parse_args(arguments)
+    except SystemExit as error:
+        # argparse has said what is wrong, or given the help that was asked for.
+        return int(error.code or 0)
+    return perform(given.run, given, source)
+
+
+def help_of(command: Any) -> str:
+    """Give the first line of a command's docstring."""
+    return str(command.__doc__).partition("\n")[0].rstrip(".")

@@ -1,0 +1,71 @@
+"""Predict how many of a group, or of the population, will be alone in their class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk.cli import options
+from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.source import wanted
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from anonrisk.cli.source import Source
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    source.arguments(parser)
+    options.of_columns(parser, sensitive=False)
+    group = parser.add_argument_group("a group", "People from the same population as the table.")
+    group.add_argument("--group-size", type=int, metavar="N", help="number of people")
+    group.add_argument("--draw", default="auto", help="auto or replacement")
+    group.add_argument("--method", default="exact", help="exact or kl")
+    group.add_argument("--n-values", type=int, metavar="N", help="with kl: how many are possible")
+    group.add_argument(
+        "--widths",
+        nargs="+",
+        action="extend",
+        type=options.width,
+        default=[],
+        metavar="COLUMN=WIDTH",
+        help="round these columns to intervals first",
+    )
+    group = parser.add_argument_group("the population", "The table is a sample of it.")
+    group.add_argument("--population-size", type=int, metavar="N", help="number of people")
+    group.add_argument("--model", default="auto", help="as in predict_population")
+    options.of_output(parser)
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Predict for a group, the population, or both."""
+    if given.group_size is None and given.population_size is None:
+        raise ArgumentError("say --group-size, --population-size or both")
+    widths = dict(given.widths)
+    if widths and given.group_size is None:
+        raise ArgumentError("--widths goes with --group-size")
+    unit = [given.unit] if given.unit is not None else []
+    frame = source.read(given, wanted(given.qids, unit, numbers=widths))
+    about: dict[str, Any] = {"unit": given.unit, "missing": given.missing}
+    results: dict[str, Any] = {}
+    if given.group_size is not None:
+        results["group"] = anonrisk.predict_singletons(
+            frame,
+            given.qids,
+            given.group_size,
+            draw=given.draw,
+            method=given.method,
+            n_values=given.n_values,
+            widths=widths or None,
+            **about,
+        )
+    if given.population_size is not None:
+        results["population"] = anonrisk.predict_population(
+            frame, given.qids, given.population_size, model=given.model, **about
+        )
+    qid = given.qids or list(anonrisk.roles(frame).quasi)
+    documents = {name: result.to_dict() for name, result in results.items()}
+    return Outcome.of(*results.values(), qid=qid, missing=given.missing, **documents)

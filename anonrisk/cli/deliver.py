@@ -1,0 +1,131 @@
+"""Performs a command: whatever happens, an exit code, and no traceback that may quote a cell."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.cli import junit
+from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.policy.verdict import COULD_NOT_ASSESS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from anonrisk.cli.source import Source
+
+
+def perform(
+    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
+) -> int:
+    """Run a command and deliver what it has to say; give the exit code."""
+    try:
+        with source.open():
+            outcome = _attempt(run, given, source)
+            return _deliver(outcome, given, source)
+    except KeyboardInterrupt:
+        say("interrupted")
+    except BrokenPipeError:
+        _forget_output()
+        say("could not assess: whoever reads the output has closed it")
+    except AnonRiskError as error:
+        say(f"could not assess: {error}")
+    except OSError as error:
+        _forget_output()
+        say(f"could not assess: the result cannot be written: {error.strerror}")
+    return CODES[COULD_NOT_ASSESS]
+
+
+def say(message: str) -> None:
+    """Write a message to standard error, which may be closed."""
+    if sys.stderr is None:
+        return
+    try:
+        print(f"anonrisk: {message}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        return
+
+
+def _attempt(
+    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
+) -> Outcome:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome = run(given, source)
+        except ArgumentError as error:
+            outcome = Outcome.refused("wrong_usage", str(error))
+        except AnonRiskError as error:
+            outcome = Outcome.refused(COULD_NOT_ASSESS, str(error))
+        except Exception as error:
+            if getattr(given, "traceback", False):
+                raise
+            outcome = Outcome.refused(COULD_NOT_ASSESS, _unexpected(error))
+    for warning in caught:
+        # Warnings of other libraries are for their users, and may quote a cell.
+        if warning.category.__module__.startswith("anonrisk."):
+            say(f"note: {warning.message}")
+    return outcome
+
+
+def _unexpected(error: Exception) -> str:
+    return (
+        f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it may "
+        "quote a cell, and --traceback shows it"
+    )
+
+
+def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int:
+    """Write the files first: a program that waits for the output may look for them."""
+    if outcome.message:
+        say(outcome.message)
+    written = json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False)
+    if getattr(given, "junit", None) is not None:
+        warn = getattr(given, "fail_on", "fail") == "warn"
+        _write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
+    if getattr(given, "output", None) is not None and not source.write(written, given.output):
+        _write(given.output, written + "\n")
+    if sys.stdout is None:
+        raise BrokenPipeError
+    if given.json:
+        # Other encodings than UTF-8 may lack a letter.
+        utf8 = (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"
+        _print(written if utf8 else json.dumps(outcome.document, indent=2, allow_nan=False))
+    elif outcome.text:
+        _print(outcome.text, styled=sys.stdout.isatty())
+    return outcome.code
+
+
+def _write(path: str, text: str) -> None:
+    """Write a whole file or none: half a verdict must not be read as one."""
+    place = Path(path)
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(place)
+
+
+def _print(text: str, *, styled: bool = False) -> None:
+    if styled:
+        from anonrisk.cli.style import show
+
+        if show(text):
+            return
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.flush()
+
+
+def _forget_output() -> None:
+    """Point standard output at nothing, so that Python does not stumble over it at its end."""
+    if sys.stdout is None:
+        return
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

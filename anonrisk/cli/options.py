@@ -1,0 +1,67 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.columns import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
+
+
+def of_columns(
+    parser: argparse.ArgumentParser, *, sensitive: bool = True, missing: str | None = "value"
+) -> None:
+    """Say what the columns are."""
+    group = parser.add_argument_group(
+        "columns", "Names are separated by spaces; --qids=--name for one that begins with a dash."
+    )
+    group.add_argument("--qids", **_NAMES, help="the quasi-identifier")
+    if sensitive:
+        group.add_argument("--sensitive", **_NAMES, help="columns that must not be learned")
+    group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
+    group.add_argument(
+        "--missing",
+        choices=MISSING,
+        default=missing,
+        help="what a missing quasi-identifier means: a value like any other, a row to drop, or "
+        f"an error{'' if missing is None else ' (default: value)'}",
+    )
+
+
+def of_output(parser: argparse.ArgumentParser) -> None:
+    """Say where the result goes."""
+    group = parser.add_argument_group("result")
+    group.add_argument("--json", action="store_true", help="print JSON instead of text")
+    group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
+    group.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show the traceback of an unexpected error, which may quote cells",
+    )
+
+
+def pair(what: str, words: tuple[str, ...] = ()) -> Callable[[str], tuple[str, str]]:
+    """Read NAME=VALUE; the name may hold an = of its own."""
+
+    def read(text: str) -> tuple[str, str]:
+        name, sign, value = text.rpartition("=")
+        if not sign or not name or (words and value not in words):
+            choices = f", one of {', '.join(words)}" if words else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN={what}{choices}")
+        return name, value
+
+    return read
+
+
+def width(text: str) -> tuple[str, float]:
+    """Read COLUMN=WIDTH."""
+    name, value = pair("WIDTH")(text)
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: the width is not a number") from None

@@ -1,0 +1,86 @@
+"""What a command has to say: an exit code, a text for people, a document for machines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anonrisk._version import __version__
+from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
+
+if TYPE_CHECKING:
+    from anonrisk.policy.verdict import Verdict
+
+CODES = {PASS: 0, FAIL: 1, "wrong_usage": 2, COULD_NOT_ASSESS: 3}
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a command.
+
+    Attributes
+    ----------
+    text : str
+        For people, on standard output.
+    document : dict
+        The same as plain values, for ``--json`` and ``--output``.
+    code : int
+        The exit code.
+    findings : tuple of Finding
+        Of a gate: what it found, for ``--junit``.
+    message : str
+        What went wrong, on standard error.
+    """
+
+    text: str
+    document: dict[str, Any]
+    code: int = 0
+    findings: tuple[Finding, ...] = field(default=())
+    message: str = ""
+
+    @classmethod
+    def of(cls, *results: Any, code: int = 0, **parts: Any) -> Outcome:
+        """Show results one after the other; `parts` is the document."""
+        return cls(
+            text="\n\n".join(map(repr, results)),
+            document={
+                "schema_version": SCHEMA_VERSION,
+                "library": "anonrisk",
+                "library_version": __version__,
+                **plain(parts),
+            },
+            code=code,
+        )
+
+    @classmethod
+    def of_verdict(cls, verdict: Verdict, fail_on: str) -> Outcome:
+        """Give the exit code of a gate; only a pass is 0."""
+        status = verdict.status if fail_on == "fail" else verdict.status_with_warnings
+        code = CODES[status]
+        message = "" if status == verdict.status else "a warning decides (--fail-on warn)"
+        document = {**verdict.to_dict(), "exit_code": code}
+        return cls(repr(verdict), document, code, verdict.findings, message)
+
+    @classmethod
+    def refused(cls, status: str, message: str) -> Outcome:
+        """Say that there is no result, and why; for every reader there is."""
+        found = Finding("table", COULD_NOT_ASSESS, "fail", message)
+        said = cls.of(status=status, message=message)
+        shown = f"{status.replace('_', ' ')}: {message}"
+        return cls("", said.document, CODES[status], (found,), shown)
+
+
+def plain(value: Any) -> Any:
+    """Give a value as JSON can hold it: infinity has no digits."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if value is None or isinstance(value, (str, int)):
+        return value
+    # Numbers of NumPy know their Python kind; a day is written as such.
+    return plain(value.item()) if hasattr(value, "item") else str(value)

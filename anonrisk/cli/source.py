@@ -1,0 +1,213 @@
+"""Where tables come from: files that pandas reads, or whatever Spark reads."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anonrisk import files
+from anonrisk.cli.options import pair
+from anonrisk.errors import ArgumentError
+from anonrisk.files import DTYPES, FORMATS, TextFormat
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from anonrisk.files import Wanted
+
+# Who waits for less than this needs no company.
+_PATIENCE = 2.0
+
+
+class Source(Protocol):
+    """Reads tables for commands, which do not know from where."""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options that say which table and how it is written."""
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Hold on to what reading needs, until the result is delivered."""
+        yield
+
+    def read(
+        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+    ) -> Any:
+        """Read the table that the arguments name, or another one, written alike."""
+
+    def write(self, text: str, path: str) -> bool:
+        """Write a result where only this source can; tell whether that was so."""
+
+
+class Files:
+    """CSV, Parquet and JSON lines files, read by pandas."""
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the table and how it is written."""
+        parser.add_argument(
+            "table",
+            nargs="+",
+            help="files, folders or patterns of one table; - reads CSV from a pipe",
+        )
+        group = parser.add_argument_group("table")
+        group.add_argument("--format", choices=FORMATS, help="if the names do not tell it")
+        text_options(group)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Nothing to hold on to."""
+        yield
+
+    def read(
+        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+    ) -> Any:
+        """Read with pandas; a terminal sees how far it is."""
+        from anonrisk.engines.pandas.read import read
+
+        with _progress() as progress:
+            return read(
+                given.table if paths is None else paths,
+                wanted,
+                text_format(given),
+                format=given.format,
+                progress=progress,
+            )
+
+    def write(self, text: str, path: str) -> bool:  # noqa: ARG002
+        """Leave it to the caller: a path is a file."""
+        return False
+
+
+class SparkSource:
+    """Any source of Spark; the session starts with the first table, after arguments are read."""
+
+    def __init__(self, job: str) -> None:
+        """Remember what the job is called."""
+        from contextlib import ExitStack
+
+        self._job = job
+        self._stack = ExitStack()
+        self._session: Any = None
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the table and how it is stored."""
+        from anonrisk.engines.spark.read import FORMATS as SOURCES
+
+        parser.add_argument("table", nargs="*", help="paths of one table, or its name")
+        parser.add_argument("--input", nargs="+", help="the same, as an option")
+        group = parser.add_argument_group("table")
+        group.add_argument("--format", choices=SOURCES, default="parquet", help="default: parquet")
+        group.add_argument(
+            "--option",
+            type=pair("VALUE"),
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="an option of Spark's reader, as multiLine=false",
+        )
+        text_options(group)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Stop the session in the end, if it was started here."""
+        with self._stack:
+            yield
+
+    def read(
+        self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
+    ) -> Any:
+        """Read with Spark; lazy."""
+        from anonrisk.engines.spark.read import read
+
+        named = [*given.table, *(given.input or [])] if paths is None else list(paths)
+        if not named:
+            raise ArgumentError("no table given: name it, or its path")
+        options = dict(given.option)
+        text = text_format(given)
+        return read(self._spark(), named, wanted, text, format=given.format, options=options)
+
+    def write(self, text: str, path: str) -> bool:
+        """Write to a file system that Spark knows; a plain path is a file of this machine."""
+        if "://" not in path and not path.startswith("dbfs:"):
+            return False
+        from anonrisk.engines.spark.read import write
+
+        write(self._spark(), text, path)
+        return True
+
+    def _spark(self) -> Any:
+        from anonrisk.engines.spark.read import session
+
+        if self._session is None:
+            self._session = self._stack.enter_context(session(self._job))
+        return self._session
+
+
+def text_options(group: argparse._ArgumentGroup) -> None:
+    """Add how text files are written."""
+    group.add_argument("--sep", help=r"what separates cells of CSV, as ';' or '\t' (default: ,)")
+    group.add_argument("--encoding", help="of text files, as latin-1 (default: utf-8)")
+    group.add_argument(
+        "--na",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TEXT",
+        help="texts that mean missing; of CSV the empty cell always does, and nothing else",
+    )
+    group.add_argument(
+        "--dtypes",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=pair("TYPE", DTYPES),
+        metavar="COLUMN=TYPE",
+        help=f"what cells of CSV are: {', '.join(DTYPES)} (default: text, so that 01234 keeps "
+        "its zero)",
+    )
+
+
+def text_format(given: argparse.Namespace) -> TextFormat:
+    """Read how text files are written."""
+    sep = "\t" if given.sep == r"\t" else given.sep
+    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+        raise ArgumentError("--sep is one character, and no quotation mark")
+    if given.encoding is not None:
+        import codecs
+
+        try:
+            codecs.lookup(given.encoding)
+        except LookupError:
+            raise ArgumentError(f"--encoding {given.encoding!r} is not known") from None
+    return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
+
+
+def wanted(*columns: Any, numbers: Any = ()) -> Wanted:
+    """List the columns that a command needs; every one where no quasi-identifier is named."""
+    quasi, *others = columns
+    if not quasi:
+        return files.Wanted(None, frozenset(numbers))
+    names = [name for given in (quasi, *others) for name in given or ()]
+    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers))
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Say on a terminal how many rows were read, and wipe it out in the end."""
+    begin = time.monotonic()
+    shown = False
+
+    def tell(n_rows: int) -> None:
+        nonlocal shown
+        if sys.stderr and sys.stderr.isatty() and time.monotonic() - begin > _PATIENCE:
+            shown = True
+            print(f"\rreading: {n_rows:,} rows", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,142 @@
+"""Files to a pandas table: the cells of the columns that matter, the names of all others."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+
+from anonrisk import files
+from anonrisk.engines.pandas import read_text
+from anonrisk.errors import ArgumentError, UnreadableTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anonrisk.files import Part, TextFormat, Wanted
+
+
+# Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.
+_DECLARED = b"PANDAS_ATTRS"
+
+
+def read(
+    paths: Sequence[str],
+    wanted: Wanted,
+    text: TextFormat,
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: Callable[[int], None] = lambda _: None,
+) -> pd.DataFrame:
+    """Read a table from files, folders and patterns.
+
+    Columns that are not wanted are in the table by name, without their cells: what is published
+    counts, also where nobody measures it.
+    """
+    parts = files.find(paths)
+    kind = files.format_of(parts, format)
+    if text.dtypes and kind != "csv":
+        raise ArgumentError("--dtypes is for CSV: other files say themselves what their cells are")
+    if kind == "parquet":
+        return _parquet(parts, wanted, progress)
+    reading = read_text.csv if kind == "csv" else read_text.json_lines
+    columns, n_rows = reading(parts, wanted, text, progress)
+    named = {i: _unread(n_rows) if cells is None else cells for i, (_, cells) in enumerate(columns)}
+    frame = pd.DataFrame(named, index=pd.RangeIndex(n_rows))
+    # By position until now: a file may have two columns of one name.
+    frame.columns = pd.Index([name for name, _ in columns], dtype=object)
+    return frame
+
+
+class NotRead:
+    """What stands in every cell of a column that was not read; an engine refuses to compare it."""
+
+
+_NOT_READ = pd.Index([NotRead()], dtype=object)
+
+
+def _unread(n_rows: int) -> Any:
+    """A column of which only the name matters: one byte a row, and measuring it is an error."""
+    return pd.Categorical.from_codes(np.zeros(n_rows, dtype=np.int8), categories=_NOT_READ)
+
+
+def _parquet(
+    parts: Sequence[Part], wanted: Wanted, progress: Callable[[int], None]
+) -> pd.DataFrame:
+    schemas = [_schema(part) for part in parts]
+    names = [str(name) for name in schemas[0].names]
+    for part, schema in zip(parts[1:], schemas[1:], strict=True):
+        files.same_columns(parts[0], names, part, schema.names)
+        for one in names:
+            if not _same_type(schemas[0].field(one).type, schema.field(one).type):
+                raise UnreadableTableError(
+                    f"the files differ: column {one!r} has another type in {part.shown} than in "
+                    f"{parts[0].shown}"
+                )
+    keys = list(parts[0].partitions)
+    files.check_names(wanted, {}, [*names, *keys])
+    chosen = [name for name in names if wanted.columns is None or name in wanted.columns]
+    if any(_DECLARED in (schema.metadata or {}) for schema in schemas):
+        # A table that says itself what its columns are is asked about all of them.
+        chosen = names
+    pieces, n_rows = [], 0
+    for part in parts:
+        piece = _piece(part, chosen)
+        pieces.append(piece)
+        n_rows += len(piece)
+        progress(n_rows)
+    frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+    frame.attrs = _attrs(schemas[0])
+    for one in names:
+        if one not in chosen:
+            frame[one] = _unread(n_rows)
+    return frame
+
+
+def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:
+    """Read one file; what pandas calls an index is a column of the file like any other."""
+    with files.readable(part, "Parquet"):
+        from pyarrow import parquet
+
+        read = parquet.read_table(part.path, columns=chosen, partitioning=None)
+        # Arrow's own types are exact: whole numbers with missing ones would become floats.
+        piece: pd.DataFrame = read.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        piece = piece.set_axis(pd.RangeIndex(read.num_rows), axis=0)
+    for key, value in part.partitions.items():
+        piece[key] = pd.Series([value] * len(piece), dtype=object)
+    return piece
+
+
+def _attrs(schema: Any) -> dict[Any, Any]:
+    stored = (schema.metadata or {}).get(_DECLARED)
+    if stored is None:
+        return {}
+    try:
+        attrs = json.loads(stored)
+    except ValueError:
+        raise UnreadableTableError("the roles that the file carries are damaged") from None
+    return attrs if isinstance(attrs, dict) else {}
+
+
+def _schema(part: Part) -> Any:
+    with files.readable(part, "Parquet"):
+        from pyarrow import parquet
+
+        schema = parquet.read_schema(part.path)
+    repeated = [name for name in schema.names if schema.names.count(name) > 1]
+    if repeated:
+        raise UnreadableTableError(
+            f"{part.shown} has more than one column called {repeated[0]!r}; "
+            "give each column a name of its own"
+        )
+    return schema
+
+
+def _same_type(one: Any, other: Any) -> bool:
+    """Compare types; a dictionary is a way of storing, and a file may have no value at all."""
+    from pyarrow import types
+
+    plain = [t.value_type if types.is_dictionary(t) else t for t in (one, other)]
+    return cast("bool", plain[0] == plain[1]) or any(types.is_null(t) for t in plain)

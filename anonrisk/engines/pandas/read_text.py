@@ -1,0 +1,271 @@
+"""CSV and JSON lines to columns, without guessing what a cell means.
+
+Cells of a CSV file are text unless the caller says otherwise: 01234 keeps its zero, 250.10 and
+250.1 are two diagnoses, NA is a country.
+"""
+
+from __future__ import annotations
+
+import csv as csv_module
+import json
+import re
+from array import array
+from datetime import date
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk import files
+from anonrisk.errors import ArgumentError, UnreadableTableError
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from anonrisk.files import Part, TextFormat, Wanted
+
+    Columns: TypeAlias = list[tuple[str, Any]]
+    Progress: TypeAlias = Callable[[int], None]
+
+_BLOCK = 50_000
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# Whole numbers above this are not all floats.
+_EXACT = 2**53
+
+
+class _Codes(dict[str, int]):
+    """A number for each different text, in the order they come; missing ones have -1."""
+
+    def __init__(self, na: Sequence[str]) -> None:
+        """Begin with the texts that mean missing."""
+        super().__init__(dict.fromkeys(("", *na), -1))
+        self.values_seen: list[str] = []
+        self.codes = array("q")
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self.values_seen)
+        self.values_seen.append(text)
+        return code
+
+
+def csv(
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+) -> tuple[Columns, int]:
+    """Read CSV files; every row must have as many cells as the header."""
+    header: list[str] = []
+    read: dict[str, _Codes] = {}
+    n_rows = 0
+    for part in parts:
+        with files.readable(part, "CSV"), files.opened(part, text.encoding) as file:
+            rows = _csv_rows(part, file, text.sep)
+            names = _header(part, next(rows, []), text.sep)
+            if header:
+                _check_header(parts[0], header, part, names)
+            else:
+                header = names
+                read = _columns_to_read(part, header, wanted, text)
+            places = {name: names.index(name) for name in read if name in names}
+            before = n_rows
+            for block in _blocks(part, rows, len(names)):
+                for name, place in places.items():
+                    read[name].codes.extend(map(read[name].__getitem__, block[place]))
+                n_rows += len(block[0])
+                progress(n_rows)
+            for key in part.partitions.keys() & read.keys():
+                code = read[key][part.partitions[key] or ""]
+                read[key].codes.extend([code] * (n_rows - before))
+    cells = {}
+    for name, codes in read.items():
+        kind = "number" if name in wanted.numbers else "text"
+        cells[name] = _typed(name, codes, text.dtypes.get(name, kind))
+    return [(name, cells.get(name)) for name in [*header, *parts[0].partitions]], n_rows
+
+
+def json_lines(
+    parts: Sequence[Part], wanted: Wanted, text: TextFormat, progress: Progress
+) -> tuple[Columns, int]:
+    """Read files of one JSON object a line; a key that a line lacks is a missing value."""
+    missing = {"", *text.na} if text.na else set()
+    names: dict[str, None] = {}
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+
+    def put(name: str, cell: Any) -> None:
+        if wanted.columns is None or name in wanted.columns:
+            cells = columns.setdefault(name, [])
+            cells.extend([None] * (n_rows - len(cells)))
+            cells.append(None if isinstance(cell, str) and cell in missing else cell)
+
+    for part in parts:
+        with files.readable(part, "JSON lines"), files.opened(part, text.encoding) as file:
+            for row in _objects(part, file):
+                names.update(dict.fromkeys(row))
+                for name, cell in row.items():
+                    put(name, cell)
+                n_rows += 1
+                if n_rows % _BLOCK == 0:
+                    progress(n_rows)
+    files.check_names(wanted, {}, names)
+    for cells in columns.values():
+        cells.extend([None] * (n_rows - len(cells)))
+    made = {name: _of_objects(cells) for name, cells in columns.items()}
+    return [(name, made.get(name)) for name in names], n_rows
+
+
+# ---- CSV ------------------------------------------------------------------------------------
+
+
+def _csv_rows(part: Part, file: Any, sep: str | None) -> Iterator[list[str]]:
+    """Give the rows; blank lines are none."""
+    reader = csv_module.reader(file, delimiter=sep or ("\t" if part.tabbed else ","), strict=True)
+    try:
+        yield from (row for row in reader if row)
+    except csv_module.Error:
+        raise UnreadableTableError(
+            f"{part.shown} is not a CSV file, or is damaged, near line {reader.line_num:,}: "
+            "a quotation mark is not closed, or a cell is too long"
+        ) from None
+
+
+def _header(part: Part, header: list[str], sep: str | None) -> list[str]:
+    if not header:
+        raise UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
+    if len(header) == 1 and sep is None:
+        for other, shown in ((";", "';'"), ("\t", r"'\t'"), ("|", "'|'")):
+            if other in header[0]:
+                raise ArgumentError(
+                    f"{part.shown} has one column, whose name holds {shown}; if that separates "
+                    f"columns say --sep {shown}, else --sep ','"
+                )
+    return header
+
+
+def _check_header(first: Part, header: list[str], part: Part, names: list[str]) -> None:
+    files.same_columns(first, header, part, names)
+    if len(names) != len(header):
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has {count_of(len(names), 'column')}, "
+            f"{first.shown} {len(header)}"
+        )
+
+
+def _columns_to_read(
+    part: Part, header: list[str], wanted: Wanted, text: TextFormat
+) -> dict[str, _Codes]:
+    """Find the columns that matter; each must be there once."""
+    every = [*header, *part.partitions]
+    files.check_names(wanted, text.dtypes, every)
+    chosen = [name for name in every if wanted.columns is None or name in wanted.columns]
+    for name in chosen:
+        if name in header and name in part.partitions:
+            raise _twice(name)
+        if header.count(name) > 1:
+            raise UnreadableTableError(
+                f"{name!r} is the name of {header.count(name)} columns of this table; "
+                "give each column a name of its own"
+            )
+    return {name: _Codes(text.na if name in header else ()) for name in chosen}
+
+
+def _blocks(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[tuple[str, ...]]]:
+    """Give many rows at a time, column by column; a row of another width is refused."""
+    done = 0
+    while block := list(islice(rows, _BLOCK)):
+        for i, row in enumerate(block, done + 1):
+            if len(row) != width:
+                raise UnreadableTableError(
+                    f"{part.shown} is damaged: row {i:,} has {count_of(len(row), 'cell')}, "
+                    f"not {width} as the header"
+                )
+        done += len(block)
+        yield list(zip(*block, strict=True))
+
+
+def _typed(name: str, read: _Codes, kind: str) -> Any:
+    codes = np.frombuffer(read.codes, dtype=np.int64) if read.codes else np.empty(0, np.int64)
+    if kind == "text":
+        categories = pd.Index(read.values_seen, dtype=object)
+        return pd.Categorical.from_codes(codes.astype(np.int32), categories=categories)
+    cells: Any = [_number(text) if kind == "number" else _day(text) for text in read.values_seen]
+    bad = {i for i, cell in enumerate(cells) if cell is None}
+    if bad:
+        raise files.not_all(name, kind, int(np.isin(codes, list(bad)).sum()))
+    missing = codes < 0
+    if kind == "date":
+        days = np.array([*cells, "NaT"], dtype="datetime64[s]")
+        return pd.array(days[codes])
+    whole = all(isinstance(cell, int) for cell in cells)
+    if whole:
+        return pd.arrays.IntegerArray(np.array([*cells, 0], dtype=np.int64)[codes], missing)
+    return pd.arrays.FloatingArray(np.array([*cells, 0], dtype=np.float64)[codes], missing)
+
+
+def _number(text: str) -> int | float | None:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+# ---- JSON lines -----------------------------------------------------------------------------
+
+
+def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
+    """Give the object of each line, with the columns that the folders stand for."""
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            found = _object(part, line, number)
+            for key in part.partitions:
+                if key in found:
+                    raise _twice(key)
+            yield {**found, **part.partitions}
+
+
+def _twice(key: str) -> UnreadableTableError:
+    return UnreadableTableError(f"column {key!r} is in the files and in their folders")
+
+
+def _object(part: Part, line: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        hint = ""
+        if number == 1 and line.lstrip().startswith("["):
+            hint = "; it seems to be one JSON array: write one object a line"
+        raise UnreadableTableError(
+            f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
+        )
+    return found
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _of_objects(cells: list[Any]) -> pd.Series[Any]:
+    """Make a column; 1 and 1.0 are one number in JSON, and true is none."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {int} and all(-(2**63) <= cell < 2**63 for cell in cells if cell is not None):
+        return pd.Series(cells, dtype="Int64")
+    exact = all(abs(cell) <= _EXACT for cell in cells if type(cell) is int)
+    if kinds and kinds <= {int, float} and exact:
+        return pd.Series(cells, dtype="Float64")
+    return pd.Series(cells, dtype=object)

@@ -1,0 +1,298 @@
+"""Files that hold a table: which ones a path means, of which format, and how to open them."""
+
+from __future__ import annotations
+
+import glob
+import io
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from anonrisk.columns import nearest
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+FORMATS = ("csv", "parquet", "jsonl")
+DTYPES = ("text", "number", "date")
+STDIN = "-"
+_SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
+}
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+_TABBED = (".tsv", ".tab")
+# What Hive and Spark call the folder of rows that have no value in the column.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns that a question is about; all others are named but not read.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Their names; None for every column, where the table itself may say which matter.
+    numbers : frozenset of str
+        Those that the question takes for numbers, as a sampling weight.
+    """
+
+    columns: tuple[str, ...] | None = None
+    numbers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How text files are written.
+
+    Attributes
+    ----------
+    sep, encoding : str or None
+        What separates two cells of a CSV file, and how its letters are written.
+    na : tuple of str
+        Texts that mean a missing value, beside the empty one.
+    dtypes : mapping of str to {"text", "number", "date"}
+        What the cells of a column of a CSV file are; text unless said otherwise.
+    """
+
+    sep: str | None = None
+    encoding: str | None = None
+    na: tuple[str, ...] = ()
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a table, and the columns that its folders stand for."""
+
+    path: Path
+    partitions: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The path for messages; the values of partitions are cells, and left out."""
+        if str(self.path) == STDIN:
+            return "standard input"
+        return repr(re.sub(r"=[^/\\]*(?=[/\\])", "=…", str(self.path)))
+
+    @property
+    def tabbed(self) -> bool:
+        """Whether the name says that tabs separate the cells."""
+        return any(suffix.casefold() in _TABBED for suffix in self.path.suffixes)
+
+
+def find(paths: Sequence[str]) -> list[Part]:
+    """List the files that paths, folders and patterns mean, in order."""
+    parts = [part for path in paths for part in _found(path)]
+    seen: set[Path] = set()
+    for part in parts:
+        where = part.path.resolve()
+        if where in seen:
+            # Every person in it would have a twin to hide behind.
+            raise ArgumentError(f"{part.shown} is named twice")
+        seen.add(where)
+    keys = {tuple(part.partitions) for part in parts}
+    if len(keys) > 1:
+        raise UnreadableTableError("the folders of this table are not divided by the same columns")
+    return parts
+
+
+def format_of(parts: Sequence[Part], given: str | None) -> str:
+    """Tell the format that all the files have, by what the caller says or how they are called."""
+    if given is not None:
+        return given
+    found = {_suffix_format(part) for part in parts}
+    if len(found) == 1:
+        return found.pop()
+    raise UnreadableTableError(
+        f"these files are of more than one format ({', '.join(sorted(found))}); "
+        "name those of one table, or say --format"
+    )
+
+
+@contextmanager
+def opened(part: Part, encoding: str | None = None) -> Iterator[IO[str]]:
+    """Open a text file, unpacked if its name says that it is packed."""
+    name = encoding or "utf-8-sig"
+    with _binary(part) as raw:
+        text = io.TextIOWrapper(raw, encoding=name, newline="")
+        try:
+            yield text
+        finally:
+            # Standard input belongs to the caller.
+            text.detach()
+
+
+@contextmanager
+def readable(part: Part, kind: str) -> Iterator[None]:
+    """Replace every error of reading a file by one of ours: theirs may quote a cell."""
+    try:
+        yield
+    except AnonRiskError:
+        raise
+    except UnicodeError:
+        raise UnreadableTableError(
+            f"{part.shown} is not text in UTF-8; say which --encoding it has"
+        ) from None
+    except ImportError:
+        raise UnreadableTableError("reading Parquet needs pyarrow: pip install pyarrow") from None
+    except OSError as error:
+        # Damaged gzip files are an OSError too, without a reason of the system.
+        why = error.strerror or "it is damaged"
+        raise UnreadableTableError(f"cannot read {part.shown}: {why}") from None
+    except MemoryError:
+        raise UnreadableTableError(f"{part.shown} does not fit into memory") from None
+    except Exception as error:  # noqa: BLE001
+        raise UnreadableTableError(
+            f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
+        ) from None
+
+
+def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collection[str]) -> None:
+    """Refuse a file that has other columns than the first one."""
+    for missing in [name for name in wanted if name not in got]:
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has no column {missing!r}, which {first.shown} has"
+        )
+    for more in [name for name in got if name not in wanted]:
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has a column {more!r}, which {first.shown} has not"
+        )
+
+
+def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[str]) -> None:
+    """Refuse names that were written with commas, and types of columns that are not there."""
+    for name in wanted.columns or ():
+        pieces = [piece.strip() for piece in name.split(",")]
+        if len(pieces) > 1 and name not in columns and all(one in columns for one in pieces):
+            raise ArgumentError(
+                f"{name!r} is not a column: separate names by spaces, as in {' '.join(pieces)}"
+            )
+    for name in dtypes:
+        if name not in columns:
+            raise ArgumentError(f"--dtypes: {name!r} is not a column{nearest(name, columns)}")
+
+
+def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
+    """Say that some cells are not what the caller takes them for."""
+    return UnreadableTableError(
+        f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
+        f"say --dtypes {name}=text, or which text means missing with --na"
+    )
+
+
+def _found(path: str) -> list[Part]:
+    if path == STDIN:
+        return [Part(Path(STDIN))]
+    here = Path(path)
+    if here.is_dir():
+        return _inside(here, here)
+    if here.exists() or not glob.has_magic(path):
+        if not here.exists():
+            raise UnreadableTableError(f"there is no file or folder {path!r}")
+        return [Part(here)]
+    base = _base(here)
+    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - of a whole pattern
+    files = [Path(match) for match in matches if Path(match).is_file()]
+    folders = [Path(match) for match in matches if Path(match).is_dir()]
+    # A pattern such as data/** gives folders and what is in them.
+    loose = [one for one in files if not any(folder in one.parents for folder in folders)]
+    parts = [Part(one, _partitions(base, one)) for one in loose if not _hidden(base, one)]
+    outer = [one for one in folders if not any(other in one.parents for other in folders)]
+    parts += [part for folder in outer for part in _inside(folder, base)]
+    if not parts:
+        raise UnreadableTableError(f"no file fits {path!r}")
+    return parts
+
+
+def _inside(folder: Path, base: Path) -> list[Part]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    parts = [Part(path, _partitions(base, path)) for path in files if not _hidden(folder, path)]
+    if not parts:
+        raise UnreadableTableError(f"there is no file in the folder {str(folder)!r}")
+    return parts
+
+
+def _base(pattern: Path) -> Path:
+    fixed: list[str] = []
+    for piece in pattern.parts:
+        if glob.has_magic(piece):
+            break
+        fixed.append(piece)
+    return Path(*fixed)
+
+
+def _hidden(base: Path, path: Path) -> bool:
+    """Tell whether a file is a log or a marker: Spark writes _SUCCESS and .crc files."""
+    return any(
+        piece.startswith((".", "_")) and "=" not in piece for piece in path.relative_to(base).parts
+    )
+
+
+def _partitions(base: Path, path: Path) -> dict[str, str | None]:
+    pairs = [piece.split("=", 1) for piece in path.relative_to(base).parts[:-1] if "=" in piece]
+    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, value in pairs}
+
+
+def _suffix_format(part: Part) -> str:
+    if str(part.path) == STDIN:
+        return "csv"
+    suffixes = [suffix.casefold() for suffix in part.path.suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if known is None:
+        raise UnreadableTableError(
+            f"the name of {part.shown} does not tell its format; "
+            f"say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        )
+    return known
+
+
+@contextmanager
+def _binary(part: Part) -> Iterator[Any]:
+    if str(part.path) == STDIN:
+        yield sys.stdin.buffer
+        return
+    suffix = part.path.suffix.casefold()
+    if suffix == ".gz":
+        import gzip
+
+        with gzip.open(part.path, "rb") as file:
+            yield file
+    elif suffix == ".bz2":
+        import bz2
+
+        with bz2.open(part.path, "rb") as file:
+            yield file
+    elif suffix == ".xz":
+        import lzma
+
+        with lzma.open(part.path, "rb") as file:
+            yield file
+    elif suffix == ".zip":
+        with _in_zip(part) as file:
+            yield file
+    else:
+        with part.path.open("rb") as file:
+            yield file
+
+
+@contextmanager
+def _in_zip(part: Part) -> Iterator[Any]:
+    import zipfile
+
+    with zipfile.ZipFile(part.path) as archive:
+        names = [info for info in archive.infolist() if not info.is_dir()]
+        if len(names) != 1:
+            raise UnreadableTableError(f"{part.shown} must hold one file; it has {len(names)}")
+        with archive.open(names[0]) as file:
+            yield file

@@ -1,0 +1,134 @@
+"""The jobs of spark_jobs/: as functions of a session, and by the real spark-submit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk.cli.job import main
+
+ROOT = Path(__file__).parents[1]
+SECRET = "Xavier-7741"
+PEOPLE = "zip,age,illness\n01234,30,flu\n01234,30,\n1234,30,NA\n1234,30,cold\n"
+TEMPLATE = {"version": 1, "roles": {"quasi": ["zip", "age"]}, "budgets": {"k": 2}}
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark("spark")]
+
+
+@pytest.fixture
+def job(spark, capfd, tmp_path, monkeypatch):
+    """Run a job in the session of the tests; give its exit code and its JSON."""
+    monkeypatch.chdir(tmp_path)
+    places = ("t.csv", "u.csv", "d", "t", "no.parquet")
+    before = spark.conf.get("spark.sql.csv.parser.columnPruning.enabled")
+
+    def call(name, *arguments):
+        # Java stays in the folder that it was started in.
+        given = [tmp_path / one if one in places else one for one in arguments]
+        code = main(name, [*map(str, given), "--json", "--output", "out.json"])
+        # Spark itself writes errors to the log, which belongs to the cluster.
+        assert "Traceback" not in capfd.readouterr().err
+        said = Path("out.json").read_text()
+        assert SECRET not in said
+        return code, json.loads(said)
+
+    yield call
+    assert spark.conf.get("spark.sql.csv.parser.columnPruning.enabled") == before
+    spark.range(1).count()
+
+
+def test_csv_is_read_as_on_the_command_line(job, tmp_path):
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    (tmp_path / "p.json").write_text(json.dumps(TEMPLATE))
+    code, found = job("measure", "t.csv", "--format", "csv", "--qids", "zip", "age")
+    assert code == 0
+    table = pd.read_csv("t.csv", dtype=str, keep_default_na=False, na_values=[""])
+    assert found["sizes"] == anonrisk.classes(table, ["zip", "age"]).to_dict()
+    asked = ("measure", "t.csv", "--format", "csv", "--missing", "drop", "--qids", "illness")
+    assert job(*asked)[1]["sizes"]["n_dropped"] == 1
+    assert job(*asked, "--na", "NA")[1]["sizes"]["n_dropped"] == 2
+    number = ("--dtypes", "zip=number")
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "zip")
+    assert job(*asked, *number)[1]["sizes"]["n_classes"] == 1
+    code, found = job("check", "t.csv", "--format", "csv", "--policy", "p.json")
+    assert (code, found["status"], found["engine"]) == (0, "pass", "spark")
+    (tmp_path / "u.csv").write_text(f"zip,age\n1,2\n{SECRET},3\n")
+    code, found = job("measure", "u.csv", "--format", "csv", "--qids", "zip", *number)
+    assert code == 3
+    assert "does not hold numbers alone, but 1 other cell" in found["message"]
+
+
+def test_damaged_and_mixed_files_are_no_pass(job, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["zip"]}}))
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/a.csv").write_text("zip,age\n1,2\n1,2\n")
+    (tmp_path / "d/b.csv").write_text(f"zip,age\n1,2\n1,2,{SECRET}\n")
+    check = ("check", "d", "--format", "csv", "--policy", "p.json")
+    code, found = job(*check)
+    assert (code, found["status"]) == (3, "could_not_assess")
+    (tmp_path / "d/b.csv").write_text("zip,born\n1,2\n1,2\n")
+    assert job(*check)[0] == 3
+    (tmp_path / "d/b.csv").write_text('zip,age\n"1",2\n"1","2\n3"\n')
+    assert job(*check)[0] == 0
+    assert job("check", "no.parquet", "--policy", "p.json")[0] == 3
+    assert job("check", "nowhere.no_table", "--format", "table", "--policy", "p.json")[0] == 3
+    assert job("check", "--policy", "p.json")[0] == 2
+    assert job("check", "d", "d", *check[2:])[0] == 2
+
+
+def test_other_sources_and_partitions(job, spark, tmp_path):
+    frame = pd.DataFrame({"zip": ["01", "1", "01", "1"], "n": [1, 1, 1, 1]})
+    table = spark.createDataFrame(frame)
+    table.write.partitionBy("zip").parquet(str(tmp_path / "t"))
+    assert job("measure", "t", "--qids", "zip", "n")[1]["sizes"]["n_classes"] == 2
+    table.createOrReplaceTempView("job_table")
+    asked = ("--format", "table", "--qids", "zip", "n", "--group-size", 2)
+    code, found = job("predict", "--input", "job_table", *asked)
+    assert code == 0
+    assert found["group"]["group_size"] == 2
+    # A result for a file system of the cluster is written by Spark, as a folder.
+    where = f"file://{tmp_path}/verdict"
+    arguments = ["job_table", "--format", "table", "--qids", "zip", "--output", where]
+    assert main("measure", arguments) == 0
+    (part,) = (tmp_path / "verdict").glob("part-*")
+    assert json.loads(part.read_text())["sizes"]["k"] == 2
+
+
+def submit(name, *arguments, cwd):
+    import pyspark
+
+    program = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    quick = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
+    command = [program, *quick, ROOT / "spark_jobs" / f"{name}.py", *arguments]
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    return subprocess.run(
+        list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_by_spark_submit(tmp_path):
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    for name, k in (("passes", 2), ("fails", 3)):
+        given = {**TEMPLATE, "budgets": {"k": k}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(given))
+    table = ("t.csv", "--format", "csv")
+    done = submit("check", *table, "--policy", "passes.json", "--output", "v.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert json.loads((tmp_path / "v.json").read_text())["status"] == "pass"
+    done = submit("check", *table, "--policy", "fails.json", "--output", "v.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert json.loads((tmp_path / "v.json").read_text())["status"] == "fail"
+    # spark-submit merges what a Python program writes to its two outputs.
+    done = submit("measure", *table, "--qids", "zp", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "did you mean 'zip'" in done.stdout + done.stderr
+    done = submit("predict", *table, "--qids", "zip", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--group-size" in done.stdout + done.stderr
