@@ -332,6 +332,9 @@ def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, monkeypatch):
 def test_no_number_of_classes_is_refused(plain):
     """Classes that all look different: nothing but the worst of each size reaches the driver."""
     n = 300_000
+    # So many rows are worth compiling for.
+    plain.conf.set("spark.sql.codegen.wholeStage", "true")
+    plain.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     q = f.col("id") % n
     # Two values by which a class is known: the remainder of its number, and the quotient.
     low, high = q % 600, 600 + f.floor(q / 600)
