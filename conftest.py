@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import os
 import warnings
-import zlib
 from pathlib import Path
 
 import pytest
@@ -35,8 +34,6 @@ for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.
 
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
-    help_ = "share of the tests of the contract that run on Spark, always the same ones"
-    parser.addoption("--share", type=float, default=1.0, help=help_)
 
 
 def engines(config) -> list[str]:
@@ -49,23 +46,8 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
-def left_out(item, share: float) -> bool:
-    """Tell whether a test on Spark is not among the share that runs."""
-    kind = getattr(item, "callspec", None) and item.callspec.params.get("frame")
-    if kind is None or kind in KINDS["pandas"]:
-        return False
-    # The name without the engine, so that every engine runs the same tests.
-    name = item.nodeid.replace(f"[{kind}", "[")
-    return zlib.crc32(name.encode()) % 1_000 >= 1_000 * share
-
-
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    share = config.getoption("--share")
-    rest = [item for item in items if left_out(item, share)]
-    if rest:
-        config.hook.pytest_deselected(items=rest)
-        items[:] = [item for item in items if not left_out(item, share)]
     for item in items:
         if "frame" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)

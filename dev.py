@@ -70,13 +70,11 @@ OLDEST = Env(".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,report]", 
 
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
-# A fixed third of the tests that run on every engine; `--share 1` after the command runs all.
-SOME = ("--share", "0.33")
 FAST = Lane("pandas, quick tests", LATEST, ("--engines", "pandas", "-m", "not slow", "-q"))
 LANES = (
     Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark")),
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *SOME, *ENGINE_TESTS)),
-    Lane("oldest versions", OLDEST, ("--engines", OLD_ENGINES, *SOME, *ENGINE_TESTS)),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("oldest versions", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
 
 TYPED = ("anonrisk", "dev.py", "spark_jobs", "examples", "benchmarks")
