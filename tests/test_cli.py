@@ -547,10 +547,11 @@ def test_wrong_usage(run, arguments):
 
 def test_help_and_version(run):
     for module in sorted(path.stem for path in Path(commands.__path__[0]).glob("[!_]*.py")):
-        code, out, _ = run(module.replace("_", "-"), "--help")
+        command = module.replace("_", "-")
+        code, out, _ = run(command, "--help")
         assert code == 0
         assert "Exit codes: 0 pass" in out
-        assert module in run("--help")[1]
+        assert command in run("--help")[1]
     assert run("--version")[1] == f"anonrisk {anonrisk.__version__}\n"
 
 
