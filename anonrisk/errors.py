@@ -182,4 +182,4 @@ class UnreadableTableError(AnonRiskError, ValueError):
 
 
 class UnwritableTableError(AnonRiskError, OSError):
-    """A changed table cannot be written where it should go."""
+    """A table or page cannot be written where it should go."""

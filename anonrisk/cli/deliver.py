@@ -88,9 +88,9 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     written = json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False)
     if getattr(given, "junit", None) is not None:
         warn = getattr(given, "fail_on", "fail") == "warn"
-        _write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
+        write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
     if getattr(given, "output", None) is not None and not source.write(written, given.output):
-        _write(given.output, written + "\n")
+        write(given.output, written + "\n")
     if sys.stdout is None:
         raise BrokenPipeError
     if given.json:
@@ -102,7 +102,7 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     return outcome.code
 
 
-def _write(path: str, text: str) -> None:
+def write(path: str, text: str) -> None:
     """Write a whole file or none: half a verdict must not be read as one."""
     place = Path(path)
     beside = place.with_name(f".{place.name}.{os.getpid()}")

@@ -38,7 +38,8 @@ def of_columns(
 def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._ArgumentGroup:
     """Say which columns it is about, and nothing else of them."""
     group = parser.add_argument_group(
-        "columns", f"Names are separated by spaces; --{first}=--name for one that begins with a dash."
+        "columns",
+        f"Names are separated by spaces; --{first}=--name for one that begins with a dash.",
     )
     group.add_argument(f"--{first}", **_NAMES, help=_FIRST[first])
     return group

@@ -116,7 +116,9 @@ def _told(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
     rest = ", ".join(map(str, as_it_is))
     told = f"\nWrote {path}."
-    return told + (f" Columns that are not part of the plan stay as they are: {rest}" if rest else "")
+    return told + (
+        f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
+    )
 
 
 def _yaml(plan: Plan) -> str:
