@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import junit
+from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy.verdict import COULD_NOT_ASSESS
@@ -25,6 +25,11 @@ def perform(
     run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
 ) -> int:
     """Run a command and deliver what it has to say; give the exit code."""
+    try:
+        target.spare(given)
+    except ArgumentError as error:
+        say(f"wrong usage: {error}")
+        return CODES["wrong_usage"]
     try:
         with source.open():
             outcome = _attempt(run, given, source)

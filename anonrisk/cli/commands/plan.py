@@ -98,10 +98,7 @@ def _to(given: argparse.Namespace) -> tuple[Path, str] | None:
         if given.force:
             raise ArgumentError("--force goes with --apply")
         return None
-    path, kind = target.table("--apply", given.apply, given.table, force=given.force)
-    if given.output is not None:
-        target.apart("--output", given.output, [*given.table, given.apply])
-    return path, kind
+    return target.table("--apply", given.apply, given.table, force=given.force)
 
 
 def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:

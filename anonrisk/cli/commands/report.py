@@ -40,8 +40,6 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the page; where that fails, a page that says so."""
     path = target.apart("--html", given.html, given.table)
-    if given.output is not None:
-        target.apart("--output", given.output, [*given.table, given.html])
     try:
         page, outcome = _page(given, source)
     except Exception as error:
