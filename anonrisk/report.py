@@ -95,7 +95,8 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
     parts += ["<h2>Risk by attacker</h2>", _table(sizes.risk()), _ATTACKERS]
     if more:
         parts += ["<h2>Predictions</h2>", *map(_table, more)]
-    return _document(title, parts)
+    groups = verdict is not None and any(one.group is not None for one in verdict.findings)
+    return _document(title, parts, groups=groups)
 
 
 def refused(message: str, title: str = _TITLE) -> str:
@@ -111,8 +112,9 @@ _ATTACKERS = (
 )
 
 
-def _document(title: str, parts: list[str]) -> str:
+def _document(title: str, parts: list[str], *, groups: bool = False) -> str:
     body = "\n".join(parts)
+    but = " but the groups that the policy asks for" if groups else ""
     page = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -125,7 +127,7 @@ def _document(title: str, parts: list[str]) -> str:
 <body>
 <h1>{escape(title)}</h1>
 {body}
-<footer>anonrisk {escape(__version__)}. No cell of the table is on this page.</footer>
+<footer>anonrisk {escape(__version__)}. No cell of the table{but} is on this page.</footer>
 </body>
 </html>
 """

@@ -116,6 +116,9 @@ def test_a_verdict_decides_the_exit_code(run):
     code, out, _ = run(*asked, journalist, "--json")
     assert (code, json.loads(out)["verdict"]["status"]) == (3, "could_not_assess")
     assert "this is no pass" in page().text
+    assert "No cell of the table is on this page" in page().text
+    assert run(*asked, test_cli.policy(by="illness"))[0] == 1
+    assert "but the groups that the policy asks for" in page().text
     # The command line replaces the roles of the policy.
     assert run(*asked, test_cli.policy(k=3), "--qids", "age")[0] == 0
     assert "Classes of age" in page().text
