@@ -377,17 +377,29 @@ class ClassSizes:
             lines.append(f"{rows} with a missing quasi-identifier left out")
         return lines
 
-    def _bands(self) -> list[list[str]]:
+    def bands(self) -> list[tuple[str, int, int]]:
+        """Put sizes together as people read them: the name of a band, its classes, its records.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 3, 4], [2, 1, 1]).bands()
+        [('1', 2, 2), ('3-4', 2, 7)]
+        """
         edges = [0, *(band for band in _BANDS if band < self.max), self.max]
-        rows = []
+        found = []
         for low, high in pairwise(edges):
             inside = (self.sizes > low) & (self.sizes <= high)
             if inside.any():
-                records = int(self.records[inside].sum())
                 name = f"{high:,}" if high == low + 1 else f"{low + 1:,}-{high:,}"
-                share = render.percent(records / self.n_records)
-                rows.append([name, f"{int(self.classes[inside].sum()):,}", f"{records:,}", share])
-        return rows
+                classes, records = int(self.classes[inside].sum()), int(self.records[inside].sum())
+                found.append((name, classes, records))
+        return found
+
+    def _bands(self) -> list[list[str]]:
+        return [
+            [name, f"{classes:,}", f"{records:,}", render.percent(records / self.n_records)]
+            for name, classes, records in self.bands()
+        ]
 
 
 def _rebuilt(fields: dict[str, Any]) -> ClassSizes:

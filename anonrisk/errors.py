@@ -179,3 +179,7 @@ class NotAllowedError(AnonRiskError, PermissionError):
 
 class UnreadableTableError(AnonRiskError, ValueError):
     """A file is not there, is damaged, or does not hold the table that it should."""
+
+
+class UnwritableTableError(AnonRiskError, OSError):
+    """A table or page cannot be written where it should go."""

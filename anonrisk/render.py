@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# What XML and HTML cannot hold, not even escaped.
+_NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def percent(share: float) -> str:
@@ -56,3 +60,14 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
         f"<table><caption>{escape(caption)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def clean(text: str) -> str:
+    """Replace characters that no document can hold, as a name of a column may have.
+
+    Examples
+    --------
+    >>> clean(chr(0)) == chr(0xFFFD), clean("né")
+    (True, 'né')
+    """
+    return _NOT_TEXT.sub("\ufffd", text)

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import junit
+from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy.verdict import COULD_NOT_ASSESS
@@ -25,6 +25,11 @@ def perform(
     run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
 ) -> int:
     """Run a command and deliver what it has to say; give the exit code."""
+    try:
+        target.spare(given)
+    except ArgumentError as error:
+        say(f"wrong usage: {error}")
+        return CODES["wrong_usage"]
     try:
         with source.open():
             outcome = _attempt(run, given, source)
@@ -88,9 +93,9 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     written = json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False)
     if getattr(given, "junit", None) is not None:
         warn = getattr(given, "fail_on", "fail") == "warn"
-        _write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
+        write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
     if getattr(given, "output", None) is not None and not source.write(written, given.output):
-        _write(given.output, written + "\n")
+        write(given.output, written + "\n")
     if sys.stdout is None:
         raise BrokenPipeError
     if given.json:
@@ -102,7 +107,7 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     return outcome.code
 
 
-def _write(path: str, text: str) -> None:
+def write(path: str, text: str) -> None:
     """Write a whole file or none: half a verdict must not be read as one."""
     place = Path(path)
     beside = place.with_name(f".{place.name}.{os.getpid()}")

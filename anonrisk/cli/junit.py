@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from anonrisk.policy.verdict import FAIL
+from anonrisk.render import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.policy.verdict import Finding
-
-# What XML 1.0 cannot hold, not even escaped.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
@@ -36,7 +33,7 @@ def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
         if finding.severity == "warn" and not warnings_fail:
             kind = "skipped"
         numbers[kind if kind == "skipped" else f"{kind}s"] += 1
-        told = _clean(finding.sentence)
+        told = clean(finding.sentence)
         ET.SubElement(case, kind, message=told).text = told
     for name, number in numbers.items():
         suite.set(name, str(number))
@@ -51,8 +48,4 @@ def _name(finding: Finding) -> str:
         parts.append(f"in {finding.sensitive}")
     if finding.group is not None:
         parts.append(f"for {finding.group}")
-    return _clean(" ".join(filter(None, parts)))
-
-
-def _clean(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    return clean(" ".join(filter(None, parts)))

@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
+_FIRST = {"qids": "the quasi-identifier", "columns": "those to search (default: all)"}
 
 
 def of_columns(
-    parser: argparse.ArgumentParser, *, sensitive: bool = True, missing: str | None = "value"
+    parser: argparse.ArgumentParser,
+    *,
+    first: str = "qids",
+    sensitive: bool = True,
+    missing: str | None = "value",
 ) -> None:
     """Say what the columns are."""
-    group = parser.add_argument_group(
-        "columns", "Names are separated by spaces; --qids=--name for one that begins with a dash."
-    )
-    group.add_argument("--qids", **_NAMES, help="the quasi-identifier")
+    group = of_names(parser, first)
     if sensitive:
         group.add_argument("--sensitive", **_NAMES, help="columns that must not be learned")
     group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
@@ -31,6 +33,16 @@ def of_columns(
         help="what a missing quasi-identifier means: a value like any other, a row to drop, or "
         f"an error{'' if missing is None else ' (default: value)'}",
     )
+
+
+def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._ArgumentGroup:
+    """Say which columns it is about, and nothing else of them."""
+    group = parser.add_argument_group(
+        "columns",
+        f"Names are separated by spaces; --{first}=--name for one that begins with a dash.",
+    )
+    group.add_argument(f"--{first}", **_NAMES, help=_FIRST[first])
+    return group
 
 
 def of_output(parser: argparse.ArgumentParser) -> None:
@@ -58,10 +70,14 @@ def pair(what: str, words: tuple[str, ...] = ()) -> Callable[[str], tuple[str, s
     return read
 
 
-def width(text: str) -> tuple[str, float]:
-    """Read COLUMN=WIDTH."""
-    name, value = pair("WIDTH")(text)
-    try:
-        return name, float(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: the width is not a number") from None
+def number(what: str) -> Callable[[str], tuple[str, float]]:
+    """Read NAME=NUMBER."""
+
+    def read(text: str) -> tuple[str, float]:
+        name, value = pair(what.upper())(text)
+        try:
+            return name, float(value)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r}: the {what} is not a number") from None
+
+    return read

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from anonrisk.gx.gate import AnonriskGateAction
 from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.of_search import ExpectColumnsNotToBeQuasiIdentifiers
 from anonrisk.gx.of_sizes import (
     ExpectKAnonymityToBeAtLeast,
     ExpectPopulationUniquenessToBeAtMost,
@@ -23,6 +24,7 @@ from anonrisk.gx.suite import suite_to_json, to_suite
 
 __all__ = [
     "AnonriskGateAction",
+    "ExpectColumnsNotToBeQuasiIdentifiers",
     "ExpectColumnsToBePublishable",
     "ExpectKAnonymityToBeAtLeast",
     "ExpectLDiversityToBeAtLeast",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from anonrisk.gx.of_columns import (
     ExpectColumnsToBePublishable,
 )
+from anonrisk.gx.of_search import ExpectColumnsNotToBeQuasiIdentifiers
 from anonrisk.gx.of_sizes import (
     ExpectKAnonymityToBeAtLeast,
     ExpectPopulationUniquenessToBeAtMost,
@@ -32,4 +33,5 @@ EXPECTATIONS = (
     ExpectPredictedSingletonsToBeAtMost,
     ExpectPopulationUniquenessToBeAtMost,
     ExpectColumnsToBePublishable,
+    ExpectColumnsNotToBeQuasiIdentifiers,
 )

@@ -33,6 +33,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_dropped_fraction": (0, 1),
     "max_singletons": (0, math.inf),
     "max_fraction": (0, 1),
+    "max_size": (1, math.inf),
     "max_highest": (0, 1),
     "max_average": (0, 1),
     "max_share_above": (0, 1),
@@ -86,12 +87,12 @@ def names(given: Any) -> Any:
     return [given] if isinstance(given, str) else given
 
 
-def different(given: Any) -> Any:
+def different(given: Any, field: str = "qids") -> Any:
     """Refuse a list of columns that is empty or names one twice."""
     if is_parameter(given):
-        return parameter(given, "qids")
+        return parameter(given, field)
     if not given:
-        raise ValueError("qids is empty: name at least one column")
+        raise ValueError(f"{field} is empty: name at least one column")
     if len(set(given)) < len(given):
-        raise ValueError("qids names a column twice")
+        raise ValueError(f"{field} names a column twice")
     return given

@@ -1,4 +1,4 @@
-"""Metrics: the sizes of the classes, the worst scores of their sensitive values, the columns.
+"""Metrics: sizes of classes, worst scores of sensitive values, columns, a search among them.
 
 Great Expectations computes a metric once for all expectations that ask for the same one, and
 runs it three times if it raises. So nothing is raised here: what went wrong is a value like any
@@ -8,6 +8,7 @@ other, and every expectation that reads it fails with its message.
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 import anonrisk
 from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import AnonRiskError, NoColumnsError, UnsupportedFrameError
 from anonrisk.policy.measure import Table
 from anonrisk.policy.rules import PolicyRoles
 
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.counts import ClassSizes
+    from anonrisk.search.report import QidReport
 
 SIZES = "anonrisk.class_sizes"
 SCORES = "anonrisk.class_scores"
 COLUMNS = "anonrisk.columns"
-# The one argument of both: all that is asked, as JSON, so that equal questions are equal texts.
+SEARCH = "anonrisk.search"
+# The one argument of all: all that is asked, as JSON, so that equal questions are equal texts.
 ASKED = "asked"
 # Scores that need no argument of their own are taken together, so that they share one pass.
 TOGETHER = ("ldiv", "entropy_ldiv", "tcloseness")
@@ -49,6 +52,7 @@ class Measured:
     sizes: ClassSizes | None = None
     scores: dict[str, float] | None = None
     columns: tuple[str, ...] | None = None
+    search: QidReport | None = None
     problem: str | None = None
 
 
@@ -100,6 +104,33 @@ def columns_of(table: Any, _: dict[str, Any]) -> Measured:
     return Measured(columns=tuple(str(name) for name in (*engine.columns(table), *index)))
 
 
+def search_of(table: Any, asked: dict[str, Any]) -> Measured:
+    """Search the columns that nobody declared for sets that single people out."""
+    engine = engine_for(table)
+    if engine.name == "sql":
+        raise UnsupportedFrameError(
+            "columns in a database are not searched: validate a pandas or Spark batch"
+        )
+    columns, index = engine.columns(table), engine.index(table)
+    known = Table(table, engine, columns, index, PolicyRoles(), Roles())
+    named = asked.pop("columns")
+    if named is None:
+        # An index is published as well; what is in it is required, and refused, below.
+        named = [*columns, *(name for name in index if name is not None)]
+    if not named:
+        raise NoColumnsError("there is no column to search")
+    apart = {*asked.pop("declared"), asked["unit"]}
+    searched = tuple(dict.fromkeys(name for name in named if name not in apart))
+    known.require_columns([name for name in (asked["unit"],) if name is not None], "unit")
+    known.require_columns(searched, "column")
+    if not searched:
+        return Measured(columns=())
+    # A share of nothing is exceeded by every singleton, and not taken by the search.
+    asked["alpha"] = asked["alpha"] or sys.float_info.min
+    report = anonrisk.find_qids(table, columns=list(searched), progress=False, **asked)
+    return Measured(columns=tuple(map(str, searched)), search=report)
+
+
 def _plain(value: Any) -> float:
     return value if isinstance(value, int) else float(value)
 
@@ -139,5 +170,10 @@ def _provider(name: str, measure: Any) -> type[TableMetricProvider]:
 
 METRICS = tuple(
     _provider(name, measure)
-    for name, measure in ((SIZES, sizes_of), (SCORES, scores_of), (COLUMNS, columns_of))
+    for name, measure in (
+        (SIZES, sizes_of),
+        (SCORES, scores_of),
+        (COLUMNS, columns_of),
+        (SEARCH, search_of),
+    )
 )

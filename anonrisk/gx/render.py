@@ -38,6 +38,9 @@ _LABELS = {
     "columns": "Columns",
     "direct": "Direct identifiers",
     "unclassified": "Columns without a role",
+    "searched": "Columns searched",
+    "found": "Sets that single people out",
+    "look_alikes": "Columns that look like direct identifiers",
 }
 
 
@@ -159,6 +162,8 @@ def shown(value: Any) -> str:
     """Write the value of a field; a suite parameter by its name."""
     if isinstance(value, dict):
         return f"(suite parameter {value.get('$PARAMETER', '?')})"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return number(value)
 
 

@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Read the policy, then the table, then compare."""
-    policy = _policy(given)
+    policy = policy_of(given)
     if given.n_original is not None and given.n_original < 1:
         raise ArgumentError("--n-original is a number of rows, at least 1")
     try:
@@ -69,7 +69,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     return outcome
 
 
-def _policy(given: argparse.Namespace) -> Policy:
+def policy_of(given: argparse.Namespace) -> Policy:
     """Read the policy, with the roles of the command line in place of its own."""
     policy = Policy.load(given.policy)
     roles = {"quasi": given.qids, "sensitive": given.sensitive, "unit": given.unit}

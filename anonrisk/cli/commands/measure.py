@@ -40,8 +40,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     unit = [given.unit] if given.unit is not None else []
     frame = source.read(given, wanted(given.qids, given.sensitive, unit, numbers=numbers))
     measures = given.measures
-    if measures is None and not (given.sensitive or _declares_sensitive(frame)):
-        measures = _OF_SIZES
+    if measures is None:
+        measures = measures_of(frame, given.sensitive)
     found = anonrisk.assess(
         frame,
         given.qids,
@@ -66,6 +66,7 @@ def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
     return Outcome.of(found.sizes, found, **found.to_dict())
 
 
-def _declares_sensitive(frame: object) -> bool:
-    roles = anonrisk.roles(frame)
-    return bool(roles and roles.sensitive)
+def measures_of(frame: object, sensitive: object) -> tuple[str, ...] | None:
+    """Give the measures that need no sensitive column, where there is none; otherwise all."""
+    roles = None if sensitive else anonrisk.roles(frame)
+    return None if sensitive or (roles and roles.sensitive) else _OF_SIZES

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--widths",
         nargs="+",
         action="extend",
-        type=options.width,
+        type=options.number("width"),
         default=[],
         metavar="COLUMN=WIDTH",
         help="round these columns to intervals first",

@@ -1,0 +1,84 @@
+"""Find the sets of columns that single people out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk.cli import options
+from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.source import wanted
+from anonrisk.errors import ArgumentError
+from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from anonrisk.cli.source import Source
+    from anonrisk.search.report import QidReport
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    source.arguments(parser)
+    options.of_columns(parser, first="columns", sensitive=False)
+    group = parser.add_argument_group("search")
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=0.2,
+        metavar="SHARE",
+        help="a set singles out more than this share of the records (default: 0.2)",
+    )
+    group.add_argument(
+        "--max-size", type=int, default=4, metavar="N", help="most columns of a set (default: 4)"
+    )
+    group.add_argument(
+        "--population-size", type=int, metavar="N", help="whom the table is a sample of"
+    )
+    group.add_argument(
+        "--time-budget", type=float, metavar="SECONDS", help="stop then, with what was found so far"
+    )
+    group.add_argument(
+        "--explain", action="store_true", help="only say how many sets and passes it would take"
+    )
+    group.add_argument(
+        "--fail-if-found",
+        action="store_true",
+        help="exit code 1 if there is a set or a look-alike of a direct identifier, 3 if some "
+        "columns could not be searched or the time ran out before it was clear",
+    )
+    options.of_output(parser)
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Search; finding something is a result and no failure, unless that is asked for."""
+    if given.explain and given.fail_if_found:
+        raise ArgumentError("--explain searches nothing: there is nothing to fail on")
+    about: dict[str, Any] = {
+        "alpha": given.alpha,
+        "columns": given.columns,
+        "max_size": given.max_size,
+        "population_size": given.population_size,
+        "unit": given.unit,
+        "missing": given.missing,
+        "time_budget": given.time_budget,
+    }
+    unit = [given.unit] if given.unit is not None else []
+    frame = source.read(given, wanted(given.columns, unit))
+    if given.explain:
+        search = anonrisk.find_qids(frame, explain=True, **about)
+        return Outcome.of(search, **search.to_dict())
+    report = anonrisk.find_qids(frame, **about)
+    if not given.fail_if_found:
+        return Outcome.of(report, **report.to_dict())
+    status = _status(report)
+    made = Outcome.of(report, code=CODES[status], status=status, **report.to_dict())
+    return Outcome(f"{status.replace('_', ' ')}\n{made.text}", made.document, made.code)
+
+
+def _status(report: QidReport) -> str:
+    """Tell what a gate says: what was found is certain, that there is no more may not be."""
+    if report.sets or report.direct:
+        return FAIL
+    return COULD_NOT_ASSESS if report.partial or report.unsupported else PASS

@@ -1,0 +1,127 @@
+"""Plan how coarse each column must become for every class to have k records, and do it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk.cli import options, target
+from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.source import text_format, wanted
+from anonrisk.errors import ArgumentError, PlanError, WeightError
+from anonrisk.policy.verdict import FAIL
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from anonrisk.cli.source import Source
+    from anonrisk.planning.plan import Plan
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    source.arguments(parser)
+    options.of_names(parser)
+    group = parser.add_argument_group("plan")
+    group.add_argument("--k", type=int, default=5, help="size of every class (default: 5)")
+    group.add_argument(
+        "--max-suppression",
+        type=float,
+        default=0.02,
+        metavar="SHARE",
+        help="of the records, that may be left out (default: 0.02)",
+    )
+    group.add_argument("--max-loss", type=float, metavar="LOSS", help="from 0 to 1")
+    group.add_argument(
+        "--hierarchies",
+        nargs="+",
+        action="extend",
+        type=options.pair("FILE"),
+        default=[],
+        metavar="COLUMN=FILE",
+        help="a row for each value, from the value up to one common one, separated by ;",
+    )
+    group.add_argument(
+        "--weights",
+        nargs="+",
+        action="extend",
+        type=options.number("weight"),
+        default=[],
+        metavar="COLUMN=WEIGHT",
+        help="how much detail is worth, relative to other columns (default: 1)",
+    )
+    group.add_argument("--population-size", type=int, metavar="N", help="for the budget of values")
+    group = parser.add_argument_group("changed table")
+    group.add_argument(
+        "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
+    )
+    group.add_argument("--force", action="store_true", help="replace what is there")
+    options.of_output(parser)
+    parser.add_argument("--yaml", action="store_true", help="print the plan as YAML")
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
+    to = _to(given)
+    frame = source.read(given, wanted(None if to else given.qids))
+    try:
+        plan = anonrisk.plan(
+            frame,
+            given.qids,
+            given.k,
+            weights=dict(given.weights) or None,
+            hierarchies=dict(given.hierarchies) or None,
+            population_size=given.population_size,
+            max_suppression=given.max_suppression,
+            max_loss=given.max_loss,
+        )
+    except WeightError as error:
+        raise ArgumentError(str(error)) from None
+    except PlanError as error:
+        return Outcome.refused(FAIL, str(error))
+    parts: dict[str, Any] = plan.to_dict()
+    text = _yaml(plan) if given.yaml else repr(plan)
+    if to is not None:
+        _write(given, anonrisk.apply(frame, plan), *to)
+        as_it_is = [name for name in plan.columns if name not in plan.qids]
+        parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
+        text += "" if given.yaml else _told(to[0], as_it_is)
+    return Outcome(text, Outcome.of(**parts).document)
+
+
+def _to(given: argparse.Namespace) -> tuple[Path, str] | None:
+    """Read where the changed table goes; before any data, as all usage."""
+    if given.yaml and given.json:
+        raise ArgumentError("--json and --yaml exclude each other")
+    if given.apply is None:
+        if given.force:
+            raise ArgumentError("--force goes with --apply")
+        return None
+    return target.table("--apply", given.apply, given.table, force=given.force)
+
+
+def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
+    from anonrisk.engines.pandas.write import write
+
+    text = text_format(given)
+    sep = "\t" if path.suffix.casefold() == ".tsv" else text.sep or ","
+    write(changed, path, kind, sep=sep, encoding=text.encoding or "utf-8")
+
+
+def _told(path: Path, as_it_is: list[Any]) -> str:
+    """Say what was written, and what the plan did not look at."""
+    rest = ", ".join(map(str, as_it_is))
+    told = f"\nWrote {path}."
+    return told + (
+        f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
+    )
+
+
+def _yaml(plan: Plan) -> str:
+    try:
+        return plan.to_yaml().rstrip("\n")
+    except ImportError:
+        raise ArgumentError(
+            "--yaml needs PyYAML, as in pip install 'anonrisk[policy]'; --json works without"
+        ) from None

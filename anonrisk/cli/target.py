@@ -1,0 +1,68 @@
+"""Files that a command writes beside its result: never the table that it reads."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anonrisk.errors import ArgumentError
+from anonrisk.files import STDIN
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+_TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def spare(given: argparse.Namespace) -> None:
+    """Refuse to write over the table that is read, or over what is written as well.
+
+    Results are written even where a command fails, so that this comes before everything.
+    """
+    tables = [*(getattr(given, "table", None) or ()), *(getattr(given, "input", None) or ())]
+    taken = [(name, "part of the table that is read") for name in tables if name != STDIN]
+    for option in ("apply", "html", "junit", "output"):
+        path = getattr(given, option, None)
+        if path is None:
+            continue
+        for other, what in taken:
+            if _same(Path(path), Path(other)):
+                raise ArgumentError(f"--{option} {path!r} is {what}: write it somewhere else")
+        taken.append((path, f"what --{option} writes"))
+
+
+def apart(option: str, given: str, tables: Sequence[str]) -> Path:
+    """Refuse a file that would be part of the table when that is read again."""
+    path = Path(given)
+    if path.is_dir():
+        raise ArgumentError(f"{option} {given!r} is a folder: name a file")
+    where = path.resolve()
+    for table in tables:
+        read = Path(table).resolve()
+        if read in where.parents or fnmatch.fnmatch(str(where), str(read)):
+            raise ArgumentError(
+                f"{option} {given!r} would be part of the table that is read: "
+                "write it somewhere else"
+            )
+    return path
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two paths are one file, also where it has two names."""
+    return one.resolve() == other.resolve() or (
+        one.exists() and other.exists() and one.samefile(other)
+    )
+
+
+def table(option: str, given: str, tables: Sequence[str], *, force: bool) -> tuple[Path, str]:
+    """Find where a table goes, and in which format; nothing is lost that nobody gave up."""
+    path = apart(option, given, tables)
+    kind = _TABLES.get(path.suffix.casefold())
+    if kind is None:
+        raise ArgumentError(f"{option} {given!r}: the name must end in {', '.join(_TABLES)}")
+    if os.path.lexists(path) and not force:
+        raise ArgumentError(f"{option} {given!r} is there already; --force replaces it")
+    return path, kind

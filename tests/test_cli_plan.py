@@ -1,0 +1,180 @@
+"""`anonrisk plan`: the plan, the changed table, and what is never written over."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import test_cli
+
+import anonrisk
+
+run = test_cli.run
+write = test_cli.write
+PEOPLE = "zip,age,illness\n" + "".join(
+    f"{10 + i % 7}{i % 3:02},{20 + i % 40},{'flu' if i % 2 else test_cli.SECRET}\n"
+    for i in range(200)
+)
+ASKED = ("--qids", "zip", "age", "--dtypes", "age=number")
+
+
+def test_it_says_what_the_library_says(run):
+    write("t.csv", PEOPLE)
+    code, out, err = run("plan", "t.csv", *ASKED, "--k", 4)
+    assert (code, err) == (0, "")
+    frame = pd.read_csv("t.csv", dtype={"zip": str})
+    expected = anonrisk.plan(frame, ["zip", "age"], 4)
+    assert out.rstrip("\n") == repr(expected)
+    code, out, _ = run("plan", "t.csv", *ASKED, "--k", 4, "--json", "--output", "p.json")
+    assert Path("p.json").read_text() == out
+    again = anonrisk.Plan.from_json(out)
+    assert again == expected
+    weighted = run("plan", "t.csv", *ASKED, "--weights", "zip=9", "age=0", "--json")[1]
+    chosen = anonrisk.plan(frame, ["zip", "age"], weights={"zip": 9, "age": 0})
+    assert anonrisk.Plan.from_json(weighted).recodings == chosen.recodings
+
+
+def test_yaml_is_the_plan(run):
+    pytest.importorskip("yaml")
+    write("t.csv", PEOPLE)
+    code, out, _ = run("plan", "t.csv", *ASKED, "--yaml", "--apply", "new.csv")
+    assert code == 0
+    assert anonrisk.Plan.from_yaml(out).qids == ("zip", "age")
+    assert run("plan", "t.csv", *ASKED, "--yaml", "--json")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.tsv", "new.parquet"])
+def test_the_changed_table_keeps_the_promise(run, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    write("t.csv", PEOPLE)
+    code, out, err = run("plan", "t.csv", *ASKED, "--k", 6, "--apply", name)
+    assert (code, err) == (0, "")
+    assert f"Wrote {name}. Columns that are not part of the plan stay as they are: illness" in out
+    code, out, _ = run("measure", name, "--qids", "zip", "age", "--json")
+    found = json.loads(out)["sizes"]
+    assert found["k"] >= 6
+    frame = pd.read_csv("t.csv", dtype={"zip": str})
+    changed = anonrisk.apply(frame, anonrisk.plan(frame, ["zip", "age"], 6))
+    assert found == anonrisk.classes(changed, ["zip", "age"]).to_dict()
+    if name == "new.csv":
+        pd.testing.assert_frame_equal(pd.read_csv(name), pd.read_csv(changed_csv(changed)))
+    # Nothing but the tables is left behind.
+    assert sorted(path.name for path in Path().iterdir()) == sorted(
+        {"t.csv", name, *(["changed.csv"] if name == "new.csv" else [])}
+    )
+
+
+def changed_csv(changed):
+    changed.to_csv("changed.csv", index=False)
+    return "changed.csv"
+
+
+def test_codes_keep_their_zeros_and_missing_cells_stay_empty(run):
+    write("t.csv", "zip;code\n" + "01;007\n01;\n02;NA\n02;1.10\n")
+    asked = ("--qids", "zip", "--k", 2, "--sep", ";", "--apply", "n.csv")
+    assert run("plan", "t.csv", *asked)[0] == 0
+    assert Path("n.csv").read_text().splitlines() == [
+        *("zip;code", "01;007", "01;", "02;NA", "02;1.10")
+    ]
+
+
+def test_hierarchies(run):
+    write("t.csv", "job\n" + "cook\nbaker\nnurse\ndoctor\n" * 2)
+    write("jobs.csv", "cook;food;any\nbaker;food;any\nnurse;care;any\ndoctor;care;any\n")
+    asked = ("plan", "t.csv", "--qids", "job", "--k", 3, "--max-suppression", 0)
+    assert run(*asked, "--hierarchies", "job=jobs.csv", "--apply", "n.csv")[0] == 0
+    assert set(pd.read_csv("n.csv")["job"]) == {"food", "care"}
+    assert run(*asked, "--hierarchies", "job=no.csv")[0] == 3
+    assert run(*asked, "--hierarchies", "jobs.csv")[0] == 2
+    write("few.csv", "cook;any\n")
+    code, _, err = run(*asked, "--hierarchies", "job=few.csv")
+    assert code == 3
+    assert "misses" in err
+
+
+def test_where_no_plan_will_do_it_says_which_constraint(run):
+    write("t.csv", PEOPLE)
+    code, out, err = run("plan", "t.csv", *ASKED, "--max-loss", 0.001, "--apply", "n.csv")
+    assert (code, out) == (1, "")
+    assert "max_loss=0.001 stops every plan" in err
+    asked = ("plan", "t.csv", *ASKED, "--max-loss", 0.001, "--json", "--output", "p.json")
+    code, out, err = run(*asked)
+    assert code == 1
+    assert json.loads(out)["status"] == "fail"
+    assert Path("p.json").read_text() == out
+    assert not Path("n.csv").exists()
+
+
+def test_nothing_is_written_over(run):
+    write("t.csv", PEOPLE)
+    write("old.csv", "precious\n")
+    asked = ("plan", "t.csv", *ASKED)
+    code, _, err = run(*asked, "--apply", "old.csv")
+    assert code == 2
+    assert "--force replaces it" in err
+    assert Path("old.csv").read_text() == "precious\n"
+    assert run(*asked, "--apply", "old.csv", "--force")[0] == 0
+    assert "precious" not in Path("old.csv").read_text()
+    os.link("t.csv", "hard.csv")
+    Path("soft.csv").symlink_to("t.csv")
+    for same in ("t.csv", "./t.csv", "hard.csv", "soft.csv"):
+        code, _, err = run(*asked, "--apply", same, "--force")
+        assert code == 2
+        assert "part of the table" in err
+    code, _, err = run(*asked, "--apply", "n.csv", "--output", "n.csv")
+    assert code == 2
+    assert "what --apply writes" in err
+    assert not Path("n.csv").exists()
+    # Also not by a result that says that nothing could be done.
+    for others in (
+        asked,
+        ("measure", "t.csv", "--qids", "zip"),
+        ("measure", "t.csv", "--qids", "x"),
+    ):
+        assert run(*others, "--output", "t.csv")[0] == 2
+    policy = test_cli.policy(quasi=["zip"])
+    assert run("check", "t.csv", "--policy", policy, "--junit", "t.csv")[0] == 2
+    assert Path("t.csv").read_text() == PEOPLE
+
+
+def test_a_table_does_not_grow_by_its_own_copy(run):
+    write("all/one.csv", PEOPLE)
+    for table in ("all", "all/*.csv"):
+        code, _, err = run("plan", table, *ASKED, "--apply", "all/two.csv")
+        assert code == 2
+        assert "part of the table" in err
+    assert run("plan", "all/*.csv", *ASKED, "--apply", "two.csv")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--k", 0),
+        ("--k", 201),
+        ("--force",),
+        ("--max-suppression", 2),
+        ("--weights", "age=-1"),
+        ("--weights", "age=many"),
+        ("--apply", "new.xlsx"),
+        ("--apply", "new"),
+        ("--apply", "."),
+    ],
+)
+def test_wrong_usage(run, wrong):
+    write("t.csv", PEOPLE)
+    code, out, _ = run("plan", "t.csv", *ASKED, *wrong)
+    assert (code, out) == (2, "")
+    assert [path.name for path in Path().iterdir()] == ["t.csv"]
+
+
+def test_a_table_that_cannot_be_read_or_written(run):
+    assert run("plan", "no.csv", *ASKED)[0] == 3
+    write("t.csv", PEOPLE)
+    code, _, err = run("plan", "t.csv", *ASKED, "--apply", "no/n.csv")
+    assert code == 3
+    assert "cannot write 'no/n.csv'" in err
+    assert run("plan", "t.csv", "--qids", "zpi")[0] == 3
