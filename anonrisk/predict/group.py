@@ -10,8 +10,9 @@ from anonrisk.arguments import one_of, whole_number
 from anonrisk.counts import ClassSizes
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict import contour, moments, sources
-from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson
+from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.results import Probability
 

@@ -10,7 +10,8 @@ from anonrisk import render
 from anonrisk.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import kl as _kl
-from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.distribution import Distribution
+from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.moments import mean
 from anonrisk.predict.search import best_whole
 

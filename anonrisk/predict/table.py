@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from anonrisk.arguments import one_of
 from anonrisk.errors import ApproximationWarning, ArgumentError
 from anonrisk.predict import sources
-from anonrisk.predict.distribution import Distribution, KnownByKl
+from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
+from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 from anonrisk.render import count_of, percent
 
