@@ -11,6 +11,7 @@ from anonrisk import render
 from anonrisk.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.numbers_given import as_array, as_probabilities, histogram, n_values_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -80,8 +81,8 @@ class Distribution:
         note: str = "",
     ) -> None:
         """Check the probabilities and freeze them."""
-        p_ = _probabilities(p)
-        values_ = _array(values, "values")
+        p_ = as_probabilities(p)
+        values_ = as_array(values, "values")
         if values_.dtype.kind not in "iu" or values_.shape != p_.shape or (values_ < 1).any():
             raise ArgumentError("each probability needs the number of values that have it")
         if not len(p_) or (p_ <= 0).any():
@@ -93,8 +94,8 @@ class Distribution:
             raise ArgumentError("no quasi-identifier has that many values")
         if n_records is not None:
             n_records = whole_number(n_records, "n_records", at_least=1)
-        low_ = p_ if low is None else _probabilities(low)
-        high_ = p_ if high is None else _probabilities(high)
+        low_ = p_ if low is None else as_probabilities(low)
+        high_ = p_ if high is None else as_probabilities(high)
         if not low_.shape == p_.shape == high_.shape or (low_ > p_).any() or (high_ < p_).any():
             raise ArgumentError("low and high must enclose each probability")
         fields = {"p": p_, "values": values_.astype(np.int64), "low": low_, "high": high_}
@@ -115,7 +116,7 @@ class Distribution:
         >>> Distribution.from_probabilities([0.5, 0.25, 0.25, 0]).n_values
         3
         """
-        given = _probabilities(p)
+        given = as_probabilities(p)
         total = float(given.sum())
         if abs(total - 1) > SUM_TOLERANCE:
             raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
@@ -130,7 +131,7 @@ class Distribution:
         >>> Distribution.from_counts([10, 10, 30]).kl
         0.148341...
         """
-        given = _array(counts, "counts")
+        given = as_array(counts, "counts")
         if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
             raise ArgumentError("counts must be a list of whole numbers, none below 0")
         if not len(given) or not given.any():
@@ -138,7 +139,7 @@ class Distribution:
         if float(given.sum(dtype=float)) >= MAX_VALUES:
             raise ArgumentError("no table has that many records")
         n_records = int(given.sum(dtype=np.int64))
-        sizes, number = _histogram(given)
+        sizes, number = histogram(given)
         return cls(sizes / n_records, number, n_records=n_records)
 
     @classmethod
@@ -165,7 +166,7 @@ class Distribution:
         >>> Distribution.uniform(365).kl
         0.0
         """
-        n = _n_values(n_values, MAX_VALUES)
+        n = n_values_of(n_values, MAX_VALUES)
         return cls([1 / n], [n])
 
     @classmethod
@@ -181,7 +182,7 @@ class Distribution:
         >>> Distribution.zipf(1_000, 1.0).n_values
         1000
         """
-        n = _n_values(n_values, MAX_RANKS)
+        n = n_values_of(n_values, MAX_RANKS)
         c = not_negative(exponent, "exponent")
         weights = np.arange(1, n + 1, dtype=float) ** -c
         weights /= weights.sum()
@@ -411,43 +412,3 @@ class Distribution:
 
 def _rebuilt(fields: dict[str, Any]) -> Distribution:
     return Distribution(**fields)
-
-
-def _n_values(given: Any, most: float) -> int:
-    n = whole_number(given, "n_values", at_least=1)
-    if n > most:
-        raise ArgumentError(f"n_values must be at most {most:,.0f}")
-    return n
-
-
-def _array(given: ArrayLike, what: str) -> NDArray[Any]:
-    """Read a list of numbers, of one length and none of them masked."""
-    if np.ma.is_masked(given):
-        raise ArgumentError(f"{what} must not be masked")
-    try:
-        return np.array(given)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be a list of numbers") from None
-
-
-def _probabilities(p: ArrayLike) -> Floats:
-    try:
-        array = _array(p, "probabilities").astype(float)
-    except (TypeError, ValueError):
-        raise ArgumentError("probabilities must be a list of numbers") from None
-    if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any():
-        raise ArgumentError("probabilities must be a list of numbers, none missing or below 0")
-    return array
-
-
-def _histogram(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the different counts above 0, and how many values have each."""
-    if int(counts.max()) <= 4 * len(counts) + 1_000:
-        # One pass, where sorting all counts takes many.
-        number = np.bincount(counts.astype(np.int64, copy=False))
-        sizes = np.flatnonzero(number)
-        number = number[sizes]
-    else:
-        sizes, number = np.unique(counts, return_counts=True)
-    known = sizes > 0
-    return sizes[known].astype(np.int64), number[known].astype(np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 from anonrisk.errors import ApproximationError, ApproximationWarning
 
 if TYPE_CHECKING:
-    from anonrisk.predict.distribution import KnownByKl
+    from anonrisk.predict.known_by_kl import KnownByKl
 
 _EXACT = (
     "give the distribution itself (Distribution.from_counts, from_probabilities or "

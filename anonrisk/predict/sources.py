@@ -18,8 +18,8 @@ from anonrisk.results import Interval, Probability
 if TYPE_CHECKING:
     from anonrisk.counts import ClassSizes
     from anonrisk.predict.distribution import Distribution
-from anonrisk.predict.known_by_kl import KnownByKl
     from anonrisk.predict.independent import Numbers
+    from anonrisk.predict.known_by_kl import KnownByKl
     from anonrisk.predict.population.good_toulmin import GoodToulmin
 
 
