@@ -77,12 +77,12 @@ def spark(request):
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
+    # Tables of five rows are compiled for longer than they are counted; and planned anew, which
+    # Connect does as it does for users.
+    options["spark.sql.codegen.wholeStage"] = "false"
+    options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
     if not connect:
-        # Tables of five rows are planned and compiled for longer than they are counted. Connect
-        # runs the same tests as users do, with both on.
         options["spark.sql.adaptive.enabled"] = "false"
-        options["spark.sql.codegen.wholeStage"] = "false"
-        options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
     for key, value in options.items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():

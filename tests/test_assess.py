@@ -13,6 +13,8 @@ from anonrisk import errors
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("how", [{}, {"missing": "drop", "missing_sensitive": "drop"}])
 def test_assess_equals_one_at_a_time(frame, unit, how):
+    if not frame.is_pandas and (unit is None) != (how == {}):
+        pytest.skip("the other half of the combinations is enough on Spark")
     table = frame(CELLS)
     found = table.anon.assess("zip", ["ill", "cost"], c=2, unit=unit, **how)
     how = {"unit": unit, **how}
@@ -20,7 +22,8 @@ def test_assess_equals_one_at_a_time(frame, unit, how):
     assert found["k"] == table.anon.k("zip", **plain)
     assert found["uniqueness"] == table.anon.uniqueness("zip", **plain)
     assert found["average_risk"] == table.anon.risk("zip", **plain).prosecutor.average
-    for column in ("ill", "cost"):
+    # On Spark every call counts.
+    for column in ("ill", "cost") if frame.is_pandas else ("cost",):
         for name, expected in {
             "ldiv": table.anon.ldiv("zip", column, **how),
             "entropy_ldiv": table.anon.ldiv("zip", column, "entropy", **how),
