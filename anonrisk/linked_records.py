@@ -244,6 +244,8 @@ class Trajectory:
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
+        if self.modelled is not None:
+            lines.append(self._model_of())
         if self.mean_gap is not None:
             gap = self.mean_gap if isinstance(self.mean_gap, dt.timedelta) else f"{self.mean_gap:g}"
             lines.append(f"mean time between two records of a user: {gap}")
@@ -251,6 +253,15 @@ class Trajectory:
             rows = render.count_of(self.n_dropped, "record")
             lines.append(f"{rows} with a missing item left out")
         return lines
+
+    def _model_of(self) -> str:
+        """Say in which way the model is another question than what was measured."""
+        which = "runs" if self.points == "consecutive" else "points"
+        order = "" if self.ordered else ", in any order"
+        return (
+            "model: users with just so many records, in order; "
+            f"measured: {which} of whole traces{order}"
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
