@@ -226,7 +226,7 @@ def test_a_record_that_is_there_twice_is_one_wherever_there_are_times(frame):
     assert (found.n_records, found.n_users, found.mean_gap) == (3, 2, 4.0)
     assert found.fit == anonrisk.predict.zipf.fit([2, 1])
     # User 1 weighs two records of three: both are singled out, or none.
-    assert found.suppressed in (0.0, close(2 / 3))  # noqa: PLR6201
+    assert found.suppressed in (0.0, close(2 / 3))
     # The time as part of the item.
     both = table.anon.trajectory("u", ["i", "t"], 2, time="t", seed=0)
     assert (both.n_items, both.at(2).n_users, both.singled_out) == (2, 1, 1.0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from anonrisk.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
@@ -124,7 +125,7 @@ def _moment(at: Any) -> tuple[int | None, bool]:
 
     if at is None:
         return None, False
-    if isinstance(at, Integral) and not isinstance(at, bool):
+    if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
         return int(at), False
     if isinstance(at, dt.datetime) and at == at:  # noqa: PLR0124  (NaT is a datetime)
         return instant(at, "at"), True

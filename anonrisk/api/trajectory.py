@@ -48,9 +48,9 @@ def trajectory(
         How many records of a user an attacker knows.
     time : name, optional
         When a record was made: a date, a timestamp or a whole number. Needed where order matters,
-        and to tell how long a pseudonym may live. The table need not be sorted. The same item
-        of a user twice at one time is one record in all that follows; different items of a user at one time have no order, and
-        are an error where order matters.
+        and to tell how long a pseudonym may live. The table need not be sorted. The same item of a
+        user twice at one time is one record in all that follows; different items of a user at one
+        time have no order, and are an error where order matters.
     k : int
         A set of points singles a user out if fewer than `k` users have it.
     sample : int, optional

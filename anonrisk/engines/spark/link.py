@@ -33,9 +33,7 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
     )
     if question.at is not None:
         calendar = on_calendar(linked.projection, question.time)
-        check_moment(
-            question.time, at_on_calendar=question.at_on_calendar, on_calendar=calendar
-        )
+        check_moment(question.time, at_on_calendar=question.at_on_calendar, on_calendar=calendar)
     seen = linked.checked()
     with guarded("link the persons"):
         holders = _holders(linked, question, seen["low"], seen["high"])
