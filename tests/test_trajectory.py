@@ -443,7 +443,26 @@ def test_intervals_cover():
     hits = rng.binomial(60, 0.1, 1_000)
     covered = [low <= 0.1 <= high for low, high in (proportion.wilson(h, 60) for h in hits)]
     assert 0.92 < np.mean(covered) < 0.98
-    shares = rng.beta(1, 9, (1_000, 60))
-    bounds = [proportion.clustered(row.sum(), (row**2).sum(), 60) for row in shares]
-    assert 0.90 < np.mean([low <= 0.1 <= high for low, high in bounds]) < 0.98
-    assert proportion.clustered(10, 10, 10) == proportion.wilson(10, 10)
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+@pytest.mark.parametrize(("share", "alike"), [(0.05, 1), (0.1, 1), (0.1, 10), (0.5, 1)])
+def test_intervals_of_several_draws_cover_small_shares_of_few_users(n, share, alike):
+    """Users differ in how easily they are singled out; `alike` makes them differ less."""
+    rng = np.random.default_rng(0)
+    draws = 20
+    own = rng.beta(share * alike, (1 - share) * alike, (1_000, n))
+    found = rng.binomial(draws, own) / draws
+    bounds = [proportion.clustered(row.sum(), (row**2).sum(), n, draws) for row in found]
+    assert np.mean([low <= share <= high for low, high in bounds]) > 0.94
+    wide = np.mean([high - low for low, high in bounds])
+    # Several draws tell more than one, unless users are few.
+    assert n < 20 or wide <= np.mean([np.diff(proportion.wilson(r.sum(), n)) for r in found]) * 1.05
+
+
+def test_intervals_of_several_draws_at_the_ends():
+    assert proportion.clustered(0, 0, 10, 5)[0] == 0
+    assert proportion.clustered(10, 10, 10, 5)[1] == 1
+    assert proportion.clustered(1, 1, 1, 5) == proportion.wilson(1, 1)
+    low, high = proportion.clustered(30, 15, 60, 5)
+    assert 0 < low < 0.5 < high < 1

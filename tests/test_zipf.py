@@ -240,6 +240,8 @@ def test_stations(shared):
         (lambda: product(CARD), "leave out g="),
         (lambda: zipf.fit([5]), "at least two"),
         (lambda: zipf.fit([5, 0]), "above 0"),
+        (lambda: zipf.fit(["secret"]), "^counts and items must be lists of numbers$"),
+        (lambda: zipf.fit([5, 3], ["secret", 1]), "^counts and items must be lists of numbers$"),
         (lambda: zipf.fit([5, 3], [1]), "same length"),
         (lambda: zipf.fit([5, 3], method="eye"), "method"),
     ],

@@ -80,8 +80,8 @@ def trajectory(
     *Any* points are measured by drawing: of each user with at least `length` different items, that
     many are drawn with equal probability, and counted is who has them all anywhere in their
     records (de Montjoye et al. 2013); if `ordered`, in the order of the user's first visits,
-    with anything between them. Wilson's interval for one draw a user; for several, one that
-    counts users as independent and draws not. *Consecutive* records are counted, not drawn:
+    with anything between them. Wilson's interval for one draw a user; for several, the
+    same with the number of independent draws that scatter as much as the users do. *Consecutive* records are counted, not drawn:
     every run of `length` records of every user, against the runs of all others; if not
     `ordered`, runs of the same items in any order are one. Users with too few points are counted
     apart.
@@ -217,7 +217,7 @@ def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
         interval = (
             proportion.wilson(step.total, step.n_users)
             if one
-            else proportion.clustered(step.total, step.squares, step.n_users)
+            else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
         )
     return Measured(
         step.length,
