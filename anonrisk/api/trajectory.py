@@ -81,10 +81,10 @@ def trajectory(
     many are drawn with equal probability, and counted is who has them all anywhere in their
     records (de Montjoye et al. 2013); if `ordered`, in the order of the user's first visits,
     with anything between them. Wilson's interval for one draw a user; for several, the
-    same with the number of independent draws that scatter as much as the users do. *Consecutive* records are counted, not drawn:
-    every run of `length` records of every user, against the runs of all others; if not
-    `ordered`, runs of the same items in any order are one. Users with too few points are counted
-    apart.
+    same with the number of independent draws that scatter as much as the users do. *Consecutive*
+    records are counted, not drawn: every run of `length` records of every user, against the runs
+    of all others; if not `ordered`, runs of the same items in any order are one. Users with too few
+    points are counted apart.
 
     Modelled is another question than the one measured: a table of as many users with exactly
     `length` records each, drawn independently from the fitted law and compared in their order, and
