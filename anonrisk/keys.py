@@ -72,6 +72,10 @@ class Key:
         ...
         anonrisk.errors.SecretKeyError: environment variable 'NO_SUCH_VARIABLE' is not set
         """
+        if not isinstance(name, str):
+            raise SecretKeyError(
+                f"the name of an environment variable is a text, not a {type(name).__name__}"
+            )
         written = os.environ.get(name)
         if written is None:
             raise SecretKeyError(f"environment variable {name!r} is not set")
@@ -89,6 +93,8 @@ class Key:
             ``"text"`` takes the bytes of the file as they are, but for one line end at its end,
             which editors add.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise SecretKeyError(f"the path of a key file is a text, not a {type(path).__name__}")
         try:
             written = Path(path).read_bytes()
         except OSError as error:

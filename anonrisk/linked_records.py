@@ -244,6 +244,8 @@ class Trajectory:
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
+        if self.modelled is not None:
+            lines.append(self._model_of())
         if self.mean_gap is not None:
             gap = self.mean_gap if isinstance(self.mean_gap, dt.timedelta) else f"{self.mean_gap:g}"
             lines.append(f"mean time between two records of a user: {gap}")
@@ -251,6 +253,15 @@ class Trajectory:
             rows = render.count_of(self.n_dropped, "record")
             lines.append(f"{rows} with a missing item left out")
         return lines
+
+    def _model_of(self) -> str:
+        """Say in which way the model is another question than what was measured."""
+        which = "runs" if self.points == "consecutive" else "points"
+        order = "" if self.ordered else ", in any order"
+        return (
+            "model: users with just so many records, in order; "
+            f"measured: {which} of whole traces{order}"
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -298,12 +309,13 @@ class Linkability:
     n_both : int
         Pairs of a person and a change with records on both sides of it: what the shares are of.
     n_linked : int
-        Those with a quasi-identifier that one person has before and one after, and it is theirs.
+        Those with a value of the quasi-identifier, or a whole set of values, that one person has
+        before and one after, and it is theirs.
     n_false : int
         Quasi-identifiers that one person has before and another one after: links that are wrong.
     expected : float
-        Expected share of right links by an attacker who takes each person's rarest quasi-identifier
-        and guesses among those who have it after the change.
+        Expected share of right links by an attacker who takes each person's rarest value, or their
+        whole set of values, and guesses among those who have it after the change.
     chance : float
         The same for an attacker who guesses among all persons after the change.
     """
@@ -323,7 +335,7 @@ class Linkability:
 
     @property
     def linked(self) -> float:
-        """Share of persons on both sides of a change who can be linked for certain."""
+        """Share of the pairs of a person and a change that can be linked for certain."""
         return self.n_linked / self.n_both
 
     def to_dict(self) -> dict[str, Any]:
@@ -345,17 +357,26 @@ class Linkability:
         ]
 
     def _headline(self) -> str:
-        both = render.count_of(self.n_both, "person")
         changes = render.count_of(self.n_changes, "change")
         wrong = render.count_of(self.n_false, "value")
         return (
-            f"{both} on both sides of {changes} of pseudonyms, matched by "
-            f"{' + '.join(map(str, self.qid))}; {wrong} would link two different persons"
+            f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
+            f"pseudonyms, matched by {' + '.join(map(str, self.qid))} (one value, or all of a "
+            f"person's); {wrong} would link two different persons"
         )
+
+    def _unit(self) -> tuple[str, str]:
+        # Somebody who is there in five periods in a row goes through four changes.
+        if self.n_changes == 1:
+            return "person", "persons"
+        return "pair of a person and a change", "pairs of a person and a change"
+
+    def _header(self) -> tuple[str, str, str]:
+        return "", "persons" if self.n_changes == 1 else "pairs", "share"
 
     def __repr__(self) -> str:
         """Print as text."""
-        return f"{self._headline()}\n{render.text_table(('', 'persons', 'share'), self._rows())}"
+        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
 
     def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), ("", "persons", "share"), self._rows())
+        return render.html_table(self._headline(), self._header(), self._rows())

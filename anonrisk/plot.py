@@ -76,9 +76,11 @@ def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
     if ax is None:
         _, ax = plt.subplots()
     known = [step for step in result.measured if step.singled_out is not None]
+    which = "runs" if result.points == "consecutive" else "points"
+    known_of = f"{which} of whole traces{'' if result.ordered else ', in any order'}"
     lengths = [step.length for step in known]
     shares = [step.singled_out or 0.0 for step in known]
-    ax.plot(lengths, shares, marker="o", label="measured")
+    ax.plot(lengths, shares, marker="o", label=f"measured: {known_of}")
     drawn = [step for step in known if step.interval is not None]
     if drawn:
         ax.fill_between(
@@ -94,7 +96,7 @@ def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
             of_model,
             marker="s",
             linestyle="--",
-            label="Zipf model",
+            label="Zipf model: just so many records each, in order",
         )
     ax.set_ylim(-0.02, 1.02)
     ax.set_xticks([step.length for step in result.measured])

@@ -82,6 +82,7 @@ def main() -> None:
 
     print("But can the weeks be linked again, by the stations themselves?")
     print(taps.anon.linkability("card", "station", "at", period="7D"))
+    print("At least so many: who compares sets that are alike but not equal finds more.")
 
     if asked.picture:
         axes = found.plot()

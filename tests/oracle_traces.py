@@ -63,6 +63,15 @@ def windows(records, length, k=2, *, ordered=False):
     return mean, sum(every) / len(every), len(rare)
 
 
+def whole_sets(holders):
+    """The set of all values of each person."""
+    sets = defaultdict(set)
+    for qid, people in holders.items():
+        for person in people:
+            sets[person].add(qid)
+    return sets
+
+
 def links(records, side):
     """Counts across every change between two sides that follow each other."""
     seen = defaultdict(lambda: defaultdict(set))
@@ -84,6 +93,12 @@ def links(records, side):
                     right |= old[qid]
                 else:
                     wrong += 1
+        old_sets, new_sets = whole_sets(old), whole_sets(new)
+        for user in there:
+            own = old_sets[user]
+            if own == new_sets[user]:
+                alone = [list(sets.values()).count(own) == 1 for sets in (old_sets, new_sets)]
+                right |= {user} if all(alone) else set()
         linked += len(right)
         for user in there:
             shared = [
@@ -91,6 +106,8 @@ def links(records, side):
                 for q in old.keys() & new.keys()
                 if user in old[q] and user in new[q]
             ]
+            if old_sets[user] == new_sets[user]:
+                shared.append(1 / list(new_sets.values()).count(new_sets[user]))
             best += max(shared, default=0.0)
     return {
         "n_both": both,

@@ -134,6 +134,50 @@ def test_a_changed_row_is_noticed(keeper, tmp_path):
         keeper.reveal(pseudonym, scope="hospital", by="officer", reason="test")
 
 
+def test_a_seal_copied_from_another_persons_row_is_noticed(keeper, tmp_path):
+    ann, bob = keeper.issue_all(["Ann", "Bob"], scope="hospital", by="officer").values()
+    with sqlite3.connect(tmp_path / "identities.db") as raw:
+        raw.execute(
+            "UPDATE anonrisk_identity SET sealed = (SELECT sealed FROM anonrisk_identity "
+            "WHERE pseudonym = ?) WHERE pseudonym = ?",
+            (bob, ann),
+        )
+    raw.close()
+    with pytest.raises(errors.StoreError, match="another scope or pseudonym"):
+        keeper.reveal(ann, scope="hospital", by="officer", reason="test")
+    assert keeper.reveal(bob, scope="hospital", by="officer", reason="test") == "Bob"
+
+
+def test_the_audit_keeps_everything_in_its_own_column(keeper):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    other, why = "i" * 255, "because " * 100
+    keeper.convert(pseudonym, scope="hospital", to=other, by="officer", reason=why)
+    keeper.grant("judge", "reveal", by="officer")
+    keeper.revoke("judge", "reveal", by="officer")
+    events = {event.action: event for event in keeper.audit(by="officer")}
+    convert = events["convert"]
+    assert (convert.subject, convert.target, convert.reason) == (pseudonym, other, why)
+    for action in ("grant", "revoke"):
+        event = events[action]
+        assert (event.subject, event.target, event.outcome) == ("judge", "reveal", "done")
+
+
+def test_only_what_was_granted_is_revoked_and_never_the_last_right_to_grant(keeper):
+    for person in (None, 5, ""):
+        with pytest.raises(errors.ArgumentError, match="person="):
+            keeper.revoke(person, "reveal", by="officer")
+    with pytest.raises(errors.ArgumentError, match="'judge' was never granted 'reveal'"):
+        keeper.revoke("judge", "reveal", by="officer")
+    with pytest.raises(errors.NotAllowedError, match="the last one who may grant"):
+        keeper.revoke("officer", "grant", by="officer")
+    keeper.grant("deputy", "grant", by="officer")
+    keeper.revoke("officer", "grant", by="deputy")
+    with pytest.raises(errors.NotAllowedError, match="'officer' may not revoke"):
+        keeper.revoke("deputy", "grant", by="officer")
+    revoked = [e.outcome for e in keeper.audit(by="officer") if e.action == "revoke"]
+    assert revoked == ["unknown", "refused", "done", "refused"]
+
+
 def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
     keeper.issue("Ann", scope="hospital", by="officer")
     with sqlite3.connect(tmp_path / "identities.db") as raw:
@@ -152,6 +196,18 @@ def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
         (lambda k: k.issue("Ann", scope="x" * 256, by="officer"), errors.ArgumentError, "255"),
         (lambda k: k.issue("Ann", scope="a", by=""), errors.ArgumentError, "by="),
         (lambda k: k.issue(1.5, scope="a", by="officer"), errors.UnsupportedColumnError, "float"),
+        (
+            lambda k: k.issue_all([1, True], scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "bool",
+        ),
+        (
+            lambda k: k.issue_all([1, 1.0], scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "float",
+        ),
+        (lambda k: k.issue_all("abc", scope="a", by="officer"), errors.ArgumentError, "a list"),
+        (lambda k: k.issue_all(7, scope="a", by="officer"), errors.ArgumentError, "a list"),
         (lambda k: k.issue(True, scope="a", by="officer"), errors.UnsupportedColumnError, "bool"),
         (
             lambda k: k.reveal("x", scope="a", by="officer", reason=" "),
@@ -171,6 +227,11 @@ def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
         (lambda k: IdentityProtector(b"short"), errors.SecretKeyError, "16 bytes"),
         (lambda k: IdentityProtector(KEY, "identities.db"), errors.ArgumentError, "url="),
         (lambda k: IdentityProtector(KEY, "nosuch://x"), errors.StoreError, "cannot open"),
+        (
+            lambda k: IdentityProtector(KEY, "oracle+oracledb://x"),
+            errors.StoreError,
+            "needs the driver 'oracledb'",
+        ),
     ],
 )
 def test_wrong_calls(keeper, call, error, text):

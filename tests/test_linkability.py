@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import random
 
+import numpy as np
 import oracle_traces as oracle
 import pandas as pd
 import pytest
@@ -87,6 +88,26 @@ def test_nothing_to_link_by_is_chance_and_a_name_is_certain(frame):
     assert (none.linked, none.expected) == (0, 0)
 
 
+def test_a_persons_whole_set_of_values_links_too(frame):
+    cells = {"u": [1, 1, 2, 2, 3, 3] * 2, "q": list("abbcac") * 2, "t": [1] * 6 + [9] * 6}
+    found = frame(cells).anon.linkability("u", "q", "t")
+    assert (found.linked, found.expected, found.n_false) == (1.0, 1.0, 0)
+
+
+def test_persons_are_not_pairs_of_a_person_and_a_change():
+    days = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"])
+    table = pd.DataFrame({"who": [1] * 3, "zip": ["a"] * 3, "day": days})
+    found = table.anon.linkability("who", "zip", "day", period="1D")
+    assert (found.n_persons, found.n_both) == (1, 2)
+    assert "2 pairs of a person and a change on both sides of 2 changes" in repr(found)
+
+
+def test_whole_numbers_of_numpy_are_moments():
+    table = pd.DataFrame(cells(made(3)))
+    one = table.anon.linkability("who", "zip", "n", at=20)
+    assert table.anon.linkability("who", "zip", "n", at=np.int64(20)) == one
+
+
 def test_values_that_change_hands_link_wrongly(frame):
     table = frame({"who": [1, 2, 1, 2], "zip": ["a", "b", "b", "a"], "day": [1, 1, 9, 9]})
     found = table.anon.linkability("who", "zip", "day")
@@ -111,6 +132,21 @@ def test_missing_values(frame):
         (lambda t: t.anon.linkability("who", "zip", "dy"), errors.ColumnNotFoundError, "'day'"),
         (lambda t: t.anon.linkability("who", "who", "day"), errors.RoleConflictError, "both"),
         (lambda t: t.anon.linkability("who", "zip", "day", at="x"), errors.ArgumentError, "at="),
+        (
+            lambda t: t.anon.linkability("who", ["zip", "day"], "day"),
+            errors.RoleConflictError,
+            "both time and quasi-identifier",
+        ),
+        (
+            lambda t: t.anon.linkability("who", "zip", "day", at=DAY),
+            errors.ArgumentError,
+            "at= is a date, but time 'day' holds numbers",
+        ),
+        (
+            lambda t: t.anon.linkability("who", "zip", "day", at=pd.NaT),
+            errors.ArgumentError,
+            "at= is a date",
+        ),
         (
             lambda t: t.anon.linkability("who", "zip", "day", at=1, period="1D"),
             errors.ArgumentError,
@@ -150,6 +186,8 @@ def test_it_prints_and_serialises():
     table = pd.DataFrame(cells(made(3)))
     found = table.anon.linkability("who", "zip", "n", at=20)
     json.dumps(found.to_dict(), allow_nan=False)
+    with pytest.raises(errors.ArgumentError, match="at= is a number, but time 'at' holds dates"):
+        table.anon.linkability("who", "zip", "at", at=20)
     assert "linked for certain" in found._repr_html_()
     for error, wrong in (
         (errors.MissingUnitError, table.assign(who=None)),

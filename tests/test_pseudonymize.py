@@ -296,6 +296,8 @@ def test_keys_come_from_the_environment_a_file_or_bytes(monkeypatch, tmp_path):
         (lambda: Key.from_env("SHORT"), "at least 16 bytes"),
         (lambda: Key.from_env("PLAIN", "hex"), "not written as hex"),
         (lambda: Key.from_env("NONE"), "'NONE' is not set"),
+        (lambda: Key.from_env(None), "a text, not a NoneType"),
+        (lambda: Key.from_file(None), "a text, not a NoneType"),
         (lambda: Key.from_file(tmp_path / "no"), "cannot read the key file"),
         (lambda: Key.from_bytes("k" * 32), "made of bytes"),
     ):
@@ -435,3 +437,20 @@ def test_zones_of_the_session_change_nothing(spark):
     late = late.anon.pseudonymize("who", key=KEY, period="1D", time="at")
     with pytest.raises(Exception, match="time 'at' is missing"):
         late.collect()
+
+
+def test_a_number_of_records_may_be_numpys():
+    table = pd.DataFrame({"who": ["a"] * 4, "at": [1, 2, 3, 4]})
+    asked = {"key": KEY, "time": "at"}
+    numpys = table.anon.pseudonymize("who", period=np.int64(2), **asked)
+    assert numpys.equals(table.anon.pseudonymize("who", period=2, **asked))
+
+
+def test_a_column_declared_direct_must_be_declared_again():
+    table = pd.DataFrame({"who": ["a", "b"], "zip": [1, 1]})
+    declared = table.anon.declare(quasi=["zip"], direct=["who"])
+    made = declared.anon.pseudonymize("who", key=KEY)
+    assert tuple(made.anon.roles().direct) == ("who",)
+    again = made.anon.declare(quasi=["zip"], unit="who")
+    assert tuple(again.anon.roles().direct) == ()
+    assert again.anon.roles().unit == "who"

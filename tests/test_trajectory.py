@@ -213,6 +213,45 @@ def test_tied_times_are_refused_where_order_matters(frame):
     assert (found.at(2).n_users, found.singled_out) == (1, 1.0)
 
 
+def test_ties_are_counted_where_they_are():
+    cells = {"u": [1, 1] + [2] * 6, "i": ["a", "b"] + ["c"] * 6, "w": [1, 1] + [5] * 6}
+    with pytest.raises(errors.NoOrderError, match=r"^2 records of a user"):
+        pd.DataFrame(cells).anon.trajectory("u", "i", 2, time="w", ordered=True)
+
+
+def test_a_record_that_is_there_twice_is_one_wherever_there_are_times(frame):
+    cells = {"u": [1, 1, 1, 1, 2], "i": ["a", "a", "a", "b", "b"], "t": [1, 1, 1, 5, 5]}
+    table = frame(cells)
+    found = table.anon.trajectory("u", "i", 1, time="t", seed=0)
+    assert (found.n_records, found.n_users, found.mean_gap) == (3, 2, 4.0)
+    assert found.fit == anonrisk.predict.zipf.fit([2, 1])
+    # User 1 weighs two records of three: both are singled out, or none.
+    assert found.suppressed in (0.0, close(2 / 3))
+    # The time as part of the item.
+    both = table.anon.trajectory("u", ["i", "t"], 2, time="t", seed=0)
+    assert (both.n_items, both.at(2).n_users, both.singled_out) == (2, 1, 1.0)
+    if frame.is_pandas:
+        assert table.anon.trajectory("u", "i", 1, seed=0).n_records == 5
+
+
+@pytest.mark.parametrize("values", [str, int, lambda v: pd.Timestamp(v, unit="D")])
+def test_a_seed_draws_the_same_in_every_order_of_the_rows(values):
+    table = pd.DataFrame(cells(made(3, n_users=60, n_items=20)))
+    table["user"] = table["user"].map(values)
+    table["other"] = table["time"] % 3
+    asked = {"seed": 5, "sample": 30}
+    one = table.anon.trajectory("user", ["item", "other"], 2, **asked)
+    for seed in range(4):
+        mixed = table.sample(frac=1, random_state=seed)
+        assert mixed.anon.trajectory("user", ["item", "other"], 2, **asked) == one
+
+
+def test_times_at_the_ends_of_64_bits_do_not_overflow():
+    ends = [-(2**63), 2**63 - 1]
+    table = pd.DataFrame({"u": [1, 1, 2, 2], "i": list("abab"), "t": ends * 2})
+    assert table.anon.trajectory("u", "i", 1, time="t").mean_gap == 2.0**64
+
+
 def test_users_with_too_few_points_are_counted_apart(frame):
     table = frame({"user": [1, 1, 1, 2, 3], "item": ["a", "a", "b", "a", "b"]})
     found = table.anon.trajectory("user", "item", 3, seed=0)
@@ -352,6 +391,20 @@ def test_measured_and_modelled_side_by_side():
     assert found.records_needed == found.model.records_for_all()
 
 
+def test_the_model_says_which_question_it_answers_and_for_which_k():
+    table = pd.DataFrame(cells(made(2, n_users=60)))
+    said = "model: users with just so many records, in order; measured: points of whole traces"
+    asked = {"length": 2, "seed": 0}
+    two = table.anon.trajectory("user", "item", **asked)
+    for text in (repr(two), two._repr_html_()):
+        assert said in text
+    five = table.anon.trajectory("user", "item", k=5, **asked)
+    for one, other in zip(two.modelled, five.modelled, strict=True):
+        assert other.unique > one.unique
+        assert one.unique == two.model.unique_share(one.length, discrete=True)
+        assert other.unique == two.model.unique_share(one.length, k=5, discrete=True)
+
+
 def test_when_to_change_the_pseudonym():
     table = pd.DataFrame(cells(made(2, n_users=60, n_items=9)))
     found = table.anon.trajectory("user", "item", 4, time="time", seed=0)
@@ -368,7 +421,10 @@ def test_the_picture_shows_both():
     pytest.importorskip("matplotlib")
     table = pd.DataFrame(cells(made(2, n_users=60)))
     axes = table.anon.trajectory("user", "item", 3, seed=0).plot()
-    assert [line.get_label() for line in axes.get_lines()] == ["measured", "Zipf model"]
+    assert [line.get_label() for line in axes.get_lines()] == [
+        "measured: points of whole traces, in any order",
+        "Zipf model: just so many records each, in order",
+    ]
     import matplotlib.pyplot as plt
 
     plt.close(axes.figure)
@@ -387,7 +443,26 @@ def test_intervals_cover():
     hits = rng.binomial(60, 0.1, 1_000)
     covered = [low <= 0.1 <= high for low, high in (proportion.wilson(h, 60) for h in hits)]
     assert 0.92 < np.mean(covered) < 0.98
-    shares = rng.beta(1, 9, (1_000, 60))
-    bounds = [proportion.clustered(row.sum(), (row**2).sum(), 60) for row in shares]
-    assert 0.90 < np.mean([low <= 0.1 <= high for low, high in bounds]) < 0.98
-    assert proportion.clustered(10, 10, 10) == proportion.wilson(10, 10)
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+@pytest.mark.parametrize(("share", "alike"), [(0.05, 1), (0.1, 1), (0.1, 10), (0.5, 1)])
+def test_intervals_of_several_draws_cover_small_shares_of_few_users(n, share, alike):
+    """Users differ in how easily they are singled out; `alike` makes them differ less."""
+    rng = np.random.default_rng(0)
+    draws = 20
+    own = rng.beta(share * alike, (1 - share) * alike, (1_000, n))
+    found = rng.binomial(draws, own) / draws
+    bounds = [proportion.clustered(row.sum(), (row**2).sum(), n, draws) for row in found]
+    assert np.mean([low <= share <= high for low, high in bounds]) > 0.94
+    wide = np.mean([high - low for low, high in bounds])
+    # Several draws tell more than one, unless users are few.
+    assert n < 20 or wide <= np.mean([np.diff(proportion.wilson(r.sum(), n)) for r in found]) * 1.05
+
+
+def test_intervals_of_several_draws_at_the_ends():
+    assert proportion.clustered(0, 0, 10, 5)[0] == 0
+    assert proportion.clustered(10, 10, 10, 5)[1] == 1
+    assert proportion.clustered(1, 1, 1, 5) == proportion.wilson(1, 1)
+    low, high = proportion.clustered(30, 15, 60, 5)
+    assert 0 < low < 0.5 < high < 1

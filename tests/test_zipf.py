@@ -240,6 +240,8 @@ def test_stations(shared):
         (lambda: product(CARD), "leave out g="),
         (lambda: zipf.fit([5]), "at least two"),
         (lambda: zipf.fit([5, 0]), "above 0"),
+        (lambda: zipf.fit(["secret"]), "^counts and items must be lists of numbers$"),
+        (lambda: zipf.fit([5, 3], ["secret", 1]), "^counts and items must be lists of numbers$"),
         (lambda: zipf.fit([5, 3], [1]), "same length"),
         (lambda: zipf.fit([5, 3], method="eye"), "method"),
     ],
@@ -253,3 +255,32 @@ def test_it_prints():
     table = Zipf(D, 0.632, N).table(3)
     assert "98.6%" in repr(table)
     assert table._repr_html_().startswith("<table><caption>Zipf model: 2,497 items")
+
+
+def test_fewer_than_k_people_and_exact_sums_against_every_sequence():
+    from itertools import product as every
+
+    from scipy.stats import poisson
+
+    law, s = Zipf(6, 0.8, 40), 3
+    p = np.arange(1, 7) ** -0.8
+    p /= p.sum()
+    each = np.array([np.prod(sequence) for sequence in every(p, repeat=s)])
+    for k in (2, 3, 5):
+        few = float((each * poisson.cdf(k - 2, 40 * each)).sum())
+        assert law.unique_share(s, k, discrete=True) == pytest.approx(few, rel=1e-12)
+        rare = float(each[40 * each < k].sum())
+        assert law.suppressed_share(s, k, discrete=True) == pytest.approx(rare, abs=1e-12)
+        step = law.step(s, k, discrete=True)
+        assert (step.unique, step.suppressed) == pytest.approx((few, rare), abs=1e-12)
+    assert law.unique_share(s, 1) == law.unique_share(s, 1, discrete=True) == 0
+    # The grid and the continuous form, where there are too many sequences to list.
+    many = Zipf(1_500, 0.8, 100_000)
+    p = np.arange(1, 1_501) ** -0.8
+    p /= p.sum()
+    each = np.outer(p, p)
+    for k in (2, 3, 5):
+        few = float((each * poisson.cdf(k - 2, 100_000 * each)).sum())
+        assert many.unique_share(2, k, discrete=True) == pytest.approx(few, abs=1e-4)
+        assert many.unique_share(2, k) == pytest.approx(few, abs=0.05)
+    assert "fewer than k" in repr(law.table(2, k=5))

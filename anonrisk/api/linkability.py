@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
@@ -57,9 +59,15 @@ def linkability(
     Fischer-Hübner's degrees of linkability, made countable. Of all persons with records both
     before and after a change, *linked* are those with a value of the quasi-identifier that, before,
     no other person has and, after, no other person has: whoever looks for it finds the same person
-    twice. *Expected* is the mean over persons of the best chance that any one of their values gives
-    to an attacker who guesses among all who have it after the change; 0 where no value stays.
-    Values that one person has before and another one after link wrongly, and are counted too.
+    twice. A pseudonym links all values of a person in a period, so that a person is linked as well
+    if nobody else has exactly their set of values, before and after. *Expected* is the mean over
+    persons of the best chance that any one of their values, or their set, gives to an attacker who
+    guesses among all who have it after the change; 0 where nothing stays. Values that one person
+    has before and another one after link wrongly, and are counted too.
+
+    All shares are of pairs of a person and a change: somebody who is there in five periods in a row
+    counts four times. They are lower bounds: sets that resemble each other without being equal, and
+    times and numbers of records, link people too.
 
     Examples
     --------
@@ -71,7 +79,7 @@ def linkability(
     ...     "day": [1, 1, 1, 9, 9, 9],
     ... })
     >>> df.anon.linkability("patient", "zip", "day")
-    3 persons on both sides of 1 change of pseudonyms, matched by zip; 0 values would link ...
+    3 persons on both sides of 1 change of pseudonyms, matched by zip (one value, or all of ...
                          persons   share
     linked for certain         1   33.3%
       linked, expected       2.0   66.7%
@@ -93,8 +101,14 @@ def linkability(
         require(names, role, columns)
     if user in qid or user == time:
         raise RoleConflictError(f"column {user!r} cannot be both user and something else")
+    if time in qid:
+        raise RoleConflictError(
+            f"column {time!r} cannot be both time and quasi-identifier: "
+            "no moment is both before and after a change"
+        )
     length = None if period is None else microseconds(period)
-    question = LinkQuestion(user, qid, time, _moment(at), length, missing)
+    moment, on_calendar = _moment(at)
+    question = LinkQuestion(user, qid, time, moment, length, missing, on_calendar)
     engine.check(frame, question.roles())
     counts = engine.links(frame, question)
     if not counts.n_both:
@@ -105,13 +119,16 @@ def linkability(
     return Linkability(user, qid, **vars(counts), missing=missing)
 
 
-def _moment(at: Any) -> int | None:
+def _moment(at: Any) -> tuple[int | None, bool]:
+    """Read a moment as a whole number, and tell whether it is one of the calendar."""
     from anonrisk.pseudonyms import instant
 
-    if at is None or (isinstance(at, int) and not isinstance(at, bool)):
-        return at
-    if isinstance(at, dt.datetime):
-        return instant(at, "at")
-    if isinstance(at, dt.date):
-        return instant(dt.datetime(at.year, at.month, at.day, tzinfo=dt.UTC), "at")
+    if at is None:
+        return None, False
+    if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
+        return int(at), False
+    if isinstance(at, dt.datetime) and at == at:  # noqa: PLR0124  (NaT is a datetime)
+        return instant(at, "at"), True
+    if isinstance(at, dt.date) and not isinstance(at, dt.datetime):
+        return instant(dt.datetime(at.year, at.month, at.day, tzinfo=dt.UTC), "at"), True
     raise ArgumentError(f"at= is a date, a datetime or a whole number, not a {type(at).__name__}")

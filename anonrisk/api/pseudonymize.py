@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.arguments import whole_number
@@ -58,7 +59,9 @@ def pseudonymize(
     Returns
     -------
     DataFrame
-        The table with the column replaced by text; everything else as it was. Lazy on Spark.
+        The table with the column replaced by text; everything else as it was, declared roles too:
+        declare again, for example with ``unit=``, if the column was declared ``direct``. Lazy on
+        Spark.
 
     Notes
     -----
@@ -88,7 +91,7 @@ def pseudonymize(
     from anonrisk.pseudonyms import Form, Step, check_scope
 
     secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
-    by_records = isinstance(period, int)
+    by_records = isinstance(period, Integral)
     every = None
     if by_records:
         every = whole_number(period, "period", at_least=1)

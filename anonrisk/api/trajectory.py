@@ -48,9 +48,9 @@ def trajectory(
         How many records of a user an attacker knows.
     time : name, optional
         When a record was made: a date, a timestamp or a whole number. Needed where order matters,
-        and to tell how long a pseudonym may live. The table need not be sorted. The same item
-        twice at one time is one record; different items of a user at one time have no order, and
-        are an error where order matters.
+        and to tell how long a pseudonym may live. The table need not be sorted. The same item of a
+        user twice at one time is one record in all that follows; different items of a user at one
+        time have no order, and are an error where order matters.
     k : int
         A set of points singles a user out if fewer than `k` users have it.
     sample : int, optional
@@ -80,15 +80,18 @@ def trajectory(
     *Any* points are measured by drawing: of each user with at least `length` different items, that
     many are drawn with equal probability, and counted is who has them all anywhere in their
     records (de Montjoye et al. 2013); if `ordered`, in the order of the user's first visits,
-    with anything between them. Wilson's interval for one draw a user; for several, one that
-    counts users as independent and draws not. *Consecutive* records are counted, not drawn:
-    every run of `length` records of every user, against the runs of all others; if not
-    `ordered`, runs of the same items in any order are one. Users with too few points are counted
-    apart.
+    with anything between them. Wilson's interval for one draw a user; for several, the
+    same with the number of independent draws that scatter as much as the users do. *Consecutive*
+    records are counted, not drawn: every run of `length` records of every user, against the runs
+    of all others; if not `ordered`, runs of the same items in any order are one. Users with too few
+    points are counted apart.
 
-    Modelled is a table of as many users with exactly `length` records each, drawn independently
-    from the fitted law (Z1 to Z5; Kikuchi and Takahashi 2016, corrected). Where people have many
-    more records, others match more often than the model knows; where people have habits, less.
+    Modelled is another question than the one measured: a table of as many users with exactly
+    `length` records each, drawn independently from the fitted law and compared in their order, and
+    the share of users whose records fewer than `k` users have (Z1 to Z5; Kikuchi and Takahashi
+    2016, corrected; sums over whole ranks). Others match more often than the model knows where
+    people have more than `length` records, and where order is not known; less where people have
+    habits.
 
     On Spark the drawing depends on the seed and the values alone, not on partitions; it differs
     from the drawing on pandas.
@@ -104,10 +107,11 @@ def trajectory(
     >>> df.anon.trajectory("card", "station", length=3, seed=1)
     Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k = 2
     Zipf: exponent 0.713 by least squares over 4 items, R² = 0.685
-    length   users   singled out            95%   model   suppressed   model
-         1       3          0.0%   0.0% - 56.1%   35.4%         0.0%   100.0%
-         2       3         33.3%   6.1% - 79.2%   68.5%        33.3%   100.0%
-         3       3         33.3%   6.1% - 79.2%   87.0%        33.3%   100.0%
+    model: users with just so many records, in order; measured: points of whole traces, in any order
+    length   users   singled out            95%   model   suppressed    model
+         1       3          0.0%   0.0% - 56.1%   44.1%         0.0%   100.0%
+         2       3          0.0%   0.0% - 56.1%   78.5%         0.0%   100.0%
+         3       3         33.3%   6.1% - 79.2%   93.1%        33.3%   100.0%
     """
     from anonrisk.engines.traces import TraceQuestion
 
@@ -178,7 +182,7 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
         fit = zipf.fit(sizes, items)
         fit_ml = zipf.fit(sizes, items, "maximum likelihood")
         model = zipf.Zipf(fit.n_items, fit.c, counts.n_users)
-        steps = tuple(model.step(s, question.k) for s in question.lengths)
+        steps = tuple(model.step(s, question.k, discrete=True) for s in question.lengths)
     return Trajectory(
         question.user,
         question.item,
@@ -213,7 +217,7 @@ def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
         interval = (
             proportion.wilson(step.total, step.n_users)
             if one
-            else proportion.clustered(step.total, step.squares, step.n_users)
+            else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
         )
     return Measured(
         step.length,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import MissingTimeError, NoOrderError, UnsupportedColumnError
+from anonrisk.errors import ArgumentError, MissingTimeError, NoOrderError, UnsupportedColumnError
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
     return UnsupportedColumnError(
         f"time {name!r} holds numbers, which have no days or hours; convert it to timestamps"
     )
+
+
+def check_moment(name: Name, *, at_on_calendar: bool, on_calendar: bool) -> None:
+    """Refuse to compare a date with numbers, or a number with dates."""
+    if at_on_calendar != on_calendar:
+        given, needed = ("a date", "a whole number") if at_on_calendar else ("a number", "a date")
+        holds = "dates or timestamps" if on_calendar else "numbers"
+        raise ArgumentError(f"at= is {given}, but time {name!r} holds {holds}; give {needed}")
 
 
 def missing_time(name: Name, n_missing: int) -> MissingTimeError:

@@ -81,6 +81,7 @@ class LinkQuestion:
     at: int | None = None
     period: int | None = None
     missing: str = "value"
+    at_on_calendar: bool = False
 
     def roles(self) -> dict[Name, str]:
         """Every column that is needed, with the role it has in messages."""

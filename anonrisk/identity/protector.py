@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.errors import ArgumentError, NotAllowedError, UnknownPseudonymError
@@ -14,14 +15,26 @@ from anonrisk.pseudonyms import Form, Step, canonical, check_scope, hasher, size
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 ACTIONS = ("issue", "reveal", "convert", "grant", "audit")
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the audit: who did, or tried, what to whom, when and why."""
+    """One line of the audit: who did, or tried, what to whom, when and why.
+
+    Attributes
+    ----------
+    action : str
+        ``"issue"``, ``"reveal"``, ``"convert"``, ``"grant"``, ``"revoke"`` or ``"audit"``.
+    subject : str
+        The pseudonym; whom something was granted to or revoked from; how many got pseudonyms.
+    target : str
+        The recipient that a pseudonym was converted for; the action that was granted or revoked.
+    outcome : str
+        ``"done"``, ``"refused"`` or ``"unknown"``: no such pseudonym or grant.
+    """
 
     number: int
     at: str
@@ -29,8 +42,25 @@ class Event:
     action: str
     scope: str
     subject: str
+    target: str
     reason: str
     outcome: str
+
+
+@dataclass(frozen=True)
+class _Doing:
+    """What somebody does or tries, before one knows how it ends."""
+
+    by: str
+    action: str
+    scope: str = ""
+    subject: str = ""
+    target: str = ""
+    reason: str = ""
+
+    def row(self, outcome: str) -> dict[str, str]:
+        at = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
+        return {**asdict(self), "at": at, "outcome": outcome}
 
 
 class IdentityProtector:
@@ -143,22 +173,27 @@ class IdentityProtector:
     def issue_all(self, identities: Iterable[Any], *, scope: str, by: str) -> Mapping[Any, str]:
         """Give the pseudonyms of many persons; one audit record for all of them."""
         recipient = _scope(scope)
-        people = list(dict.fromkeys(identities))
-        values = [canonical(person) for person in people]
-        subject = count_of(len(people), "person")
-        self._allow(by, "issue", recipient, subject, "", record=False)
+        if isinstance(identities, (str, bytes)) or not isinstance(identities, Iterable):
+            raise ArgumentError("issue_all takes a list of persons; issue takes one")
+        everybody = list(identities)
+        # Before equal ones become one: True == 1, but is not a person.
+        values = [canonical(person) for person in everybody]
+        people = dict(zip(values, everybody, strict=True))
+        values = list(people)
+        doing = _Doing(by, "issue", recipient, count_of(len(people), "person"))
+        self._allow(doing, record=False)
         pseudonyms = self._pseudonyms(values, recipient)
         rows = [
             {
                 "scope": recipient,
                 "pseudonym": pseudonym,
-                "sealed": seal(self._key, recipient, value),
+                "sealed": seal(self._key, recipient, pseudonym, value),
             }
             for value, pseudonym in zip(values, pseudonyms, strict=True)
         ]
         self._store.insert("identity", rows)
-        self._record(by, "issue", recipient, subject, "", "done")
-        return dict(zip(people, pseudonyms, strict=True))
+        self._record(doing, "done")
+        return dict(zip(people.values(), pseudonyms, strict=True))
 
     def reveal(self, pseudonym: str, *, scope: str, by: str, reason: str) -> Any:
         """Tell who is behind a pseudonym, and record who asked and why.
@@ -194,10 +229,10 @@ class IdentityProtector:
             Why; must not be empty.
         """
         recipient, other = _scope(scope), _scope(to)
-        why = f"to {other}: {_reason(reason)}"
-        value = self._look_up("convert", pseudonym, recipient, by, why)
+        value = self._look_up("convert", pseudonym, recipient, by, _reason(reason), other)
         (converted,) = self._pseudonyms([value], other)
-        row = {"scope": other, "pseudonym": converted, "sealed": seal(self._key, other, value)}
+        sealed = seal(self._key, other, converted, value)
+        row = {"scope": other, "pseudonym": converted, "sealed": sealed}
         self._store.insert("identity", [row])
         return converted
 
@@ -215,18 +250,51 @@ class IdentityProtector:
         """
         _name(person, "person")
         _action(action)
-        self._allow(by, "grant", "", f"{person}: {action}", "")
+        self._allow(_Doing(by, "grant", "", person, action))
         self._store.insert("grant", [{"person": person, "action": action}])
 
     def revoke(self, person: str, action: str, *, by: str) -> None:
-        """Take back what was granted."""
+        """Take back what was granted.
+
+        Parameters
+        ----------
+        person, action
+            As they were granted. The last one who may grant cannot lose that: nobody could ever
+            grant anything again.
+        by : str
+            Who takes it back; must have been granted ``"grant"``.
+        """
+        _name(person, "person")
         _action(action)
-        self._allow(by, "grant", "", f"{person}: no {action}", "")
-        table = self._store.tables["grant"]
+        doing = _Doing(by, "revoke", "", person, action)
+        self._allow(doing, right="grant", record=False)
+        outcome = self._revoke(person, action, doing)
+        if outcome == "done":
+            return
+        self._record(doing, outcome)
+        if outcome == "unknown":
+            raise ArgumentError(f"{person!r} was never granted {action!r}; nothing is taken back")
+        raise NotAllowedError(
+            f"{person!r} is the last one who may grant; grant it to somebody else first"
+        )
+
+    def _revoke(self, person: str, action: str, doing: _Doing) -> str:
+        sa, grants = self._store.sa, self._store.tables["grant"]
+        settings = self._store.tables["setting"]
         with self._store.write("revoke a grant") as connection:
-            connection.execute(
-                table.delete().where(table.c.person == person, table.c.action == action)
-            )
+            # Two who revoke each other at once must wait for each other: this locks a row.
+            first = settings.c.name == "admin"
+            connection.execute(settings.update().where(first).values(name="admin"))
+            able = sa.select(grants.c.person).where(grants.c.action == action)
+            people = set(connection.execute(able).scalars())
+            if person not in people:
+                return "unknown"
+            if action == "grant" and len(people) == 1:
+                return "refused"
+            mine = (grants.c.person == person) & (grants.c.action == action)
+            connection.execute(grants.delete().where(mine))
+            connection.execute(self._store.tables["event"].insert(), doing.row("done"))
+        return "done"
 
     def audit(self, *, by: str) -> tuple[Event, ...]:
         """Give every event, in the order in which they were recorded.
@@ -236,7 +304,7 @@ class IdentityProtector:
         by : str
             Who asks; must have been granted ``"audit"``.
         """
-        self._allow(by, "audit", "", "", "")
+        self._allow(_Doing(by, "audit"))
         table = self._store.tables["event"]
         with self._store.read("read the audit") as connection:
             rows = connection.execute(table.select().order_by(table.c.number)).all()
@@ -248,10 +316,13 @@ class IdentityProtector:
         step = Step("identity", self._key, self._form, scope)
         return hasher(step)(sized(b"") + value for value in values)
 
-    def _look_up(self, action: str, pseudonym: str, scope: str, by: str, reason: str) -> bytes:
+    def _look_up(  # noqa: PLR0917
+        self, action: str, pseudonym: str, scope: str, by: str, reason: str, target: str = ""
+    ) -> bytes:
         if not isinstance(pseudonym, str):
             raise ArgumentError("a pseudonym is a text")
-        self._allow(by, action, scope, pseudonym, reason, record=False)
+        doing = _Doing(by, action, scope, pseudonym, target, reason)
+        self._allow(doing, record=False)
         table = self._store.tables["identity"]
         query = self._store.sa.select(table.c.sealed).where(
             table.c.scope == scope, table.c.pseudonym == pseudonym
@@ -259,48 +330,35 @@ class IdentityProtector:
         with self._store.read("look up a pseudonym") as connection:
             sealed = connection.execute(query).scalar_one_or_none()
         if sealed is None:
-            self._record(by, action, scope, pseudonym, reason, "unknown")
+            self._record(doing, "unknown")
             raise UnknownPseudonymError(
                 f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
             )
-        value = unseal(self._key, scope, bytes(sealed))
+        value = unseal(self._key, scope, pseudonym, bytes(sealed))
         # Nobody is revealed before the record of it is safe.
-        self._record(by, action, scope, pseudonym, reason, "done")
+        self._record(doing, "done")
         return value
 
-    def _allow(
-        self, by: str, action: str, scope: str, subject: str, reason: str, *, record: bool = True
-    ) -> None:
+    def _allow(self, doing: _Doing, *, right: str | None = None, record: bool = True) -> None:
         """Refuse who was not granted an action; either way it is recorded."""
-        person = _name(by, "by")
+        person = _name(doing.by, "by")
         table = self._store.tables["grant"]
         query = self._store.sa.select(table.c.person).where(
-            table.c.person == person, table.c.action == action
+            table.c.person == person, table.c.action == (right or doing.action)
         )
         with self._store.read("look up a grant") as connection:
             granted = connection.execute(query).scalar_one_or_none() is not None
         if not granted:
-            self._record(person, action, scope, subject, reason, "refused")
+            self._record(doing, "refused")
             raise NotAllowedError(
-                f"{person!r} may not {action}; somebody who may grant can allow it"
+                f"{person!r} may not {doing.action}; somebody who may grant can allow it"
             )
         if record:
-            self._record(person, action, scope, subject, reason, "done")
+            self._record(doing, "done")
 
-    def _record(  # noqa: PLR0917
-        self, by: str, action: str, scope: str, subject: str, reason: str, outcome: str
-    ) -> None:
-        row = {
-            "at": dt.datetime.now(dt.UTC).isoformat(timespec="microseconds"),
-            "by": by,
-            "action": action,
-            "scope": scope,
-            "subject": subject[:255],
-            "reason": reason[:255],
-            "outcome": outcome,
-        }
+    def _record(self, doing: _Doing, outcome: str) -> None:
         with self._store.write("write the audit") as connection:
-            connection.execute(self._store.tables["event"].insert(), row)
+            connection.execute(self._store.tables["event"].insert(), doing.row(outcome))
 
     def _appoint(self, admin: str) -> None:
         """Let the first administrator do everything; a store has one only once."""

@@ -1,9 +1,9 @@
 """Identities at rest: sealed so that the database alone says nothing.
 
 Python's standard library has no cipher, so that one is made of HMAC-SHA-256, in the way of the SIV
-mode (Rogaway and Shrimpton 2006): a tag over the scope and the text, which is also the starting
-value of a key stream. Sealing the same text again gives the same bytes; a changed byte, scope or
-key is noticed when it is opened.
+mode (Rogaway and Shrimpton 2006): a tag over the scope, the pseudonym and the text, which is also
+the starting value of a key stream. Sealing the same text again gives the same bytes; a changed
+byte, scope, pseudonym or key is noticed when it is opened.
 """
 
 from __future__ import annotations
@@ -21,32 +21,34 @@ if TYPE_CHECKING:
 _TAG = 32
 
 
-def seal(key: Key, scope: str, text: bytes) -> bytes:
-    """Encrypt a text that belongs to a scope.
+def seal(key: Key, scope: str, pseudonym: str, text: bytes) -> bytes:
+    """Encrypt the text behind a pseudonym of a scope.
 
     Examples
     --------
     >>> from anonrisk.keys import Key
     >>> key = Key.from_bytes(bytes(range(32)))
-    >>> sealed = seal(key, "insurer", b"Ann")
-    >>> b"Ann" in sealed, unseal(key, "insurer", sealed)
+    >>> sealed = seal(key, "insurer", "f00d", b"Ann")
+    >>> b"Ann" in sealed, unseal(key, "insurer", "f00d", sealed)
     (False, b'Ann')
     """
-    tag = _tag(key, scope, text)
+    tag = _tag(key, scope, pseudonym, text)
     return tag + _mixed(key, tag, text)
 
 
-def unseal(key: Key, scope: str, sealed: bytes) -> bytes:
+def unseal(key: Key, scope: str, pseudonym: str, sealed: bytes) -> bytes:
     """Decrypt a text, and refuse one that was changed or belongs elsewhere."""
     tag, body = sealed[:_TAG], sealed[_TAG:]
     text = _mixed(key, tag, body)
-    if not hmac.compare_digest(tag, _tag(key, scope, text)):
-        raise StoreError("an identity in the store was changed, or belongs to another scope")
+    if not hmac.compare_digest(tag, _tag(key, scope, pseudonym, text)):
+        raise StoreError(
+            "an identity in the store was changed, or belongs to another scope or pseudonym"
+        )
     return text
 
 
-def _tag(key: Key, scope: str, text: bytes) -> bytes:
-    message = sized(scope.encode()) + text
+def _tag(key: Key, scope: str, pseudonym: str, text: bytes) -> bytes:
+    message = sized(scope.encode()) + sized(pseudonym.encode()) + text
     return hmac.new(key.derived("identity tag"), message, hashlib.sha256).digest()
 
 

@@ -27,11 +27,20 @@ class Store:
     def __init__(self, url: str, key: Key) -> None:
         """Open the database, make its tables if they are not there, and check the key."""
         self.sa = _sqlalchemy()
-        with _guarded("open the store"):
-            self.engine = self.sa.create_engine(url, **_options(url))
+        self.engine = self._opened(url)
         self.tables = _tables(self.sa)
         self._make_tables()
         self._check(key)
+
+    def _opened(self, url: str) -> sa.Engine:
+        with _guarded("open the store"):
+            try:
+                engine: sa.Engine = self.sa.create_engine(url, **_options(url))
+            except ModuleNotFoundError as error:
+                raise StoreError(
+                    f"this kind of database needs the driver {error.name!r}; install it"
+                ) from None
+        return engine
 
     def _make_tables(self) -> None:
         metadata = self.tables["setting"].metadata
@@ -152,8 +161,10 @@ def _tables(sa: Any) -> dict[str, sa.Table]:
             text("by"),
             text("action"),
             text("scope"),
-            text("subject"),
-            text("reason"),
+            # Whatever was asked for and why, in full.
+            sa.Column("subject", sa.Text, nullable=False),
+            text("target"),
+            sa.Column("reason", sa.Text, nullable=False),
             text("outcome"),
         ),
     ]

@@ -8,7 +8,7 @@ import math
 Z = 1.959963984540054
 
 
-def wilson(hits: float, n: int) -> tuple[float, float]:
+def wilson(hits: float, n: float) -> tuple[float, float]:
     """Give Wilson's 95% interval for a share of `hits` in `n` independent trials.
 
     Notes
@@ -29,21 +29,63 @@ def wilson(hits: float, n: int) -> tuple[float, float]:
     return low, 1.0 if hits >= n else min(centre + half, 1.0)
 
 
-def clustered(total: float, squares: float, n: int) -> tuple[float, float]:
-    """Give the 95% interval of a mean of `n` shares, each of them one person's.
+def clustered(total: float, squares: float, n: int, draws: int) -> tuple[float, float]:
+    """Give the 95% interval of a mean of `n` shares, each of them one person's in `draws` draws.
 
-    Draws of one person resemble each other, so that only persons count as independent. Where all
-    persons have the same share there is no spread to go by, and Wilson's interval is given.
+    Draws of one person resemble each other. Wilson's interval is taken for as many independent
+    draws as would scatter as much as the persons do: at most all draws, which is a design effect
+    of at least 1.
+
+    Parameters
+    ----------
+    total, squares : float
+        Sum of the persons' shares, and of their squares.
+    n, draws : int
+        Number of persons, and of draws of each.
+
+    Notes
+    -----
+    E. L. Korn and B. I. Graubard (1998): n·p(1 − p)/v, where v is the variance between persons,
+    times (1.96/t)² for the degrees of freedom of v. Where shares are small and persons are few,
+    most samples miss the person who makes the variance, so that the same is calculated with one
+    person more whom all draws single out and one whom none does, and the smaller number is taken.
 
     Examples
     --------
-    >>> low, high = clustered(total=5.0, squares=3.5, n=10)
+    >>> low, high = clustered(total=5.0, squares=3.5, n=10, draws=20)
     >>> round(low, 3), round(high, 3)
-    (0.293, 0.707)
+    (0.285, 0.715)
     """
-    mean = total / n
-    variance = max(squares / n - mean * mean, 0.0)
-    if n < 2 or variance <= 1e-15:
+    if n < 2:
         return wilson(total, n)
-    half = Z * math.sqrt(variance / (n - 1))
-    return max(mean - half, 0.0), min(mean + half, 1.0)
+    few = (Z / _student(n - 1)) ** 2
+    as_seen = n * few * _scatter(total, squares, n)
+    careful = n * _scatter(total + 1, squares + 1, n + 2)
+    effective = min(as_seen, careful, float(n * draws))
+    return wilson(total / n * effective, effective)
+
+
+def _student(df: int) -> float:
+    """Give Student's quantile for 95%, by the Cornish-Fisher expansion (Fisher and Cornish 1960).
+
+    Within 0.3% from 4 degrees of freedom on, and too small for 1, where nothing is known anyway.
+
+    Examples
+    --------
+    >>> round(_student(9), 3), round(_student(60), 3)
+    (2.262, 2.0)
+    """
+    z, nu = Z, float(df)
+    return (
+        z
+        + (z**3 + z) / (4 * nu)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * nu**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * nu**3)
+    )
+
+
+def _scatter(total: float, squares: float, n: int) -> float:
+    """Divide the variance of single draws by that between persons; 1 where they are all alike."""
+    mean = total / n
+    between = (squares / n - mean * mean) * n / (n - 1)
+    return mean * (1 - mean) / between if between > 1e-15 else 1.0

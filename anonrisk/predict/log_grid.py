@@ -1,8 +1,9 @@
-"""The law of the logarithm of a product of independent probabilities, on a grid."""
+"""The law of the logarithm of a product of independent probabilities, exact or on a grid."""
 
 from __future__ import annotations
 
 import math
+from itertools import chain, combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _STEPS = 2**17
 # Ranks beyond this are taken in groups whose probabilities hardly differ.
 _SINGLE_RANKS = 1_000_000
+# Ranks that are listed one by one for an exact sum.
+_MOST_RANKS = 1_000_000
 
 
 def of_products(
@@ -37,6 +40,27 @@ def of_products(
     used = mass[: _STEPS + 2 * s * len(laws) + 1]
     grid: Floats = start + step * np.arange(len(used), dtype=float)
     return grid, np.asarray(used / used.sum(), dtype=float)
+
+
+def exactly(d: int, c: float, s: int) -> tuple[Floats, Floats] | None:
+    """Give −ln p of every multiset of s whole ranks, and its probability; None if too many."""
+    n = math.comb(d + s - 1, s)
+    if n * s > _MOST_RANKS:
+        return None
+    _, single = _ranks(d, c)
+    from scipy.special import gammaln
+
+    every = chain.from_iterable(combinations_with_replacement(range(d), s))
+    ranks = np.fromiter(every, np.int64, n * s).reshape(n, s)
+    at = -np.log(single)[ranks].sum(axis=1)
+    # How often the rank of a column has come so far: their product is that of the factorials.
+    times = np.ones((n, s))
+    for column in range(1, s):
+        again = ranks[:, column] == ranks[:, column - 1]
+        times[again, column] = times[again, column - 1] + 1
+    mass = np.exp(gammaln(s + 1) - np.log(times).sum(axis=1) - at)
+    order = np.argsort(at, kind="stable")
+    return at[order], mass[order]
 
 
 def tail(grid: Floats, mass: Floats, limit: float) -> float:

@@ -118,8 +118,13 @@ def _tail(a: int, d: int, c: float) -> tuple[float, float]:
 
 
 def _histogram(counts: ArrayLike, items: ArrayLike | None) -> tuple[Floats, NDArray[np.int64]]:
-    frequency = np.asarray(counts, dtype=float)
-    number = np.ones(frequency.shape, np.int64) if items is None else np.asarray(items, np.int64)
+    try:
+        frequency = np.asarray(counts, dtype=float)
+        ones = np.ones(frequency.shape, np.int64)
+        number = ones if items is None else np.asarray(items, np.int64)
+    except (TypeError, ValueError, OverflowError):
+        # Their messages quote what was given.
+        raise ArgumentError("counts and items must be lists of numbers") from None
     if frequency.ndim != 1 or frequency.shape != number.shape:
         raise ArgumentError("counts and items must be lists of the same length")
     if not (np.isfinite(frequency) & (frequency > 0) & (number > 0)).all():

@@ -34,7 +34,10 @@ _NODES = 40
 
 @dataclass(frozen=True)
 class Step:
-    """What the model says of people whose records are linked `length` at a time."""
+    """What the model says of people whose records are linked `length` at a time.
+
+    `unique` is the share of people whose records fewer than k people have; see `unique_share`.
+    """
 
     length: int
     rank: float
@@ -119,7 +122,8 @@ class Zipf:
         """Give the share of records to suppress for `k`: the anonymity ratio (Z4).
 
         The probability that the product of the ranks of `length` records exceeds `least_rank`.
-        By quadrature; `discrete` sums over whole ranks instead, on a grid, to about three digits.
+        By quadrature; `discrete` sums over whole ranks instead: exactly where there are few, else
+        on a grid, to about three digits.
 
         Examples
         --------
@@ -145,8 +149,7 @@ class Zipf:
         s, log = _length(length), math.log(positive(rank, "rank"))
         if not discrete:
             return self._beyond(log, s)
-        grid, mass = self._alone()._grid(s, discrete=True)  # noqa: SLF001
-        return log_grid.tail(grid - grid[0], mass, self.c * log)
+        return self._alone()._beyond(s, self.c * log, discrete=True)  # noqa: SLF001
 
     def _beyond(self, log_rank: float, s: int) -> float:
         if log_rank >= s * math.log(self.d):
@@ -155,26 +158,29 @@ class Zipf:
             return 1.0
         return min(self._expected(s, np.ones_like, log_rank), 1.0)
 
-    def unique_share(self, length: int, *, discrete: bool = False) -> float:
-        """Give the share of people whose `length` records nobody else has.
+    def unique_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
+        """Give the share of people whose `length` records fewer than `k` people have in all.
 
-        Σ p·e^(−n·p) over all trajectories, in its continuous form; `discrete` sums over whole
-        ranks, on a grid. A better target than `suppressed_share`, which counts whom one expects
-        to be rare, not who is alone.
+        With k = 2 those whose records nobody else has: Σ p·e^(−n·p) over all trajectories, in its
+        continuous form. In general Σ p·P(J ≤ k − 2), where the number J of others is Poisson with
+        mean n·p. `discrete` sums over whole ranks: exactly where there are few, else on a grid. A
+        better target than `suppressed_share`, which counts whom one expects to be rare, not who is.
 
         Examples
         --------
         >>> card = Zipf(2_497, 0.632, 42_598_300)
         >>> round(card.unique_share(2), 3), round(card.unique_share(2, discrete=True), 3)
         (0.023, 0.024)
+        >>> round(card.unique_share(2, k=5), 3)
+        0.189
         """
-        s = _length(length)
+        s, K = _length(length), _threshold(k)
         if discrete:
-            return self._alone().unique_share(s, discrete=True)
+            return self._alone().unique_share(s, K, discrete=True)
         log_p = s * math.log(self.constant)
 
         def alone(t: Floats) -> Floats:
-            return np.exp(-self.n * np.exp(log_p - self.c * t))
+            return _few(self.n * np.exp(log_p - self.c * t), K)
 
         return min(self._expected(s, alone, 0.0), 1.0)
 
@@ -217,15 +223,15 @@ class Zipf:
                 return s - 1
         return up_to
 
-    def step(self, length: int, k: float = 2) -> Step:
-        """Give everything about one length."""
+    def step(self, length: int, k: float = 2, *, discrete: bool = False) -> Step:
+        """Give everything about one length; `discrete` makes the shares sums over whole ranks."""
         return Step(
             length,
             self.least_rank(length, k),
             self.mean_rank(length, k),
             _exp(length * math.log(self.d)),
-            self.suppressed_share(length, k),
-            self.unique_share(length),
+            self.suppressed_share(length, k, discrete=discrete),
+            self.unique_share(length, k, discrete=discrete),
         )
 
     def table(self, max_length: int = 5, k: float = 2) -> Table:
@@ -298,13 +304,14 @@ class Table:
 
     def __repr__(self) -> str:
         """Print as text."""
-        return f"{self._caption()}\n{render.text_table(_HEADER, self._rows())}"
+        return f"{self._caption()}\n{render.text_table(self._header(), self._rows())}"
 
     def _repr_html_(self) -> str:
-        return render.html_table(self._caption(), _HEADER, self._rows())
+        return render.html_table(self._caption(), self._header(), self._rows())
 
-
-_HEADER = ("length", "rank", "mean rank", "suppressed", "unique")
+    def _header(self) -> tuple[str, ...]:
+        few = "unique" if self.k == 2 else "fewer than k"
+        return "length", "rank", "mean rank", "suppressed", few
 
 
 @dataclass(frozen=True)
@@ -332,13 +339,29 @@ class Product:
     def suppressed_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
         """Give the share of records that fewer than `k` people are expected to have (Z4)."""
         s, K = _length(length), _threshold(k)
-        grid, mass = self._grid(s, discrete=discrete)
-        return log_grid.tail(grid, mass, math.log(self.n) - math.log(K))
+        return self._beyond(s, math.log(self.n) - math.log(K), discrete=discrete, whole=True)
 
-    def unique_share(self, length: int, *, discrete: bool = False) -> float:
-        """Give the share of people whose `length` records nobody else has: Σ p·e^(−n·p)."""
-        grid, mass = self._grid(_length(length), discrete=discrete)
-        return float(min((mass * np.exp(-self.n * np.exp(-grid))).sum(), 1.0))
+    def unique_share(self, length: int, k: float = 2, *, discrete: bool = False) -> float:
+        """Give the share of people whose `length` records fewer than `k` people have in all."""
+        s, K = _length(length), _threshold(k)
+        grid, mass = self._exact(s, discrete=discrete) or self._grid(s, discrete=discrete)
+        return float(min((mass * _few(self.n * np.exp(-grid), K)).sum(), 1.0))
+
+    def _beyond(self, s: int, limit: float, *, discrete: bool, whole: bool = False) -> float:
+        """Give the probability that −ln p exceeds a limit; not `whole`: less its least value."""
+        exact = self._exact(s, discrete=discrete)
+        grid, mass = exact or self._grid(s, discrete=discrete)
+        at = grid if whole else grid - grid[0]
+        if exact is None:
+            return log_grid.tail(at, mass, limit)
+        # Sums of logarithms in another order differ by rounding, and equal is not beyond.
+        beyond = at > limit + 1e-9
+        return 1.0 if beyond.all() else float(mass[beyond].sum())
+
+    def _exact(self, s: int, *, discrete: bool) -> tuple[Floats, Floats] | None:
+        if not discrete or len(self.laws) > 1:
+            return None
+        return log_grid.exactly(self.laws[0].d, self.laws[0].c, s)
 
     def _grid(self, s: int, *, discrete: bool) -> tuple[Floats, Floats]:
         laws = [(law.d, law.c, law.constant) for law in self.laws]
@@ -374,6 +397,17 @@ def product(*laws: Zipf) -> Product:
     if any(law.g is not None for law in laws):
         raise ArgumentError("the laws of a product are normalised; leave out g=")
     return Product(tuple(laws))
+
+
+def _few(expected: Floats, k: float) -> Floats:
+    """Give the probability that fewer than k people have something, one of whom is known to."""
+    others = math.ceil(k) - 2
+    if others <= 0:
+        return np.exp(-expected) if others == 0 else np.zeros_like(expected)
+    from scipy.special import pdtr
+
+    share: Floats = pdtr(others, expected)
+    return share
 
 
 def render_rank(rank: float) -> str:

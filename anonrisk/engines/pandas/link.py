@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from anonrisk.engines import base
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import Encoded, closed_up, runs_of
-from anonrisk.engines.times import missing_time
+from anonrisk.engines.times import check_moment, missing_time
 from anonrisk.engines.traces import LinkCounts, check_any, missing_user
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ def links(frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
     rows = np.arange(len(frame)) if kept is None else np.flatnonzero(kept)
     check_any(len(rows), len(frame) - len(rows))
     time = clock(frame, question.time, calendar=question.period is not None)
+    if question.at is not None:
+        check_moment(
+            question.time,
+            at_on_calendar=question.at_on_calendar,
+            on_calendar=time.on_calendar,
+        )
     n_missing = int(np.count_nonzero(time.missing[rows]))
     if n_missing:
         raise missing_time(question.time, n_missing)
@@ -42,18 +49,21 @@ def links(frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
     periods, side = np.unique(side, return_inverse=True)
     # Whether the period after each is there at all.
     followed = np.append(np.diff(periods) == 1, False)
-    counts = _matched(side * n_qids + qid, n_qids, user, n_users, followed)
+    by_value = _matched(side * n_qids + qid, n_qids, user, n_users, followed)
+    of, whose, known, n_sets = _whole_sets(side, user, qid, n_users, n_qids)
+    by_set = _matched(of * n_sets + known, n_sets, whose, n_users, followed)
     both, after = _both(side, user, n_users, followed, len(periods))
     n_both = len(both)
+    best = _best(by_value, by_set)
     return LinkCounts(
         len(rows),
         len(frame) - len(rows),
         n_users,
         len(np.unique(both // n_users)),
         n_both,
-        counts[0],
-        counts[1],
-        counts[2] / n_both if n_both else 0.0,
+        len(np.union1d(by_value.linked, by_set.linked)),
+        by_value.n_false,
+        best / n_both if n_both else 0.0,
         float((1 / after[both // n_users]).mean()) if n_both else 0.0,
     )
 
@@ -78,10 +88,45 @@ def _both(
     return both, size[1:]
 
 
+def _whole_sets(
+    side: Integers, user: Integers, qid: Integers, n_users: int, n_qids: int
+) -> tuple[Integers, Integers, Integers, int]:
+    """Give every period and person once, with a number for the set of all their values there."""
+    person, number = np.unique(side * n_users + user, return_inverse=True)
+    pairs = np.unique(number * n_qids + qid)
+    starts = runs_of(pairs // n_qids)
+    values = pairs % n_qids
+    numbers: dict[bytes, int] = {}
+    known = [
+        numbers.setdefault(own.tobytes(), len(numbers)) for own in np.split(values, starts[1:])
+    ]
+    return person // n_users, person % n_users, np.array(known, dtype=np.int64), len(numbers)
+
+
+def _best(*attackers: _Matches) -> float:
+    """Sum everybody's best chance over all attackers."""
+    who = np.concatenate([matches.who for matches in attackers])
+    chance = np.concatenate([matches.chance for matches in attackers])
+    if not len(who):
+        return 0.0
+    order = np.argsort(who, kind="stable")
+    return float(np.maximum.reduceat(chance[order], runs_of(who[order])).sum())
+
+
+@dataclass(frozen=True)
+class _Matches:
+    """Who is linked by one kind of value, how many wrongly, and the chance each value gives."""
+
+    linked: Integers
+    n_false: int
+    who: Integers
+    chance: NDArray[np.float64]
+
+
 def _matched(
     cell: Integers, n_qids: int, user: Integers, n_users: int, followed: NDArray[np.bool_]
-) -> tuple[int, int, float]:
-    """Count right links, wrong ones, and the sum of everybody's best chance."""
+) -> _Matches:
+    """Match persons by what is the same before and after."""
     cells, place = np.unique(cell, return_inverse=True)
     holders = np.unique(place * n_users + user)
     place, user = holders // n_users, holders % n_users
@@ -93,11 +138,7 @@ def _matched(
     alone = there & (size == 1) & (size[later] == 1)
     right = alone & (first == first[later])
     person = cells // n_qids * n_users
-    linked = len(np.unique(person[right] + first[right]))
+    linked = np.unique(person[right] + first[right])
     stays = there[place] & np.isin(later[place] * n_users + user, holders)
     who, chance = (person[place] + user)[stays], 1 / size[later[place[stays]]]
-    if not len(who):
-        return linked, int((alone & ~right).sum()), 0.0
-    order = np.argsort(who, kind="stable")
-    best = np.maximum.reduceat(chance[order], runs_of(who[order]))
-    return linked, int((alone & ~right).sum()), float(best.sum())
+    return _Matches(linked, int((alone & ~right).sum()), who, chance)

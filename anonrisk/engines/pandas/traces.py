@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pandas.util import hash_pandas_object
 
 from anonrisk.engines.pandas import unicity
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
-from anonrisk.engines.pandas.encode import encode
+from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.times import missing_time, tied_times
 from anonrisk.engines.traces import (
     StepCounts,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from anonrisk.columns import Name
+    from anonrisk.engines.pandas.encode import Codes
     from anonrisk.engines.traces import TraceQuestion
 
     Integers = NDArray[np.int64]
@@ -49,11 +52,11 @@ def traces(frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
     steps = _windows(records, question) if question.consecutive else _sets(records, question)
     span, gaps = 0, 0
     if records.time is not None:
-        order = np.lexsort((records.time, records.user))
-        starts = runs_of(records.user[order])
-        times = records.time[order]
-        ends = np.append(starts[1:], len(order)) - 1
-        span, gaps = int((times[ends] - times[starts]).sum()), len(order) - records.n_users
+        starts = runs_of(records.user)
+        ends = np.append(starts[1:], len(records.user)) - 1
+        # In numbers of Python, which do not overflow.
+        span = sum(records.time[ends].tolist()) - sum(records.time[starts].tolist())
+        gaps = len(records.user) - records.n_users
     return TraceCounts(
         len(records.user),
         records.n_dropped,
@@ -67,8 +70,8 @@ def traces(frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
 
 
 def _records(frame: pd.DataFrame, question: TraceQuestion) -> Records:
-    roles = {n: role for n, role in question.roles().items() if n != question.time}
-    codes = encode(frame, roles)
+    # The time may be part of the item too, and is then encoded like any other.
+    codes = encode(frame, {question.user: "user", **dict.fromkeys(question.item, "item")})
     if codes[question.user].n_missing:
         raise missing_user(question.user, codes[question.user].n_missing)
     lacking = {name: codes[name].n_missing for name in question.item}
@@ -80,39 +83,71 @@ def _records(frame: pd.DataFrame, question: TraceQuestion) -> Records:
             kept &= ~codes[name].missing
     n_dropped = int(len(frame) - kept.sum())
     check_any(len(frame) - n_dropped, n_dropped)
-    user, n_users = closed_up(codes[question.user].values[kept].astype(np.int64))
+    rows = np.flatnonzero(kept)
+    user, n_users = _by_value(frame, question.user, codes[question.user], rows)
     item = np.zeros(len(user), dtype=np.int64)
     n_items = 1
     for name in question.item:
-        if n_items * codes[name].cardinality > MAX_KEY:
-            item, n_items = closed_up(item)
-        item = item * codes[name].cardinality + codes[name].values[kept]
-        n_items *= codes[name].cardinality
-    item, n_items = closed_up(item)
+        code, number = _by_value(frame, name, codes[name], rows)
+        if n_items * number > MAX_KEY:
+            item, n_items = _renumbered(item)
+        item = item * number + code
+        n_items *= number
+    item, n_items = _renumbered(item)
     if question.time is None:
         return Records(user, item, n_users, n_items, None, n_dropped)
     times = clock(frame, question.time)
     n_missing = int(np.count_nonzero(times.missing & kept))
     if n_missing:
         raise missing_time(question.time, n_missing)
-    return Records(user, item, n_users, n_items, times.values[kept], n_dropped, times.on_calendar)
+    user, item, time = _once(user, item, times.values[kept])
+    return Records(user, item, n_users, n_items, time, n_dropped, times.on_calendar)
+
+
+def _by_value(
+    frame: pd.DataFrame, name: Name, codes: Codes, rows: Integers
+) -> tuple[Integers, int]:
+    """Number the values of a column without gaps, in an order that the rows' does not change.
+
+    What a seed draws goes by these numbers. The order is that of hashes, since cells of different
+    types have no other.
+    """
+    code, number = closed_up(codes.values[rows].astype(np.int64))
+    first = np.zeros(number, dtype=np.int64)
+    first[code[::-1]] = rows[::-1]
+    hashes = hash_pandas_object(column_of(frame, name).iloc[first], index=False).to_numpy()
+    rank = np.empty(number, dtype=np.int64)
+    rank[np.argsort(hashes, kind="stable")] = np.arange(number)
+    return rank[code], number
+
+
+def _renumbered(keys: Integers) -> tuple[Integers, int]:
+    """Renumber keys without gaps, in their order."""
+    present, codes = np.unique(keys, return_inverse=True)
+    return codes.astype(np.int64, copy=False), len(present)
+
+
+def _once(user: Integers, item: Integers, time: Integers) -> tuple[Integers, Integers, Integers]:
+    """Sort by user and time; the same item of a user at the same time is one record."""
+    order = np.lexsort((item, time, user))
+    user, item, time = user[order], item[order], time[order]
+    new = np.ones(len(user), dtype=bool)
+    new[1:] = (user[1:] != user[:-1]) | (time[1:] != time[:-1]) | (item[1:] != item[:-1])
+    return user[new], item[new], time[new]
 
 
 def in_order(records: Records, question: TraceQuestion) -> tuple[Integers, Integers]:
-    """Give users and items by user and time; a record that is there twice counts once."""
-    if records.time is None:
+    """Give users and items by user and time, if no two of a user are at one time."""
+    user, time = records.user, records.time
+    if time is None:
         raise AssertionError
-    order = np.lexsort((records.item, records.time, records.user))
-    user, item, time = records.user[order], records.item[order], records.time[order]
-    same = np.zeros(len(user), dtype=bool)
-    same[1:] = (user[1:] == user[:-1]) & (time[1:] == time[:-1])
-    again = same.copy()
-    again[1:] &= item[1:] == item[:-1]
-    if not np.array_equal(same, again):
-        tied = same & ~again
-        groups = np.cumsum(~same)
-        raise tied_times(question.time, int(np.isin(groups, groups[tied]).sum() - again.sum()))
-    return user[~again], item[~again]
+    tied = np.zeros(len(user), dtype=bool)
+    tied[1:] = (user[1:] == user[:-1]) & (time[1:] == time[:-1])
+    if tied.any():
+        # The first record of a tie is the one before.
+        tied[:-1] |= tied[1:]
+        raise tied_times(question.time, int(tied.sum()))
+    return user, records.item
 
 
 def _windows(records: Records, question: TraceQuestion) -> tuple[StepCounts, ...]:

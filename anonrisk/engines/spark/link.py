@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.spark.clock import whole_part
+from anonrisk.engines.spark.clock import on_calendar, whole_part
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.linked import Linked
+from anonrisk.engines.times import check_moment
 from anonrisk.engines.traces import LinkCounts
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
         role="quasi-identifier",
         calendar=question.period is not None,
     )
+    if question.at is not None:
+        calendar = on_calendar(linked.projection, question.time)
+        check_moment(question.time, at_on_calendar=question.at_on_calendar, on_calendar=calendar)
     seen = linked.checked()
     with guarded("link the persons"):
         holders = _holders(linked, question, seen["low"], seen["high"])
-        found = _found(linked, holders).collect()[0]
+        found = _found(linked, holders, _whole_sets(linked, holders)).collect()[0]
         n_false = _wrong(linked, holders).count()
     n_both = int(found["both"])
     return LinkCounts(
@@ -62,8 +66,17 @@ def _holders(linked: Linked, question: LinkQuestion, low: int, high: int) -> Dat
     return pairs.withColumn("n", f.count(f.lit(1)).over(cells))
 
 
-def _found(linked: Linked, holders: DataFrame) -> DataFrame:
-    """One row: persons on both sides, right links, and the sums of chances."""
+def _whole_sets(linked: Linked, holders: DataFrame) -> DataFrame:
+    """Every person once for each period, with the set of all their values as one value."""
+    f = linked.f
+    values = f.sort_array(f.collect_list("i")).alias("i")
+    sets = holders.groupBy("p", "u").agg(values)
+    same = linked.projection.window.partitionBy("p", "i")
+    return sets.withColumn("n", f.count(f.lit(1)).over(same))
+
+
+def _same(linked: Linked, holders: DataFrame) -> DataFrame:
+    """What a person has before and after a change: how many have it on either side."""
     f = linked.f
     before = holders.select("p", "i", "u", "n")
     after = holders.select(
@@ -72,12 +85,18 @@ def _found(linked: Linked, holders: DataFrame) -> DataFrame:
         f.col("u").alias("u2"),
         f.col("n").alias("m"),
     )
-    same = before.join(
+    return before.join(
         after,
         (f.col("p") == f.col("p2"))
         & (f.col("u") == f.col("u2"))
         & f.col("i").eqNullSafe(f.col("i2")),
-    )
+    ).select("p", "u", "n", "m")
+
+
+def _found(linked: Linked, holders: DataFrame, sets: DataFrame) -> DataFrame:
+    """One row: persons on both sides, right links, and the sums of chances."""
+    f = linked.f
+    same = _same(linked, holders).unionAll(_same(linked, sets))
     single = (f.col("n") == 1) & (f.col("m") == 1)
     chances = same.groupBy("p", "u").agg(
         f.max(f.lit(1.0) / f.col("m")).alias("best"),

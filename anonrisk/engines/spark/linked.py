@@ -65,6 +65,10 @@ class Linked:
         item = self.f.struct(*self._names).alias("i")
         return raw.select("u", item, *(["t"] if self.time is not None else []))
 
+    def records(self) -> DataFrame:
+        """Give the kept records; the same item of a user at the same time is one of them."""
+        return self.table() if self.time is None else self.table().distinct()
+
     def checked(self) -> dict[str, int]:
         """Count rows, users, what is missing and the ends of time, and refuse what must be."""
         f = self.f

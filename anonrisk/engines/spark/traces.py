@@ -29,6 +29,7 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
     )
     seen = linked.checked()
     popularity, span = _popularity(linked)
+    n_records = sum(size * number for size, number in popularity)
     if question.in_time:
         _refuse_ties(linked, question)
     plan = _Plan(linked, question, seen["users"])
@@ -36,12 +37,12 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         steps = plan.windows() if question.consecutive else plan.sets()
     calendar = question.time is not None and on_calendar(linked.projection, question.time)
     return TraceCounts(
-        seen["rows"],
+        n_records,
         seen["dropped"],
         seen["users"],
         popularity,
         steps,
-        seen["rows"] - seen["users"] if question.time is not None else 0,
+        n_records - seen["users"] if question.time is not None else 0,
         span,
         calendar,
     )
@@ -50,10 +51,12 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
 def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
     """How many items have how many records, and the sum of the users' spans of time."""
     f = linked.f
-    items = linked.table().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
+    items = linked.records().groupBy("i").agg(f.count(f.lit(1)).alias("n"))
     found = items.groupBy("n").agg(f.count(f.lit(1)).cast("decimal(38,0)").alias("value"))
     if linked.time is not None:
-        ends = linked.table().groupBy("u").agg((f.max("t") - f.min("t")).alias("span"))
+        # Of the ends of 64 bits the difference has more.
+        last, first = (end("t").cast("decimal(38,0)") for end in (f.max, f.min))
+        ends = linked.table().groupBy("u").agg((last - first).alias("span"))
         # No item has 0 records, so that this row is told from the others.
         total = f.sum(f.col("span").cast("decimal(38,0)")).cast("decimal(38,0)").alias("value")
         found = found.unionAll(ends.agg(f.lit(0).cast("long").alias("n"), total))
@@ -66,7 +69,7 @@ def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
 def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
     f = linked.f
     with guarded("order the records"):
-        events = linked.table().distinct().groupBy("u", "t").agg(f.count(f.lit(1)).alias("n"))
+        events = linked.records().groupBy("u", "t").agg(f.count(f.lit(1)).alias("n"))
         tied = events.where(f.col("n") > 1).agg(f.sum("n").alias("n")).collect()[0]["n"]
     if tied:
         raise tied_times(question.time, int(tied))
@@ -84,10 +87,6 @@ class _Plan:
     def windows(self) -> tuple[StepCounts, ...]:
         return self._steps([self._window(s) for s in self.question.lengths], self.n_users)
 
-    def _trace(self) -> DataFrame:
-        """Every record once, at most one a user and time."""
-        return self.linked.table().distinct()
-
     def _window(self, s: int) -> DataFrame:
         f = self.f
         in_time = self.window.partitionBy("u").orderBy("t")
@@ -96,7 +95,7 @@ class _Plan:
             run = f.sort_array(run)
         # A run that would leave the trace has no last record.
         last = f.lead("t", s - 1).over(in_time) if s > 1 else f.col("t")
-        runs = self._trace().select("u", run.alias("x"), last.alias("last"))
+        runs = self.linked.records().select("u", run.alias("x"), last.alias("last"))
         counted = (
             runs.where(f.col("last").isNotNull())
             .groupBy("x", "u")
@@ -142,7 +141,7 @@ class _Plan:
         if not self.question.ordered:
             return self.linked.table().select("u", "i").distinct()
         place = f.row_number().over(self.window.partitionBy("u").orderBy("t"))
-        placed = self._trace().withColumn("place", place)
+        placed = self.linked.records().withColumn("place", place)
         return placed.groupBy("u", "i").agg(f.sort_array(f.collect_list("place")).alias("a"))
 
     def _random(self, *columns: str) -> Any:
@@ -179,7 +178,7 @@ class _Plan:
         f = self.f
         share = self._rare(drawn, s).groupBy("u").agg(f.avg("hit").alias("share"))
         weights = (
-            self.linked.table()
+            self.linked.records()
             .groupBy(f.col("u").alias("w"))
             .agg(f.count(f.lit(1)).alias("weight"))
         )
