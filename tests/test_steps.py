@@ -133,6 +133,28 @@ WRONG = [
 ]
 
 
+def test_days_of_arrow():
+    pa = pytest.importorskip("pyarrow")
+    days = [dt.date(2000, 1, 1 + i % 4 // 2 * 8 + i % 2) for i in range(20)]
+    for type_ in (pa.date32(), pa.date64()):
+        table = pd.DataFrame({"day": pd.Series([*days, None], dtype=pd.ArrowDtype(type_))})
+        years = table.anon.generalize("day", part="month")["day"]
+        assert years.tolist()[:20] == ["2000-01"] * 20
+        assert years.isna().tolist()[20]
+        assert table.anon.plan("day", 2, max_suppression=0.1).after.k >= 2
+        near = table.anon.microaggregate("day", 10)["day"]
+        assert near.dtype == table["day"].dtype
+        assert len(set(near.dropna())) == 2
+        moved = table.anon.perturb("day", 3, seed=1)["day"]
+        assert moved.dtype == table["day"].dtype
+        assert moved.isna().sum() == 1
+
+
+def test_whole_edges_of_fractions_are_not_named_as_whole():
+    labels = pd.DataFrame({"x": [1.0, 1.5, 2.5]}).anon.generalize("x", bins=[1, 2])["x"]
+    assert labels.tolist() == ["[1, 2)", "[1, 2)", ">=2"]
+
+
 def test_wrong_calls(frame):
     table = frame(CELLS)
     for call, error, text in WRONG:

@@ -108,6 +108,12 @@ def kind_of(column: pd.Series[Any]) -> str | None:
     return plain(known)[0] if len(known) else None
 
 
+def kind_of_all(column: pd.Series[Any]) -> str | None:
+    """Say what a column holds by all of its known values; None if it has none."""
+    known = column[column.notna().to_numpy()]
+    return plain(known)[0] if len(known) else None
+
+
 def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
     """Read a column of numbers, missing as NaN."""
     try:

@@ -12,7 +12,7 @@ from anonrisk.engines.microaggregate import means, means_of_several
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
-from anonrisk.engines.pandas.tally import tally
+from anonrisk.engines.pandas.tally import is_arrow_date, tally
 from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def _typed(column: pd.Series[Any], kind: str, new: NDArray[Any], place: NDArray[
 
 def _dates(column: pd.Series[Any], instants: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
     made = pd.Series(instants, index=column.index).mask(missing)
+    if is_arrow_date(column.dtype):
+        days: Any = made.dt.date.mask(missing, None)
+        return pd.Series(days.tolist(), index=column.index, dtype=column.dtype).array
     zone = getattr(getattr(column, "dt", None), "tz", None)
     if zone is not None:
         made = made.dt.tz_localize("UTC").dt.tz_convert(zone)
