@@ -285,6 +285,22 @@ def test_an_edge_is_a_number_with_a_name_and_not_a_cell():
     assert len(many.recodings["x"].edges) > 10, "a long tail does not make the rest coarse"
 
 
+def test_names_of_columns_that_can_be_stored():
+    yaml = pytest.importorskip("yaml")
+    cells = [1, 1, 2, 2]
+    for name, stored in ((np.str_("x"), "x"), (np.int64(3), 3), (("a", np.str_("b")), ["a", "b"])):
+        table = pd.DataFrame({name: cells})
+        plan = Plan({name: Keep()}, k=2, columns=(name,))
+        assert json.loads(plan.to_json())["columns"] == [stored]
+        assert yaml.safe_load(plan.to_yaml())["recodings"][0]["column"] == stored
+        assert len(table.anon.apply(Plan.from_yaml(plan.to_yaml()))) == 4
+    day = pd.Timestamp("2020-01-01")
+    plan = Plan({day: Keep()}, k=2, columns=(day,))
+    for write in (plan.to_json, plan.to_yaml):
+        with pytest.raises(errors.PlanError, match="whose name is a Timestamp"):
+            write()
+
+
 def test_a_hierarchy_must_be_given_again():
     tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
     table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
@@ -445,6 +461,11 @@ def test_names_and_labels_are_quoted_in_code():
             lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
             errors.ArgumentError,
             "one record a person",
+        ),
+        (
+            lambda t: t.anon.plan("age", population_size=3),
+            errors.ArgumentError,
+            "smaller than the table, which has 300",
         ),
         (lambda t: t.head(0).anon.plan("age"), errors.EmptyTableError, "empty"),
         (lambda t: t.anon.apply("plan"), errors.ArgumentError, "not a str"),
