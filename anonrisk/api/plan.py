@@ -10,7 +10,8 @@ from anonrisk.api.ask import ask
 from anonrisk.arguments import positive, whole_number
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Question, check_finite
+from anonrisk.engines.base import Question
+from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice

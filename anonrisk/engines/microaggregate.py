@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.engines.base import check_finite
+from anonrisk.engines.limits import check_finite
 from anonrisk.errors import MissingValuesError, TooManyRecordsError, UnsupportedColumnError
 from anonrisk.recode.optimal import mdav, optimal_groups
 

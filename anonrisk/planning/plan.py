@@ -40,7 +40,7 @@ class Outcome:
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
         Different values of each column once recoded, those of suppressed records among them;
-        `anonrisk.utility` counts what is left in the published table, a missing value not.
+        `anonrisk.utility` counts those that are left in the published table.
     """
 
     n_records: int

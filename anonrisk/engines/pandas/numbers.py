@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import limits
 from anonrisk.engines.pandas.shape import is_whole
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def bounds(column: pd.Series[Any]) -> tuple[float, float] | None:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("decimal"):
         stored: Any = dtype.pyarrow_dtype
-        return base.decimal_bounds(stored.precision, stored.scale)
+        return limits.decimal_bounds(stored.precision, stored.scale)
     plain = getattr(dtype, "numpy_dtype", dtype)
     if plain.kind not in "iu":
         return None
-    limits = np.iinfo(plain)
-    return int(limits.min), int(limits.max)
+    held = np.iinfo(plain)
+    return int(held.min), int(held.max)
 
 
 def in_type(column: pd.Series[Any], values: NDArray[Any]) -> Any:

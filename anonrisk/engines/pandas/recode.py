@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
@@ -92,7 +92,7 @@ def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:
         numbers = numbers[~np.isnan(numbers)]
     elif isinstance(column.dtype, np.dtype):
         numbers = numbers.copy()
-    base.refuse_infinite(int(np.isinf(numbers).sum()), name)
+    limits.refuse_infinite(int(np.isinf(numbers).sum()), name)
     ranks = len(numbers) * np.arange(1, n_bins) // n_bins
     # Only the ranks that are asked for are put into place.
     numbers.partition(np.unique(np.concatenate(([0], ranks, [len(numbers) - 1]))))
@@ -129,7 +129,7 @@ def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
 
 def _clipped(column: pd.Series[Any], recoding: TopBottom, name: Name) -> Any:
     kind = type_decides(column)
-    bottom, top = base.ends_within(recoding, name, bounds(column))
+    bottom, top = limits.ends_within(recoding, name, bounds(column))
     ends: dict[str, Any] = {"lower": bottom, "upper": top}
     if kind == "whole":
         for end in (recoding.bottom, recoding.top):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
@@ -113,7 +113,7 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
         drawn = _drawn(random, noise.law, scale, len(frame))
         kind = kind_of(column)
         if kind in DATES:
-            base.check_noise(name, noise.law, scale)
+            limits.check_noise(name, noise.law, scale)
             domain, codes = coded_rows(frame, name)
             days = np.rint(drawn).astype(np.int64)
             unit = 1 if domain.kind == "date" else MICROSECONDS
@@ -123,7 +123,7 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
         if kind is not None and kind not in NUMBERS:
             raise base.not_noisy(name, kind)
         if type_decides(column) == "whole":
-            base.check_noise(name, noise.law, scale)
+            limits.check_noise(name, noise.law, scale)
             changed[name] = in_type(column, moved_whole(column, drawn))
         else:
             changed[name] = in_type(column, as_floats(column, name) + drawn)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
@@ -75,7 +75,7 @@ def type_of(projection: Projection, name: Name) -> Any:
 def bounds(type_: Any) -> tuple[float, float] | None:
     """Give the least and the largest number that a type holds; None if it has none."""
     if type_.typeName() == "decimal":
-        return base.decimal_bounds(type_.precision, type_.scale)
+        return limits.decimal_bounds(type_.precision, type_.scale)
     bits = _BITS.get(type_.typeName())
     return None if bits is None else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -117,7 +117,7 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
         if whole and end is not None and end != int(end):
             raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
     new = column
-    low, high = base.ends_within(recoding, name, bounds(kind))
+    low, high = limits.ends_within(recoding, name, bounds(kind))
     if high is not None:
         top = f.lit(high).cast(kind)
         new = f.when(column > top, top).otherwise(new)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -119,7 +119,7 @@ def perturb(frame: DataFrame, noise: base.Noise) -> DataFrame:
             if kind not in NUMBERS and kind not in DATES:
                 raise base.not_noisy(name, kind)
             if kind != "number":
-                base.check_noise(name, noise.law, scale)
+                limits.check_noise(name, noise.law, scale)
             drawn = _drawn(projection, noise.law, scale, noise.seed * 1_000 + number)
             new[name] = _moved(projection, name, drawn)
         return replaced(projection, projection.table, new, {_METADATA_KEY: "perturb"})

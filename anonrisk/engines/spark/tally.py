@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.pandas.tally import tally as tally_of_rows
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -162,7 +162,7 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
     ]
     row = projection.table.agg(*found, *infinite).collect()[0]
     for i, name in enumerate(names):
-        base.refuse_infinite(row[f"i{i}"], name)
+        limits.refuse_infinite(row[f"i{i}"], name)
     return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row[: len(names)]]
 
 
@@ -195,7 +195,7 @@ def quantile_bins(frame: DataFrame, name: Name, n_bins: int) -> Bins:
     domain = counted.domains[name]
     if not len(domain):
         raise ArgumentError(f"column {name!r} has no known value to cut at")
-    base.check_finite(domain.values, counted.margin(name)[:-1], name)
+    limits.check_finite(domain.values, counted.margin(name)[:-1], name)
     return bins_of_counts(
         domain.values, counted.margin(name)[:-1], n_bins, whole=domain.kind == "whole"
     )
