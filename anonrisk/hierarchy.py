@@ -105,7 +105,7 @@ def _read(path: Path) -> list[list[str]]:
 
 def _from_levels(rows: Iterable[list[Any]]) -> Hierarchy:
     """Read rows from the value up to the top; a label repeated on the next level is one node."""
-    table = [[text_of(cell) for cell in row] for row in rows]
+    table = [[_label(cell) for cell in row] for row in rows]
     if not table:
         raise HierarchyError("the hierarchy is empty")
     if len({len(row) for row in table}) > 1:
@@ -125,19 +125,33 @@ def _from_levels(rows: Iterable[list[Any]]) -> Hierarchy:
 def _paths_of(tree: Mapping[Any, Any]) -> Iterable[Node]:
     if len(tree) != 1:
         raise HierarchyError("the top level of a hierarchy must be one value")
-    stack: list[tuple[Node, Any]] = [((str(root),), below) for root, below in tree.items()]
+    # With each node the dicts above it, by which one that holds itself is known.
+    stack: list[tuple[Node, Any, frozenset[int]]] = [
+        ((_label(root),), below, frozenset([id(tree)])) for root, below in tree.items()
+    ]
     while stack:
-        node, below = stack.pop()
-        if not below:
+        node, below, above = stack.pop()
+        if id(below) in above:
+            raise HierarchyError("not a tree: a node of the hierarchy hangs below itself")
+        if below is None or (hasattr(below, "__len__") and not len(below)):
             yield node
         elif isinstance(below, Mapping):
-            stack += [((*node, text_of(label)), under) for label, under in below.items()]
+            inside = above | {id(below)}
+            stack += [((*node, _label(label)), under, inside) for label, under in below.items()]
         elif isinstance(below, str) or not isinstance(below, Iterable):
             raise HierarchyError(
                 "below a node of a hierarchy is a dict of nodes or a list of values"
             )
         else:
-            stack += [((*node, text_of(label)), None) for label in below]
+            stack += [((*node, _label(label)), None, above) for label in below]
+
+
+def _label(given: Any) -> str:
+    """Write a label; a missing value names no node."""
+    nan = isinstance(given, (float, np.floating)) and np.isnan(given)
+    if given is None or nan or type(given).__name__ in ("NAType", "NaTType"):
+        raise HierarchyError("a node of the hierarchy is missing: None or NaN is no label")
+    return text_of(given)
 
 
 def _from_paths(paths: Iterable[Node]) -> Hierarchy:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.arguments import whole_number
 from anonrisk.columns import as_names, require
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, NoColumnsError, RepeatedColumnError
+from anonrisk.errors import (
+    ArgumentError,
+    NoColumnsError,
+    RepeatedColumnError,
+    UnsupportedColumnError,
+)
 from anonrisk.planning.plan import Plan
 from anonrisk.recode import DatePart, Prefix, TopBottom
 
@@ -95,7 +100,15 @@ def safe_harbor(
     recodings |= dict.fromkeys(named(ages, "age"), TopBottom(top=OLDEST))
     if zips is not None:
         known = Prefix(_DIGITS, known=_large(zip_population), other="0" * _DIGITS)
-        recodings |= dict.fromkeys(named(zips, "zip code"), known)
+        codes = named(zips, "zip code")
+        for name in codes:
+            if not engine.is_text(frame, name):
+                raise UnsupportedColumnError(
+                    f"column {name!r} holds no text: zip codes kept as numbers have lost their "
+                    "leading zeros, so that their first three digits are others; write them as "
+                    "text of five digits first"
+                )
+        recodings |= dict.fromkeys(codes, known)
     if not recodings:
         raise NoColumnsError("name at least one of dates=, births=, ages= and zips=")
     engine.check(frame, dict.fromkeys(recodings, "column"))

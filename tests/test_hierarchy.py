@@ -37,9 +37,21 @@ def test_one_value_has_no_level():
     assert Hierarchy.of({"x": None}).levels() == []
 
 
+CYCLE = {}
+CYCLE["a"] = CYCLE
+DEEP = {"any": {"a": {}}}
+DEEP["any"]["a"]["b"] = DEEP["any"]
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [
+        (CYCLE, "not a tree"),
+        (DEEP, "not a tree"),
+        (pd.DataFrame({0: ["x", "y"], 1: ["a", None], 2: ["any"] * 2}), "missing"),
+        ([["x", float("nan"), "any"]], "missing"),
+        ([["x", pd.NA, "any"]], "missing"),
+        ({"any": {"a": ["x", None]}}, "missing"),
         ({"a": ["x"], "b": ["y"]}, "one value"),
         ([["x", "a"], ["y", "b"]], "one value"),
         ([["x", "a", "any"], ["x", "b", "any"]], "two parents"),

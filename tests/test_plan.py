@@ -262,6 +262,45 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
             Plan.from_json(bad)
 
 
+def test_an_edge_is_a_number_with_a_name_and_not_a_cell():
+    close = [1.23456789] * 10 + [1.23456791] * 10 + [1.23456795] * 10
+    narrow = [1000.12345, 1000.12347, 1000.12349] * 12
+    skewed = np.exp(np.random.default_rng(1).normal(0, 4, 400)).round(6).tolist()
+    for cells, k in (
+        (close + [50.0] * 4 + [51.0] * 4, 9),
+        (close, 9),
+        (narrow, 9),
+        (skewed, 9),
+        ([*skewed, *[1e9] * 9], 9),
+        ([0.1, np.nextafter(0.1, 1)] * 10, 5),
+    ):
+        table = pd.DataFrame({"x": cells})
+        domain, margin = (counted := tally(table, {"x": "x"})).domains["x"], counted.margin("x")
+        for recoding in offer(domain, margin, k=k, share=6, given=None, column="x"):
+            if isinstance(recoding, Bins):
+                long = {e for e in recoding.edges if float(f"{e:.3g}") != e}
+                assert not long & set(cells), recoding
+        assert len(table.anon.apply(table.anon.plan("x", k, max_suppression=0.05))) > 0
+    many = pd.DataFrame({"x": [*skewed, *[1e9] * 9]}).anon.plan("x", 9)
+    assert len(many.recodings["x"].edges) > 10, "a long tail does not make the rest coarse"
+
+
+def test_names_of_columns_that_can_be_stored():
+    yaml = pytest.importorskip("yaml")
+    cells = [1, 1, 2, 2]
+    for name, stored in ((np.str_("x"), "x"), (np.int64(3), 3), (("a", np.str_("b")), ["a", "b"])):
+        table = pd.DataFrame({name: cells})
+        plan = Plan({name: Keep()}, k=2, columns=(name,))
+        assert json.loads(plan.to_json())["columns"] == [stored]
+        assert yaml.safe_load(plan.to_yaml())["recodings"][0]["column"] == stored
+        assert len(table.anon.apply(Plan.from_yaml(plan.to_yaml()))) == 4
+    day = pd.Timestamp("2020-01-01")
+    plan = Plan({day: Keep()}, k=2, columns=(day,))
+    for write in (plan.to_json, plan.to_yaml):
+        with pytest.raises(errors.PlanError, match="whose name is a Timestamp"):
+            write()
+
+
 def test_a_hierarchy_must_be_given_again():
     tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
     table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
@@ -279,7 +318,9 @@ def test_a_hierarchy_must_be_given_again():
 
 
 def every_recoding():
-    table = pd.DataFrame(people(120)).astype({"age": "Int64"})
+    cells = people(120)
+    cells["born"] = [None if i % 40 == 0 else day for i, day in enumerate(cells["born"])]
+    table = pd.DataFrame(cells).astype({"age": "Int64"})
     hierarchy = anonrisk.hierarchy.Hierarchy.of(TREE)
     recodings = {
         "age": Bins((30, 60), whole=True),
@@ -349,7 +390,8 @@ def test_emitted_sql_runs_and_does_the_same():
 @pytest.mark.spark("spark")
 def test_emitted_pyspark_runs_and_does_the_same(spark):
     for table, plan in plans():
-        frame = tables.spark_table(spark, people(120))
+        cells = dict(zip(table, records_of(table).T.tolist(), strict=True))
+        frame = tables.spark_table(spark, cells)
         namespace = {}
         exec(plan.to_pyspark(), namespace)
         expected = as_rows(records_of(table.anon.apply(plan)), table.columns)
@@ -419,6 +461,11 @@ def test_names_and_labels_are_quoted_in_code():
             lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
             errors.ArgumentError,
             "one record a person",
+        ),
+        (
+            lambda t: t.anon.plan("age", population_size=3),
+            errors.ArgumentError,
+            "smaller than the table, which has 300",
         ),
         (lambda t: t.head(0).anon.plan("age"), errors.EmptyTableError, "empty"),
         (lambda t: t.anon.apply("plan"), errors.ArgumentError, "not a str"),
@@ -516,6 +563,7 @@ def test_safe_harbor():
         ({"ages": "aeg"}, "'age'"),
         ({"ages": "age", "dates": "age"}, "named twice"),
         ({"zips": "zip", "zip_population": {1: 2}}, "as text"),
+        ({"zips": "age", "zip_population": people_by_zip}, "column 'age' .* zeros"),
     ):
         with pytest.raises(anonrisk.AnonRiskError, match=text):
             anonrisk.hipaa.safe_harbor(table, **wrong)

@@ -11,6 +11,7 @@ from anonrisk.arguments import positive, whole_number
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
+from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
@@ -121,6 +122,13 @@ def plan(
         raise EmptyTableError("the table is empty: there is no record to plan for")
     if k > n:
         raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
+    for name, domain in tally.domains.items():
+        check_finite(domain.values, tally.margin(name)[:-1], name)
+    if population_size is not None and population_size < n:
+        raise ArgumentError(
+            f"population_size={population_size:,} is smaller than the table, which has {n:,} "
+            "records: a sample is no larger than its population"
+        )
     about = _budget(
         tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
     )

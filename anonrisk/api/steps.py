@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.api.ask import ask
-from anonrisk.arguments import one_of, positive, whole_number
+from anonrisk.arguments import finite, one_of, positive, whole_number
 from anonrisk.columns import as_names, require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import CellSuppression, Noise
@@ -126,11 +128,8 @@ def _recoding(
 def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
     if isinstance(bins, Bins):
         return bins
-    if isinstance(bins, (list, tuple)):
-        try:
-            edges = tuple(float(edge) for edge in bins)
-        except (TypeError, ValueError):
-            raise ArgumentError("edges of bins must be finite numbers in ascending order") from None
+    if isinstance(bins, (list, tuple, np.ndarray)):
+        edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
         return Bins(
             edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(frame, name)
         )

@@ -256,6 +256,9 @@ class Engine(Protocol):
     def is_whole(self, frame: Any, column: Name) -> bool:
         """Tell whether a column holds whole numbers."""
 
+    def is_text(self, frame: Any, column: Name) -> bool:
+        """Tell whether a column holds text, or nothing."""
+
     def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
 

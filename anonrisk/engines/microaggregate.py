@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.engines.limits import check_finite
 from anonrisk.errors import MissingValuesError, TooManyRecordsError, UnsupportedColumnError
 from anonrisk.recode.optimal import mdav, optimal_groups
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 # Different records of several columns that MDAV takes: its work grows with their square.
 MAX_MDAV = 100_000
+# The largest whole number below which floats have them all.
+_EXACT = 2**53
 
 
 def means(domain: Domain, counts: NDArray[np.int64], k: int, name: Name) -> NDArray[Any]:
     """Give each value the mean of its group: squared distances are least, groups have k or more."""
-    _require_scale(domain, name)
+    _require_scale(domain, counts, name)
     if not len(domain):
         return domain.values
     values = domain.values.astype(np.float64)
@@ -36,7 +39,7 @@ def means(domain: Domain, counts: NDArray[np.int64], k: int, name: Name) -> NDAr
 def means_of_several(tally: Tally, k: int) -> dict[Name, NDArray[Any]]:
     """Give the classes of a tally the mean of their group in each column (MDAV)."""
     for name, domain in tally.domains.items():
-        _require_scale(domain, name)
+        _require_scale(domain, tally.margin(name)[:-1], name)
         n_missing = int(tally.margin(name)[-1])
         if n_missing:
             raise MissingValuesError(
@@ -64,12 +67,24 @@ def means_of_several(tally: Tally, k: int) -> dict[Name, NDArray[Any]]:
     return moved
 
 
-def _require_scale(domain: Domain, name: Name) -> None:
+def too_large(name: Name) -> UnsupportedColumnError:
+    """Say that means are computed with floats."""
+    return UnsupportedColumnError(
+        f"column {name!r} holds whole numbers beyond 2**53 (about 9e15), whose means would not be "
+        "exact; is it a number of something? Divide it first, or leave it out"
+    )
+
+
+def _require_scale(domain: Domain, counts: NDArray[np.int64], name: Name) -> None:
     if len(domain) and not domain.is_scale:
         raise UnsupportedColumnError(
             f"column {name!r} holds values of kind {domain.kind}; "
             "numbers and dates can be microaggregated"
         )
+    check_finite(domain.values, counts, name)
+    ends = [abs(int(end)) for end in domain.values[[0, -1]]] if domain.kind == "whole" else []
+    if any(end > _EXACT for end in ends):
+        raise too_large(name)
 
 
 def _rounded(domain: Domain, numbers: NDArray[np.float64]) -> NDArray[Any]:

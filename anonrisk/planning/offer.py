@@ -11,7 +11,7 @@ from anonrisk.errors import ArgumentError, HierarchyError
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
 from anonrisk.recode.domain import DATES, NUMBERS
-from anonrisk.recode.edges import optimal_bins, quantile_bins, width_bins, widths
+from anonrisk.recode.edges import apart, optimal_bins, quantile_bins, width_bins, widths
 from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list
     found += [quantile_bins(values, counts, n, whole=whole) for n in sorted(sizes, reverse=True)]
     if 2 <= share <= _MOST_BINS:
         found.append(optimal_bins(values, counts, share, "median", whole=whole))
-    return [_snapped(bins, values) for bins in found] if domain.collapsed else list(found)
+    if domain.collapsed:
+        return [_snapped(bins, values) for bins in found]
+    return [moved for bins in found if (moved := apart(bins, values)) is not None]
 
 
 def _snapped(bins: Bins, values: NDArray[np.float64]) -> Bins:

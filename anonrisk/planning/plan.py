@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from anonrisk import render
 from anonrisk.errors import PlanError
 from anonrisk.hierarchy import Hierarchy
@@ -37,7 +39,8 @@ class Outcome:
     discernibility : int
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
-        Different values of each column.
+        Different values of each column once recoded, those of suppressed records among them;
+        `anonrisk.utility` counts those that are left in the published table.
     """
 
     n_records: int
@@ -92,8 +95,8 @@ class Plan:
             "anonrisk_plan": _VERSION,
             "k": self.k,
             "max_suppression": self.max_suppression,
-            "columns": list(self.columns),
-            "recodings": [{"column": c, **r.to_dict()} for c, r in self.recodings.items()],
+            "columns": [_plain(c) for c in self.columns],
+            "recodings": [{"column": _plain(c), **r.to_dict()} for c, r in self.recodings.items()],
             "optimal": self.optimal,
             "note": self.note,
         }
@@ -246,6 +249,22 @@ def _lists(part: Any) -> dict[str, Any]:
 
 def _tuples(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
+
+
+def _plain(name: Any) -> Any:
+    """Give the name of a column as JSON and YAML have it."""
+    if isinstance(name, tuple):
+        return [_plain(part) for part in name]
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, np.generic):
+        name = name.item()
+    if name is None or isinstance(name, (bool, int, float)):
+        return name
+    raise PlanError(
+        f"a plan cannot be stored with a column whose name is a {type(name).__name__}; "
+        "name the columns by text first"
+    )
 
 
 def _name(stored: Any) -> Name:

@@ -41,19 +41,60 @@ def _clean(number: float, step: float) -> float:
 def named_edges(wanted: Iterable[float], *, low: float, high: float, whole: bool) -> list[float]:
     """Move edges to nearby numbers that are easy to name, strictly inside the range.
 
-    An edge moves by at most an eighth of its distance to the nearest neighbour, so that it says
-    little about the value it came from, and bins stay about as they were meant.
+    An edge moves by about an eighth of its distance to the nearest neighbour, or to a number of two
+    digits if that is further, so that it says little about the value it came from. Edges that then
+    are the same are one.
     """
     edges = sorted({edge for edge in wanted if low < edge <= high})
     around = [low, *edges, high]
     named = set()
     for before, edge, after in zip(around, edges, around[2:], strict=False):
         gap = min(gap for gap in (edge - before, after - edge, high - low) if gap > 0)
-        step = nice_step(gap / 4)
+        step = max(nice_step(gap / 4), _least_step(edge, high - low))
         if whole:
             step = max(step, 1.0)
         named.add(_clean(round(edge / step) * step, step))
     return [edge for edge in sorted(named) if low < edge <= high]
+
+
+def _least_step(edge: float, spread: float) -> float:
+    """Give the step below which a number is no name any more but a value.
+
+    That is the last of two digits, or a cell of a fine grid over the column where the column is
+    narrow, far from zero.
+    """
+    fine = nice_step(spread / _CELLS)
+    return min(fine, 10.0 ** (math.floor(math.log10(abs(edge))) - 1)) if edge else fine
+
+
+def apart(bins: Bins, values: NDArray[np.float64]) -> Bins | None:
+    """Move edges of many digits that are values themselves down, not beyond the next value.
+
+    The same values stay together. Between whole numbers there may be nothing, so theirs stay.
+    """
+    if bins.whole:
+        return bins
+    moved = []
+    for edge in bins.edges:
+        place = int(np.searchsorted(values, edge))
+        short = float(f"{edge:.3g}") == edge
+        if short or place == len(values) or values[place] != edge:
+            moved.append(edge)
+        elif place:
+            between = _shortest(float(values[place - 1]), edge)
+            moved += [] if between is None else [between]
+    return Bins(tuple(sorted(set(moved)))) if moved else None
+
+
+def _shortest(low: float, high: float) -> float | None:
+    """Find a number of few digits between two others; None if they are next to each other."""
+    first = -math.floor(math.log10(high - low)) - 1
+    for digits in range(first, first + 18):
+        unit = 10.0**-digits
+        for number in (math.floor(high / unit) * unit, (math.floor(high / unit) - 1) * unit):
+            if low < round(number, digits) < high:
+                return round(number, digits)
+    return None
 
 
 def quantile_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
@@ -93,7 +134,8 @@ def width_bins(
     """Cut at the multiples of a width; outer bins grow until they hold k records."""
     low, high = float(values[0]), float(values[-1])
     first, last = math.floor(low / width) + 1, math.floor(high / width)
-    edges = [_clean(i * width, width) for i in range(first, last + 1)]
+    # Between numbers that are next to each other several may be one.
+    edges = sorted({_clean(i * width, width) for i in range(first, last + 1)})
     cumulated = np.concatenate(([0], np.cumsum(counts)))
     below = cumulated[np.searchsorted(values, edges, side="left")]
     kept = [e for e, n in zip(edges, below, strict=True) if n >= k and cumulated[-1] - n >= k]
@@ -128,5 +170,5 @@ def optimal_bins(
     members = max(int(counts.sum()) // n_bins, 1)
     groups = optimal_groups(values[starts].astype(np.float64), sums, members, cost)
     wanted = [_clean(float(cells[starts[i]]) * step, step) for i in groups[1:]]
-    edges = [edge for edge in wanted if low < edge <= high]
+    edges = sorted({edge for edge in wanted if low < edge <= high})
     return Bins(tuple(edges), whole=whole) if edges else bins_at([], low, high, whole=whole)

@@ -193,7 +193,8 @@ class _Sql:
 
     def _padded(self, number: str, width: int) -> str:
         if self.dialect == "sqlite":
-            return f"PRINTF('%0{width}d', {number})"
+            # PRINTF would write a missing number as zeros.
+            return f"CASE WHEN {number} IS NOT NULL THEN PRINTF('%0{width}d', {number}) END"
         text = self._as_text(f"CAST({number} AS INTEGER)")
         return f"LPAD({text}, {width}, '0')"
 

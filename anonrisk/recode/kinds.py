@@ -6,10 +6,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from anonrisk.arguments import finite
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.recode import labels as text
 
@@ -266,6 +268,12 @@ class TopBottom(Recoding):
         """Refuse ends that are none, or cross."""
         if self.bottom is None and self.top is None:
             raise ArgumentError("top and bottom coding needs top=, bottom= or both")
+        for end in ("bottom", "top"):
+            given = getattr(self, end)
+            if given is not None:
+                number = finite(given, end)
+                # As plain numbers they can be stored.
+                object.__setattr__(self, end, int(given) if isinstance(given, Integral) else number)
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
             raise ArgumentError("bottom must be below top")
 

@@ -171,8 +171,12 @@ class PandasEngine:
         return recode.recode(frame, recodings)
 
     def is_whole(self, frame: pd.DataFrame, column: Name) -> bool:
+        """Look at all values: pandas makes whole numbers floats where one is missing."""
+        return recode.kind_of_all(encode.column_of(frame, column)) == "whole"
+
+    def is_text(self, frame: pd.DataFrame, column: Name) -> bool:
         """Look at the first known value."""
-        return recode.kind_of(encode.column_of(frame, column)) == "whole"
+        return recode.kind_of(encode.column_of(frame, column)) in ("text", None)
 
     def quantile_bins(self, frame: pd.DataFrame, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""

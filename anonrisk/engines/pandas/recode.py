@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
 from anonrisk.engines.pandas.tally import domain_of_codes, plain
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
@@ -91,6 +92,7 @@ def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:
         numbers = numbers[~np.isnan(numbers)]
     elif isinstance(column.dtype, np.dtype):
         numbers = numbers.copy()
+    limits.refuse_infinite(int(np.isinf(numbers).sum()), name)
     ranks = len(numbers) * np.arange(1, n_bins) // n_bins
     # Only the ranks that are asked for are put into place.
     numbers.partition(np.unique(np.concatenate(([0], ranks, [len(numbers) - 1]))))
@@ -108,6 +110,12 @@ def kind_of(column: pd.Series[Any]) -> str | None:
     return plain(known)[0] if len(known) else None
 
 
+def kind_of_all(column: pd.Series[Any]) -> str | None:
+    """Say what a column holds by all of its known values; None if it has none."""
+    known = column[column.notna().to_numpy()]
+    return plain(known)[0] if len(known) else None
+
+
 def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
     """Read a column of numbers, missing as NaN."""
     try:
@@ -120,13 +128,18 @@ def as_floats(column: pd.Series[Any], name: Name) -> NDArray[np.float64]:
 
 
 def _clipped(column: pd.Series[Any], recoding: TopBottom, name: Name) -> Any:
-    ends: dict[str, Any] = {"lower": recoding.bottom, "upper": recoding.top}
-    if kind_of(column) == "whole":
-        for end in ends.values():
+    kind = type_decides(column)
+    bottom, top = limits.ends_within(recoding, name, bounds(column))
+    ends: dict[str, Any] = {"lower": bottom, "upper": top}
+    if kind == "whole":
+        for end in (recoding.bottom, recoding.top):
             if end is not None and end != int(end):
                 raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
         ends = {key: None if end is None else int(end) for key, end in ends.items()}
+    elif kind == "decimal":
+        places = places_of(column)
+        ends = {k: None if end is None else as_decimal(end, places) for k, end in ends.items()}
     try:
-        return column.clip(**ends).array
-    except TypeError:
+        return column.clip(**ends).astype(column.dtype).array
+    except (TypeError, NotImplementedError):
         raise UnsupportedColumnError(f"column {name!r} is not a column of numbers") from None

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
-from anonrisk.engines.microaggregate import means, means_of_several
+from anonrisk.engines import base, limits
+from anonrisk.engines.microaggregate import means, means_of_several, too_large
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.numbers import (
+    in_type,
+    moved_whole,
+    type_decides,
+    without_categories,
+)
 from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
-from anonrisk.engines.pandas.tally import tally
+from anonrisk.engines.pandas.tally import is_arrow_date, tally
 from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.columns import Name, Qid
+    from anonrisk.recode.domain import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"
 
@@ -33,9 +41,14 @@ def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
         name = columns[0]
         counted = tally(frame, {name: "column"})
         domain, codes = coded_rows(frame, name)
+        column = without_categories(column_of(frame, name))
+        domain = _by_type(domain, column, name)
         new = means(domain, counted.margin(name)[:-1], k, name)
-        return replaced(frame, {name: _typed(column_of(frame, name), domain.kind, new, codes)})
+        return replaced(frame, {name: _typed(column, domain.kind, new, codes)})
     counted = tally(frame, dict.fromkeys(columns, "column"))
+    cells = {name: without_categories(column_of(frame, name)) for name in columns}
+    typed = {n: _by_type(domain, cells[n], n) for n, domain in counted.domains.items()}
+    counted = replace(counted, domains=typed)
     moved = means_of_several(counted, k)
     coded = {name: coded_rows(frame, name) for name in columns}
     keys = np.zeros(len(frame), dtype=np.int64)
@@ -51,11 +64,19 @@ def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
     place = row_of[keys]
     return replaced(
         frame,
-        {
-            name: _typed(column_of(frame, name), coded[name][0].kind, moved[name], place)
-            for name in columns
-        },
+        {name: _typed(cells[name], typed[name].kind, moved[name], place) for name in columns},
     )
+
+
+def _by_type(domain: Domain, column: pd.Series[Any], name: Name) -> Domain:
+    """Take numbers for what the column's type says: floats may be whole by chance."""
+    if domain.kind not in NUMBERS:
+        return domain
+    if type_decides(column) == "whole":
+        if domain.kind != "whole":
+            raise too_large(name)
+        return domain
+    return replace(domain, kind="number", values=domain.values.astype(np.float64))
 
 
 def _typed(column: pd.Series[Any], kind: str, new: NDArray[Any], place: NDArray[np.int64]) -> Any:
@@ -65,20 +86,14 @@ def _typed(column: pd.Series[Any], kind: str, new: NDArray[Any], place: NDArray[
         unit = MICROSECONDS if kind == "date" else 1
         instants = (np.append(new, 0)[np.minimum(place, len(new))] * unit).astype("datetime64[us]")
         return _dates(column, instants, missing)
-    values = np.append(new, 0)[np.minimum(place, len(new))]
-    if pd.api.types.is_object_dtype(column.dtype):
-        cells = pd.Series(values, index=column.index).astype(object)
-        return cells.mask(missing, None).array
-    made: Any = pd.Series(values, index=column.index)
-    if missing.any():
-        made = made.astype("Float64").mask(missing)
-        if isinstance(column.dtype, np.dtype):
-            made = made.astype("float64")
-    return made.astype(column.dtype).array
+    return in_type(column, np.append(new, 0)[np.minimum(place, len(new))])
 
 
 def _dates(column: pd.Series[Any], instants: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
     made = pd.Series(instants, index=column.index).mask(missing)
+    if is_arrow_date(column.dtype):
+        days: Any = made.dt.date.mask(missing, None)
+        return pd.Series(days.tolist(), index=column.index, dtype=column.dtype).array
     zone = getattr(getattr(column, "dt", None), "tz", None)
     if zone is not None:
         made = made.dt.tz_localize("UTC").dt.tz_convert(zone)
@@ -94,10 +109,11 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
     changed: dict[Name, Any] = {}
     for number, (name, scale) in enumerate(noise.scales.items()):
         random = np.random.default_rng([noise.seed, number])
-        column = column_of(frame, name)
+        column = without_categories(column_of(frame, name))
         drawn = _drawn(random, noise.law, scale, len(frame))
         kind = kind_of(column)
         if kind in DATES:
+            limits.check_noise(name, noise.law, scale)
             domain, codes = coded_rows(frame, name)
             days = np.rint(drawn).astype(np.int64)
             unit = 1 if domain.kind == "date" else MICROSECONDS
@@ -106,16 +122,12 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
             continue
         if kind is not None and kind not in NUMBERS:
             raise base.not_noisy(name, kind)
-        numbers = as_floats(column, name)
-        values = np.rint(numbers + drawn) if _is_whole(numbers) else numbers + drawn
-        changed[name] = _typed(column, "number", values, np.arange(len(frame)))
+        if type_decides(column) == "whole":
+            limits.check_noise(name, noise.law, scale)
+            changed[name] = in_type(column, moved_whole(column, drawn))
+        else:
+            changed[name] = in_type(column, as_floats(column, name) + drawn)
     return _marked(replaced(frame, changed), tuple(changed), "perturb")
-
-
-def _is_whole(numbers: NDArray[np.float64]) -> bool:
-    """Tell whether all known numbers are whole: pandas makes them floats where one is missing."""
-    known = numbers[~np.isnan(numbers)]
-    return bool(np.all(known == np.floor(known)))
 
 
 def _drawn(random: np.random.Generator, law: str, scale: float, size: int) -> NDArray[np.float64]:

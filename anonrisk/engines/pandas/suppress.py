@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from anonrisk.engines import base
 from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
 from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.pandas.numbers import without_categories
 from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
 from anonrisk.engines.pandas.rewrite import class_sizes
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from anonrisk.columns import Name
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 def records(frame: pd.DataFrame, question: base.Question, k: int) -> pd.DataFrame:
     """Leave out the records of classes smaller than k."""
     counts, _ = class_sizes(frame, question)
-    return frame.loc[counts >= k]
+    left = frame.loc[counts >= k]
+    # A category that no record has any more would still tell the suppressed value.
+    unused = {
+        name: column_of(left, name).cat.remove_unused_categories().array
+        for name in question.qid
+        if isinstance(column_of(left, name).dtype, pd.CategoricalDtype)
+    }
+    return replaced(left, unused) if unused else left
 
 
 def cells(
@@ -106,7 +114,9 @@ class _Column:
         ):
             # Plain integers and booleans of pandas have no missing value.
             return column.convert_dtypes().mask(self.marked).array
-        return column.mask(self.marked, self.marker).array
+        if self.marker is None and isinstance(column.dtype, pd.CategoricalDtype):
+            return column.mask(self.marked).cat.remove_unused_categories().array
+        return without_categories(column).mask(self.marked, self.marker).array
 
 
 def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:

@@ -107,6 +107,8 @@ def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
         values = values.infer_objects()
         dtype = values.dtype
     kind = getattr(dtype, "kind", "O")
+    if is_arrow_date(dtype):
+        return _of_objects(values.to_numpy(dtype=object))
     if isinstance(dtype, pd.DatetimeTZDtype) or kind == "M":
         return "timestamp", _microseconds(values)
     if isinstance(dtype, pd.StringDtype):
@@ -121,6 +123,11 @@ def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
     if kind == "b":
         return "boolean", _truths(values)
     return _of_objects(values.to_numpy(dtype=object))
+
+
+def is_arrow_date(dtype: Any) -> bool:
+    """Tell whether a type is one of days of Arrow, which pandas takes for one of instants."""
+    return isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("date")
 
 
 def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911

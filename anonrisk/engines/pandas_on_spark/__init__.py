@@ -186,6 +186,10 @@ class PandasOnSparkEngine:
         """Look at the type."""
         return self._spark.is_whole(_without_index(frame), column)
 
+    def is_text(self, frame: Any, column: Name) -> bool:
+        """Look at the type."""
+        return self._spark.is_text(_without_index(frame), column)
+
     def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
         return self._spark.quantile_bins(_without_index(frame), column, n_bins)

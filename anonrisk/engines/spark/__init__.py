@@ -184,6 +184,10 @@ class SparkEngine:
         """Look at the type."""
         return recode.kind_of(Projection.of(frame), column) == "whole"
 
+    def is_text(self, frame: DataFrame, column: Name) -> bool:
+        """Look at the type."""
+        return recode.kind_of(Projection.of(frame), column) == "text"
+
     def quantile_bins(self, frame: DataFrame, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
         return tally.quantile_bins(frame, column, n_bins)

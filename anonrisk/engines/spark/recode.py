@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
@@ -28,6 +28,7 @@ _KINDS = {
     "date": "date",
     "boolean": "boolean",
 }
+_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
@@ -71,6 +72,14 @@ def type_of(projection: Projection, name: Name) -> Any:
     return projection.fields[projection.names.index(str(name))].dataType
 
 
+def bounds(type_: Any) -> tuple[float, float] | None:
+    """Give the least and the largest number that a type holds; None if it has none."""
+    if type_.typeName() == "decimal":
+        return limits.decimal_bounds(type_.precision, type_.scale)
+    bits = _BITS.get(type_.typeName())
+    return None if bits is None else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
     """Give the new cells of one column."""
     f = projection.functions
@@ -108,11 +117,12 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
         if whole and end is not None and end != int(end):
             raise ArgumentError(f"column {name!r} holds whole numbers: top and bottom must too")
     new = column
-    if recoding.top is not None:
-        top = f.lit(recoding.top).cast(kind)
+    low, high = limits.ends_within(recoding, name, bounds(kind))
+    if high is not None:
+        top = f.lit(high).cast(kind)
         new = f.when(column > top, top).otherwise(new)
-    if recoding.bottom is not None:
-        bottom = f.lit(recoding.bottom).cast(kind)
+    if low is not None:
+        bottom = f.lit(low).cast(kind)
         new = f.when(column < bottom, bottom).otherwise(new)
     return new
 

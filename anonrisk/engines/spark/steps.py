@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base
+import numpy as np
+
+from anonrisk.engines import base, limits
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.recode import kind_of, replaced, type_of
+from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
 from anonrisk.engines.spark.tally import instant, tally, values_of
 from anonrisk.errors import TooManyClassesError, TooManyRecordsError
 from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.columns import Name, Qid
+    from anonrisk.recode.domain import Domain
 
 _METADATA_KEY = "anonrisk_perturbed"
 
@@ -30,7 +34,7 @@ def microaggregate(frame: DataFrame, columns: Qid, k: int) -> DataFrame:
     projection = Projection.of(frame)
     if len(columns) == 1:
         counted = values_of(frame, columns[0])
-        domain = counted.domains[columns[0]]
+        domain = _by_type(projection, columns[0], counted.domains[columns[0]])
         moved = {columns[0]: means(domain, counted.margin(columns[0])[:-1], k, columns[0])}
         rows = [domain.values.tolist(), *(new.tolist() for new in moved.values())]
     else:
@@ -43,11 +47,19 @@ def microaggregate(frame: DataFrame, columns: Qid, k: int) -> DataFrame:
             ) from None
         if not counted.n_records:
             return frame
-        moved = means_of_several(counted, k)
+        typed = {n: _by_type(projection, n, domain) for n, domain in counted.domains.items()}
+        moved = means_of_several(replace(counted, domains=typed), k)
         old = [counted.domains[n].values[counted.codes[n]].tolist() for n in columns]
         rows = [*old, *(new.tolist() for new in moved.values())]
     with guarded("microaggregate"):
         return _joined(projection, columns, list(zip(*rows, strict=True)))
+
+
+def _by_type(projection: Projection, name: Name, domain: Domain) -> Domain:
+    """Take numbers for what the column's type says: floats may be whole by chance."""
+    if domain.kind == "whole" and kind_of(projection, name) == "number":
+        return replace(domain, kind="number", values=domain.values.astype(np.float64))
+    return domain
 
 
 def _joined(projection: Projection, columns: Qid, rows: list[tuple[Any, ...]]) -> DataFrame:
@@ -106,6 +118,8 @@ def perturb(frame: DataFrame, noise: base.Noise) -> DataFrame:
             kind = kind_of(projection, name)
             if kind not in NUMBERS and kind not in DATES:
                 raise base.not_noisy(name, kind)
+            if kind != "number":
+                limits.check_noise(name, noise.law, scale)
             drawn = _drawn(projection, noise.law, scale, noise.seed * 1_000 + number)
             new[name] = _moved(projection, name, drawn)
         return replaced(projection, projection.table, new, {_METADATA_KEY: "perturb"})
@@ -114,10 +128,20 @@ def perturb(frame: DataFrame, noise: base.Noise) -> DataFrame:
 def _moved(projection: Projection, name: Name, drawn: Column) -> Any:
     f, kind = projection.functions, kind_of(projection, name)
     column, type_ = projection.column(name), type_of(projection, name)
+    ends = bounds(type_)
     if kind == "whole":
-        return f.round(column + drawn).cast(type_)
-    if kind == "number":
-        return (column.cast("double") + drawn).cast(type_)
+        # Exact, and without passing the ends of the type; noise may stand here only once.
+        step = f.greatest(f.least(f.round(drawn), f.lit(2e19)), f.lit(-2e19))
+        moved = column.cast("decimal(20,0)") + step.cast("decimal(20,0)")
+    else:
+        moved = column.cast("double") + drawn
+    if kind in NUMBERS:
+        if ends is not None:
+            low, high = (
+                f.lit(end).cast("decimal(20,0)" if kind == "whole" else "double") for end in ends
+            )
+            moved = f.when(column.isNotNull(), f.greatest(f.least(moved, high), low))
+        return moved.cast(type_)
     days = f.round(drawn).cast("int")
     if kind == "date":
         return f.date_add(column, days)

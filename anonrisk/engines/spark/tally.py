@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import base, limits
 from anonrisk.engines.pandas.tally import tally as tally_of_rows
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -154,8 +154,16 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
         )
         for i, name in enumerate(names)
     ]
-    row = projection.table.agg(*found).collect()[0]
-    return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row]
+    infinite = [
+        f.count_if(f.abs(projection.column(name).cast("double")) == f.lit(float("inf"))).alias(
+            f"i{i}"
+        )
+        for i, name in enumerate(names)
+    ]
+    row = projection.table.agg(*found, *infinite).collect()[0]
+    for i, name in enumerate(names):
+        limits.refuse_infinite(row[f"i{i}"], name)
+    return [None if cuts is None else [float(cut) for cut in cuts] for cuts in row[: len(names)]]
 
 
 def values_of(frame: DataFrame, name: Name) -> Tally:
@@ -187,6 +195,7 @@ def quantile_bins(frame: DataFrame, name: Name, n_bins: int) -> Bins:
     domain = counted.domains[name]
     if not len(domain):
         raise ArgumentError(f"column {name!r} has no known value to cut at")
+    limits.check_finite(domain.values, counted.margin(name)[:-1], name)
     return bins_of_counts(
         domain.values, counted.margin(name)[:-1], n_bins, whole=domain.kind == "whole"
     )

@@ -1,0 +1,78 @@
+"""What numbers a step can take, and a type can hold; the same on every engine."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.errors import ArgumentError, UnsupportedColumnError
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.columns import Name
+    from anonrisk.recode import TopBottom
+
+# The largest share of cells that rounded noise may leave as they are.
+MAX_UNMOVED = 0.95
+
+
+def check_noise(name: Name, law: str, scale: float) -> None:
+    """Refuse noise that rounding to whole numbers or days would take away again."""
+    half = 0.5 / scale
+    shares = {"laplace": 1 - math.exp(-half), "uniform": min(half, 1.0)}
+    unmoved = shares.get(law, math.erf(half / math.sqrt(2)))
+    if unmoved > MAX_UNMOVED:
+        raise ArgumentError(
+            f"scale={scale:g} is too small for column {name!r}, which holds whole numbers or "
+            f"dates: rounding would leave {unmoved:.1%} of its cells as they are"
+        )
+
+
+def check_finite(values: NDArray[Any], counts: NDArray[np.int64], name: Name) -> None:
+    """Refuse infinite numbers, which have no distances."""
+    if values.dtype.kind == "f":
+        refuse_infinite(int(counts[np.isinf(values)].sum()), name)
+
+
+def refuse_infinite(n_infinite: int, name: Name) -> None:
+    """Refuse a column with infinite numbers, and say how many."""
+    if n_infinite:
+        raise UnsupportedColumnError(
+            f"column {name!r} is infinite in {count_of(n_infinite, 'row')}: infinite numbers have "
+            "neither a mean nor a bin; make them missing or finite first"
+        )
+
+
+def decimal_bounds(precision: int, scale: int) -> tuple[float, float]:
+    """Give the least and the largest float that a type of decimals holds."""
+    whole = 10.0 ** (precision - scale)
+    # Where floats are coarser than the last place, one that is surely inside.
+    high = min(whole - 10.0**-scale, whole * (1 - 2.0**-52))
+    return -high, high
+
+
+def ends_within(
+    recoding: TopBottom, name: Name, bounds: tuple[float, float] | None
+) -> tuple[float | None, float | None]:
+    """Give the bottom and the top that a column's type can hold; None for one without effect."""
+    if bounds is None:
+        return recoding.bottom, recoding.top
+    low, high = bounds
+    bottom, top = recoding.bottom, recoding.top
+    for what, end, outside in (
+        ("bottom", bottom, bottom is not None and bottom > high),
+        ("top", top, top is not None and top < low),
+    ):
+        if outside:
+            raise ArgumentError(
+                f"{what}={end} cannot be stored in column {name!r}: its type holds numbers "
+                f"from {low:g} to {high:g}"
+            )
+    return (
+        None if bottom is None or bottom < low else bottom,
+        None if top is None or top > high else top,
+    )
