@@ -18,6 +18,7 @@ settings.load_profile("anonrisk")
 
 # What each name of --engines stands for: the kinds of table that a test then runs on.
 KINDS = {
+    "plain": ("pandas",),
     "pandas": ("pandas", "pandas_nullable", "pandas_arrow", "pandas_object"),
     "spark": ("spark",),
     "connect": ("connect",),

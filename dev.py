@@ -70,7 +70,7 @@ OLDEST = Env(".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,report]", 
 
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
-FAST = Lane("pandas, quick tests", LATEST, ("--engines", "pandas", "-m", "not slow", "-q"))
+FAST = Lane("pandas, quick tests", LATEST, ("--engines", "plain", "-m", "not slow", "-q"))
 LANES = (
     Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark")),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
