@@ -273,6 +273,9 @@ class Engine(Protocol):
     def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
         """Shuffle some columns within groups, and mark the table."""
 
+    def has_rows(self, frame: Any) -> bool:
+        """Tell whether there is any row, without reading more than one."""
+
     def perturbed(self, frame: Any) -> Mapping[Name, str]:
         """Tell which columns a random step has changed, and by which."""
 

@@ -90,7 +90,8 @@ def run_gate(
         suites hold now. Give it where a suite is stored: it may have been saved by somebody who
         did not import `anonrisk.gx`, and thereby lost its expectations.
     block_on : {"critical", "warning", "info"}
-        The least severity of an expectation whose failure blocks.
+        The least severity of an expectation whose failure blocks. Whatever its severity, one that
+        was not evaluated or could not be assessed blocks.
     result_format : str
         As in Great Expectations; for suites.
 
@@ -103,7 +104,9 @@ def run_gate(
     ------
     ReleaseBlocked
         If an expectation failed, could not be assessed or was not evaluated, or if the run itself
-        broke down.
+        broke down; also if a pandas or Spark table still has a column that it declares to be a
+        direct identifier (`anonrisk.declare`). Batches of Great Expectations are looked at for
+        that by `ExpectColumnsToBePublishable` alone.
 
     Examples
     --------
@@ -120,10 +123,16 @@ def run_gate(
     - expect_k_anonymity_to_be_at_least: ...
     """
     gate.check_level(block_on)
+    if required is not None:
+        try:
+            gate.check_required(required)
+        except ValueError as error:
+            raise ArgumentError(f"required: {error}") from None
     if isinstance(checkpoint_or_suite, (str, Path)):
         checkpoint_or_suite = load_suite(checkpoint_or_suite)
     given = dict(expectation_parameters or {})
     with _blocking():
+        _refuse_direct(batch)
         if isinstance(checkpoint_or_suite, ExpectationSuite):
             suite = checkpoint_or_suite
             needed = {suite.name: gate.required_of(suite)} if required is None else required
@@ -139,6 +148,20 @@ def run_gate(
             raise ArgumentError(f"run_gate takes a checkpoint or a suite, not a {kind}")
         gate.check(results, needed, block_on)
     return result
+
+
+def _refuse_direct(batch: Any) -> None:
+    """Block a table that still has what it declares to be direct identifiers itself."""
+    table = batch.get("dataframe") if isinstance(batch, dict) else batch
+    if table is None or isinstance(table, (Batch, BatchDefinition)):
+        return
+    engine = engine_for(table)
+    declared = engine.read_roles(table)
+    published = {*engine.columns(table), *engine.index(table)}
+    there = [name for name in (declared.direct if declared else ()) if name in published]
+    if there:
+        columns = ", ".join(map(repr, there))
+        raise ReleaseBlocked(f"the table still has direct identifiers: {columns}")
 
 
 @contextmanager

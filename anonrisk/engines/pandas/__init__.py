@@ -198,6 +198,10 @@ class PandasEngine:
         """Shuffle some columns within groups, and mark the table."""
         return steps.permute(frame, columns, by, seed)
 
+    def has_rows(self, frame: pd.DataFrame) -> bool:
+        """Tell whether there is any row."""
+        return len(frame) > 0
+
     def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
         """Read from `attrs` which columns a random step has changed."""
         return steps.perturbed(frame)

@@ -208,6 +208,11 @@ class SparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return steps.permute(frame, columns, by, seed)
 
+    def has_rows(self, frame: DataFrame) -> bool:
+        """Tell whether there is any row; no cell comes to the driver."""
+        with guarded("look for a row"):
+            return bool(frame.limit(1).count())
+
     def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
         """Read from column metadata which columns a random step has changed."""
         return steps.perturbed(frame)
