@@ -15,11 +15,14 @@ from anonrisk.policy.words import percent
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Qid
+    from anonrisk.columns import Name, Qid
     from anonrisk.engines.base import Group
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import Rule
+
+# Findings for which nothing is measured.
+_OF_COLUMNS = ("direct", "strict", "max_dropped_fraction")
 
 
 def check(
@@ -51,6 +54,7 @@ def check(
     for rule, qids in rules:
         findings += _judged(policy, table, rule, {q: measured[q] for q in qids}, n_original)
     findings += _dropped(policy, measured)
+    findings += _unassessed(findings)
     return replace(made, findings=tuple(findings), **_size(measured))
 
 
@@ -144,7 +148,28 @@ def _judged(
         groups = judge.measured.groups
         if isinstance(groups, Problem) and all(b.severity == "warn" for b in rule.budgets):
             findings.append(unknown("table", groups, qid=judge.qid))
-    return findings
+    lost = {
+        column: found
+        for budget in rule.budgets
+        if budget.about_values and budget.severity == "warn"
+        for column in budget.sensitive or table.roles.sensitive
+        if isinstance(found := _there(table, column), Problem)
+    }
+    return [*findings, *(unknown("table", why, sensitive=name) for name, why in lost.items())]
+
+
+def _there(table: Table, column: Name) -> Problem | None:
+    return attempt(lambda: table.require_columns([column], "sensitive column"))
+
+
+def _unassessed(findings: list[Finding]) -> list[Finding]:
+    """Block a table of which no budget told anything: warnings alone would let it through."""
+    told = [finding for finding in findings if finding.budget not in _OF_COLUMNS]
+    if any(finding.status != COULD_NOT_ASSESS for finding in told):
+        return []
+    if any(finding.severity == "fail" for finding in told):
+        return []
+    return [unknown("table", Problem("no budget could be assessed"))]
 
 
 def _of_subsets(findings: list[Finding], n_subsets: int) -> list[Finding]:
