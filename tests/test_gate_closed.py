@@ -140,3 +140,29 @@ def test_what_a_table_declares_direct_blocks():
     batch = asset.add_batch_definition_whole_dataframe("b").get_batch({"dataframe": frame})
     with pytest.raises(ReleaseBlocked, match="direct identifiers: 'who'"):
         gate(PUBLISHABLE, frame=batch)
+
+
+def test_a_suite_that_cannot_be_read_is_an_error_of_ours(tmp_path):
+    with pytest.raises(ArgumentError, match="cannot read the suite .*No such file"):
+        gx.run_gate(tmp_path / "none.json", table())
+    for written in (b"{", b"\xff\xfe"):
+        (tmp_path / "s.json").write_bytes(written)
+        with pytest.raises(ArgumentError, match="is not JSON"):
+            gx.load_suite(tmp_path / "s.json")
+    kind = "expect_k_anonymity_to_be_at_least"
+    for wrong, told in (
+        ({"kwargs": {"qids": ["zip"], "k": "5"}}, "k: "),
+        ({"kwargs": {"qids": ["zip"]}}, "k: field required"),
+        ({"kwargs": {"qids": ["zip"], "k": 5, "unti": "who"}}, "unti: extra"),
+        ({"kwargs": 5}, "not those of an expectation"),
+        ({"kwargs": {}, "colour": 1}, "not those of an expectation"),
+        ({"kwargs": {"qids": ["zip"], "k": 5}, "severity": "dire"}, "severity|not those"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"expectation 0 of the suite .*({told})"):
+            gx.load_suite({"name": "s", "expectations": [{"type": kind, **wrong}]})
+
+
+@pytest.mark.parametrize("wrong", ["5", 0, 2.5, [5]])
+def test_a_parameter_of_a_wrong_kind_is_named(wrong):
+    with pytest.raises(ReleaseBlocked, match=r"suite parameter is missing or wrong: .*\bk\b"):
+        gate(K(qids="zip", k=p("limit")), expectation_parameters={"limit": wrong})

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from great_expectations import Checkpoint, ExpectationSuite, get_context
+from great_expectations.compatibility import pydantic
 from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context.data_context.context_factory import project_manager
 from great_expectations.datasource.fluent.interfaces import Batch
-from great_expectations.exceptions.exceptions import DataContextError, SuiteParameterError
+from great_expectations.exceptions.exceptions import (
+    DataContextError,
+    GreatExpectationsError,
+    SuiteParameterError,
+)
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
 from anonrisk.engines import engine_for
@@ -43,7 +48,7 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
     5
     """
     if isinstance(source, (str, Path)):
-        source = json.loads(Path(source).read_text(encoding="utf-8"))
+        source = _read(source)
     if not isinstance(source, dict) or not isinstance(source.get("expectations"), list):
         raise ArgumentError("a suite is a mapping with a name and a list of expectations")
     stored = source["expectations"]
@@ -55,13 +60,39 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
             gate.check_known([one["type"]])
         except ValueError as error:
             raise ArgumentError(f"the suite cannot be loaded whole: {error}") from None
-        expectations.append(ExpectationConfiguration(**one).to_domain_obj())
+        expectations.append(_expectation(one, i))
     return ExpectationSuite(
         name=str(source.get("name") or _NAME),
         expectations=expectations,
         meta=source.get("meta"),
         notes=source.get("notes"),
     )
+
+
+def _read(path: str | Path) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ArgumentError(f"cannot read the suite {str(path)!r}: {error.strerror}") from None
+    except ValueError:
+        raise ArgumentError(f"the suite {str(path)!r} is not JSON in UTF-8") from None
+
+
+def _expectation(stored: dict[str, Any], i: int) -> Any:
+    """Make an expectation, or say which of its fields cannot be taken."""
+    try:
+        return ExpectationConfiguration(**stored).to_domain_obj()
+    except pydantic.ValidationError as error:
+        why = "; ".join(_said(one) for one in error.errors())
+    except (TypeError, ValueError, AttributeError, GreatExpectationsError) as error:
+        why = f"its parts are not those of an expectation ({type(error).__name__})"
+    raise ArgumentError(f"expectation {i} of the suite ({stored['type']}): {why}")
+
+
+def _said(error: Any) -> str:
+    """Say what is wrong with a field; pydantic's own words hold no value."""
+    where = ".".join(str(part) for part in error["loc"] if part != "__root__")
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
 def run_gate(
@@ -173,6 +204,10 @@ def _blocking() -> Iterator[None]:
         raise
     except SuiteParameterError as error:
         raise ReleaseBlocked(f"a suite parameter is missing or wrong: {error}") from None
+    except pydantic.ValidationError as error:
+        # The suite itself was valid: a value that was filled in is not.
+        why = "; ".join(_said(one) for one in error.errors())
+        raise ReleaseBlocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
         raise ReleaseBlocked(
             f"the validation broke down ({type(error).__name__}); its message is withheld because "

@@ -155,8 +155,8 @@ def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
     marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
     # The columns of the first time, so that a rename is noticed later.
     known = frame.attrs.get(_COLUMNS_KEY, list(frame.columns))
-    about = {_ATTRS_KEY: [list(pair) for pair in marks], _COLUMNS_KEY: known}
-    frame.attrs = {**frame.attrs, **about}
+    listed = [list(pair) for pair in marks]
+    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, _COLUMNS_KEY: known}
     return frame
 
 
