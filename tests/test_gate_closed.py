@@ -143,7 +143,7 @@ def test_what_a_table_declares_direct_blocks():
 
 
 def test_a_suite_that_cannot_be_read_is_an_error_of_ours(tmp_path):
-    with pytest.raises(ArgumentError, match="cannot read the suite .*No such file"):
+    with pytest.raises(ArgumentError, match=r"cannot read the suite .*No such file"):
         gx.run_gate(tmp_path / "none.json", table())
     for written in (b"{", b"\xff\xfe"):
         (tmp_path / "s.json").write_bytes(written)
@@ -166,3 +166,10 @@ def test_a_suite_that_cannot_be_read_is_an_error_of_ours(tmp_path):
 def test_a_parameter_of_a_wrong_kind_is_named(wrong):
     with pytest.raises(ReleaseBlocked, match=r"suite parameter is missing or wrong: .*\bk\b"):
         gate(K(qids="zip", k=p("limit")), expectation_parameters={"limit": wrong})
+
+
+def test_labels_without_a_name_are_not_classified():
+    expectation = gx.ExpectColumnsToBePublishable(direct=[], classified=list(CELLS))
+    assert gate(expectation).success
+    with pytest.raises(ReleaseBlocked, match="The index has labels"):
+        gate(expectation, frame=table().set_axis(list("uvwxyz")))

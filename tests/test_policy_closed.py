@@ -114,3 +114,36 @@ def test_a_verdict_with_any_name_of_a_column_is_stored(name):
     found = anonrisk.policy.verdict.Finding("k", "pass", "fail", "", qid=(name,), sensitive=name)
     odd = Verdict((*verdict.findings, found), verdict.policy_digest, unit=name)
     assert Verdict.from_json(odd.to_json()).passed
+
+
+@pytest.mark.parametrize(
+    ("index", "passes"),
+    [
+        (pd.RangeIndex(6), True),
+        (pd.RangeIndex(1, 7), False),
+        (list("uvwxyz"), False),
+        (pd.Index(list("uvwxyz"), name="who"), True),
+        (pd.MultiIndex.from_product([["u"], range(6)], names=["who", None]), False),
+    ],
+)
+def test_a_strict_policy_looks_at_an_index_without_a_name(index, passes):
+    policy = Policy(quasi="zip", insensitive=["age", "ill", "who"], k=1, strict=True)
+    frame = table()
+    frame.index = index
+    assert policy.check(frame).passed is passes
+    assert Policy(quasi="zip", k=1).check(frame).passed
+    if not passes:
+        assert "The index has labels" in policy.check(frame).failures[0].sentence
+
+
+@pytest.mark.parametrize("more", [{}, {"by": "zip"}])
+def test_rows_left_out_for_a_missing_sensitive_value_are_told(more):
+    frame = table(ill=["flu", None, "cold", None, "flu", "cold"], sex=["f"] * 6)
+    policy = Policy(quasi="sex", sensitive="ill", ldiv={"l": 2}, missing_sensitive="drop", **more)
+    verdict = policy.check(frame)
+    assert verdict.passed
+    (told,) = (f for f in verdict.findings if f.budget == "missing_sensitive")
+    assert told.value == 2
+    assert "2 rows (33.3333%) left out" in told.sentence
+    whole = policy.check(frame.dropna())
+    assert not any(f.budget == "missing_sensitive" for f in whole.findings)

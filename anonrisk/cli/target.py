@@ -26,8 +26,8 @@ def spare(given: argparse.Namespace) -> None:
     taken = [(name, "part of the table that is read") for name in tables if name != STDIN]
     if getattr(given, "policy", None) is not None:
         taken.append((given.policy, "the policy"))
-    for name in getattr(given, "population", None) or ():
-        taken.append((name, "part of the population that is read"))
+    population = getattr(given, "population", None) or ()
+    taken += [(name, "part of the population that is read") for name in population]
     for option in ("apply", "html", "junit", "output"):
         path = getattr(given, option, None)
         if path is None:

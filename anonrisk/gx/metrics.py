@@ -53,6 +53,7 @@ class Measured:
     scores: dict[str, float] | None = None
     columns: tuple[str, ...] | None = None
     direct: tuple[str, ...] = ()
+    unnamed_labels: bool = False
     search: QidReport | None = None
     problem: str | None = None
 
@@ -110,7 +111,11 @@ def columns_of(table: Any, _: dict[str, Any]) -> Measured:
     if not engine.has_rows(table):
         raise EmptyTableError("the batch has no records; there is nothing to publish")
     declared = engine.read_roles(table) or Roles()
-    return Measured(columns=columns, direct=tuple(map(str, declared.direct)))
+    return Measured(
+        columns=columns,
+        direct=tuple(map(str, declared.direct)),
+        unnamed_labels=engine.unnamed_labels(table),
+    )
 
 
 def search_of(table: Any, asked: dict[str, Any]) -> Measured:

@@ -10,6 +10,7 @@ from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, parameter
 from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import COLUMNS, Measured
+from anonrisk.policy.check import UNNAMED
 from anonrisk.policy.verdict import FAIL, PASS
 from anonrisk.render import count_of
 
@@ -56,15 +57,17 @@ class ExpectColumnsToBePublishable(GateExpectation):
         classified = filled(self.classified)
         known = None if classified is None else {*classified, *direct}
         without = [] if known is None else [name for name in columns if name not in known]
+        labels = known is not None and found.unnamed_labels
         sentences = [
             *([f"The table still has direct identifiers: {_quoted(there)}."] if there else []),
             *([f"Columns without a role: {_quoted(without)}."] if without else []),
+            *([UNNAMED] if labels else []),
         ]
         kept = f"None of the {count_of(len(columns), 'column')} must be removed."
         return Judged(
             FAIL if sentences else PASS,
             tuple(sentences) or (kept,),
-            len(there) + len(without),
+            len(there) + len(without) + labels,
             {"columns": len(columns), "direct": len(there), "unclassified": len(without)},
         )
 

@@ -32,7 +32,8 @@ class Finding:
     ----------
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
-        ``"strict"``, ``"max_dropped_fraction"`` and ``"table"`` for what a policy checks by itself.
+        ``"strict"``, ``"max_dropped_fraction"``, ``"missing_sensitive"`` and ``"table"`` for what a
+        policy checks or tells by itself.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn"}

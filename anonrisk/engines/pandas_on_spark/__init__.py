@@ -209,6 +209,10 @@ class PandasOnSparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
 
+    def unnamed_labels(self, frame: Any) -> bool:  # noqa: ARG002
+        """An index without a name is made anew wherever it is needed, or left behind."""
+        return False
+
     def has_rows(self, frame: Any) -> bool:
         """Tell whether there is any row."""
         return self._spark.has_rows(_without_index(frame))

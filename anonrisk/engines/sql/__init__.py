@@ -52,6 +52,10 @@ class SqlEngine:
     def read_roles(self, _: SqlTable) -> None:
         """Tables in a database carry no roles."""
 
+    def unnamed_labels(self, _: SqlTable) -> bool:
+        """Rows have no labels."""
+        return False
+
     def has_rows(self, table: SqlTable) -> bool:
         """Tell whether there is any row."""
         return table.has_rows()
