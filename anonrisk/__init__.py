@@ -70,7 +70,7 @@ from anonrisk.api.trajectory import trajectory
 from anonrisk.api.utility import utility
 from anonrisk.column_roles import Roles
 from anonrisk.counts import ClassSizes
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
     from anonrisk import hipaa
@@ -82,6 +82,7 @@ __all__ = [
     "ClassSizes",
     "Plan",
     "Policy",
+    "ReleaseBlocked",
     "Roles",
     "Verdict",
     "__version__",

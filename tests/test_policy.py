@@ -197,8 +197,8 @@ def test_files_in_odd_encodings(tmp_path):
         ("\n", ["mapping", "nothing"]),
         ("just words\n", ["mapping"]),
         ("version: 1\nbudgets: {? [a, b] : 1}", ["key"]),
-        ("version: 1\nbudgets: {max_unique_fraction: .nan}", ["finite"]),
-        ("version: 1\nbudgets: {max_unique_fraction: .inf}", ["finite"]),
+        ("version: 1\nbudgets: {max_unique_fraction: .nan}", ["plain decimal number"]),
+        ("version: 1\nbudgets: {max_unique_fraction: .inf}", ["plain decimal number"]),
     ],
 )
 def test_yaml_that_is_refused(text, words):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
+_OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
+
 
 def perform(
     run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
@@ -110,6 +112,13 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
 def write(path: str, text: str) -> None:
     """Write a whole file or none: half a verdict must not be read as one."""
     place = Path(path)
+    if place.parts[:2] in _OF_THE_SYSTEM or (place.exists() and not place.is_file()):
+        # A pipe, a terminal or a device is written to; a file in its place would reach nobody.
+        with place.open("a", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    # What a link points at is replaced, not the link.
+    place = place.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     beside.write_text(text, encoding="utf-8")
     beside.replace(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
@@ -57,11 +57,12 @@ class Outcome:
     @classmethod
     def of_verdict(cls, verdict: Verdict, fail_on: str) -> Outcome:
         """Give the exit code of a gate; only a pass is 0."""
-        status = verdict.status if fail_on == "fail" else verdict.status_with_warnings
-        code = CODES[status]
-        message = "" if status == verdict.status else "a warning decides (--fail-on warn)"
-        document = {**verdict.to_dict(), "exit_code": code}
-        return cls(repr(verdict), document, code, verdict.findings, message)
+        decided = replace(verdict, fail_on=fail_on)
+        code = CODES[decided.status]
+        told = decided.status == verdict.status
+        message = "" if told else "a warning decides (--fail-on warn)"
+        document = {**decided.to_dict(), "exit_code": code}
+        return cls(repr(decided), document, code, verdict.findings, message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:

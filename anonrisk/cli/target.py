@@ -1,4 +1,4 @@
-"""Files that a command writes beside its result: never the table that it reads."""
+"""Files that a command writes beside its result: never what it reads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"
 
 
 def spare(given: argparse.Namespace) -> None:
-    """Refuse to write over the table that is read, or over what is written as well.
+    """Refuse to write over the table or the policy, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
     tables = [*(getattr(given, "table", None) or ()), *(getattr(given, "input", None) or ())]
     taken = [(name, "part of the table that is read") for name in tables if name != STDIN]
+    if getattr(given, "policy", None) is not None:
+        taken.append((given.policy, "the policy"))
+    population = getattr(given, "population", None) or ()
+    taken += [(name, "part of the population that is read") for name in population]
     for option in ("apply", "html", "junit", "output"):
         path = getattr(given, option, None)
         if path is None:

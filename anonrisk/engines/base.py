@@ -276,6 +276,12 @@ class Engine(Protocol):
     def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
         """Shuffle some columns within groups, and mark the table."""
 
+    def unnamed_labels(self, frame: Any) -> bool:
+        """Tell whether rows have labels of their own that go by no name."""
+
+    def has_rows(self, frame: Any) -> bool:
+        """Tell whether there is any row, without reading more than one."""
+
     def perturbed(self, frame: Any) -> Mapping[Name, str]:
         """Tell which columns a random step has changed, and by which."""
 

@@ -66,12 +66,25 @@ class GateExpectation(Rendered, BatchExpectation):
         needed.set_metric_configuration(self.metric, asked)
         return needed
 
+    def _asked_for(self) -> list[str]:
+        """List the fields that were given: as run, None is given by a suite parameter alone.
+
+        What is run is made from a configuration, from which Great Expectations leaves defaults
+        out. A limit or a unit that a parameter was to give must not vanish with its value.
+        """
+        known = {*self.success_keys, "row_condition"}
+        return sorted(name for name in self.__fields_set__ if name in known)
+
     def _validate(
         self,
         metrics: dict[str, Any],
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG002
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
+        empty = [name for name in self._asked_for() if getattr(self, name) is None]
+        if empty:
+            told = f"the suite parameter of {', '.join(empty)} has no value (None)"
+            return judging.could_not_assess(told).to_result()
         found = metrics[self.metric]
         if not isinstance(found, Measured):
             return judging.could_not_assess("the metric gave no answer").to_result()

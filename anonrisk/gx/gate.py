@@ -8,6 +8,7 @@ loading. So the checkpoint carries an action that knows how many results there m
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from great_expectations.checkpoint.actions import ValidationAction
@@ -19,7 +20,7 @@ from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from great_expectations import ExpectationSuite
     from great_expectations.checkpoint.actions import ActionContext
@@ -40,8 +41,8 @@ class AnonriskGateAction(ValidationAction):
         For each suite by name, how many results of each type of expectation there must be; see
         `requiring`.
     block_on : {"critical", "warning", "info"}
-        The least severity of an expectation whose failure blocks. Whatever its severity, a
-        required expectation that was not evaluated blocks.
+        The least severity of an expectation whose failure blocks. Whatever its severity, one that
+        was not evaluated or could not be assessed blocks.
     """
 
     type: Literal["anonrisk_gate"] = "anonrisk_gate"
@@ -51,12 +52,7 @@ class AnonriskGateAction(ValidationAction):
 
     @pydantic.validator("required")
     def _requires_something(cls, given: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:  # noqa: N805
-        for suite, counts in given.items():
-            check_known(counts)
-            if not counts or min(counts.values()) < 1:
-                raise ValueError(f"suite {suite!r} requires nothing")
-        if not given:
-            raise ValueError("a gate that requires no expectation would pass an empty suite")
+        check_required(given)
         return given
 
     @classmethod
@@ -77,6 +73,21 @@ class AnonriskGateAction(ValidationAction):
         results = list(checkpoint_result.run_results.values())
         check(results, self.required, self.block_on)
         return {"evaluated": sum(len(result.results) for result in results)}
+
+
+def check_required(required: Any) -> None:
+    """Refuse a requirement that nothing, or nothing of anonrisk, would satisfy."""
+    if not isinstance(required, Mapping) or not required:
+        raise ValueError("a gate that requires no expectation would pass an empty suite")
+    for suite, counts in required.items():
+        if not isinstance(counts, Mapping) or not counts:
+            raise ValueError(f"suite {suite!r} requires nothing")
+        check_known(counts)
+        for name, count in counts.items():
+            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+                raise ValueError(f"suite {suite!r} requires {name} less than once")
+    if not any(counts.keys() & OURS.keys() for counts in required.values()):
+        raise ValueError("a gate that requires no expectation of anonrisk would check nothing")
 
 
 def check_known(counts: Iterable[str]) -> None:
@@ -143,7 +154,8 @@ def _not_passed(run: Any, block_on: str) -> Iterator[str]:
             continue
         severity = "critical" if config is None else str(getattr(config, "severity", "critical"))
         level = severity.rpartition(".")[2].casefold()
-        if level not in _LEVELS or level in blocking:
+        # Nobody knows how bad it is where nothing was measured.
+        if message is not None or level not in _LEVELS or level in blocking:
             yield _told(one, message)
 
 

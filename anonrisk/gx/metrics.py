@@ -25,7 +25,7 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 import anonrisk
 from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError, NoColumnsError, UnsupportedFrameError
+from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, UnsupportedFrameError
 from anonrisk.policy.measure import Table
 from anonrisk.policy.rules import PolicyRoles
 
@@ -52,6 +52,8 @@ class Measured:
     sizes: ClassSizes | None = None
     scores: dict[str, float] | None = None
     columns: tuple[str, ...] | None = None
+    direct: tuple[str, ...] = ()
+    unnamed_labels: bool = False
     search: QidReport | None = None
     problem: str | None = None
 
@@ -77,6 +79,8 @@ def _check(table: Any, asked: dict[str, Any]) -> None:
     columns, index = engine.columns(table), engine.index(table)
     known = Table(table, engine, columns, index, PolicyRoles(), Roles())
     known.require_columns(asked["qids"], "quasi-identifier")
+    if asked["unit"] is not None:
+        known.require_columns([asked["unit"]], "unit")
     if "sensitive" in asked:
         known.require_columns([asked["sensitive"]], "sensitive column")
 
@@ -98,10 +102,20 @@ def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
 
 
 def columns_of(table: Any, _: dict[str, Any]) -> Measured:
-    """List the columns, and what is published beside them."""
+    """List the columns, what is published beside them, and what the table declares direct."""
     engine = engine_for(table)
     index = (name for name in engine.index(table) if name is not None)
-    return Measured(columns=tuple(str(name) for name in (*engine.columns(table), *index)))
+    columns = tuple(str(name) for name in (*engine.columns(table), *index))
+    if not columns:
+        raise NoColumnsError("the batch has no column")
+    if not engine.has_rows(table):
+        raise EmptyTableError("the batch has no records; there is nothing to publish")
+    declared = engine.read_roles(table) or Roles()
+    return Measured(
+        columns=columns,
+        direct=tuple(map(str, declared.direct)),
+        unnamed_labels=engine.unnamed_labels(table),
+    )
 
 
 def search_of(table: Any, asked: dict[str, Any]) -> Measured:

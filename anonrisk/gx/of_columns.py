@@ -8,8 +8,9 @@ from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, parameter
-from anonrisk.gx.judging import Judged
+from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import COLUMNS, Measured
+from anonrisk.policy.check import UNNAMED
 from anonrisk.policy.verdict import FAIL, PASS
 from anonrisk.render import count_of
 
@@ -21,7 +22,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
     """Expect no direct identifier in the table, and no column that nobody has classified.
 
     Args:
-        direct (list of str): Columns that name a person, and must be gone.
+        direct (list of str): Columns that name a person, and must be gone; so must those that a
+            pandas or Spark table itself declares so.
         classified (list of str): All columns that may be there; left out, any other may.
     """
 
@@ -48,19 +50,24 @@ class ExpectColumnsToBePublishable(GateExpectation):
     def judged(self, found: Measured) -> Judged:
         """Look for columns that must not be there."""
         columns = found.columns or ()
-        there = [name for name in self.direct if name in columns]
+        if not columns:
+            return could_not_assess("the batch has no column")
+        direct = dict.fromkeys((*self.direct, *found.direct))
+        there = [name for name in direct if name in columns]
         classified = filled(self.classified)
-        known = None if classified is None else {*classified, *self.direct}
+        known = None if classified is None else {*classified, *direct}
         without = [] if known is None else [name for name in columns if name not in known]
+        labels = known is not None and found.unnamed_labels
         sentences = [
             *([f"The table still has direct identifiers: {_quoted(there)}."] if there else []),
             *([f"Columns without a role: {_quoted(without)}."] if without else []),
+            *([UNNAMED] if labels else []),
         ]
         kept = f"None of the {count_of(len(columns), 'column')} must be removed."
         return Judged(
             FAIL if sentences else PASS,
             tuple(sentences) or (kept,),
-            len(there) + len(without),
+            len(there) + len(without) + labels,
             {"columns": len(columns), "direct": len(there), "unclassified": len(without)},
         )
 

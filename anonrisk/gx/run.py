@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from great_expectations import Checkpoint, ExpectationSuite, get_context
+from great_expectations.compatibility import pydantic
 from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context.data_context.context_factory import project_manager
 from great_expectations.datasource.fluent.interfaces import Batch
-from great_expectations.exceptions.exceptions import DataContextError, SuiteParameterError
+from great_expectations.exceptions.exceptions import (
+    DataContextError,
+    GreatExpectationsError,
+    SuiteParameterError,
+)
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
 from anonrisk.engines import engine_for
@@ -43,7 +48,7 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
     5
     """
     if isinstance(source, (str, Path)):
-        source = json.loads(Path(source).read_text(encoding="utf-8"))
+        source = _read(source)
     if not isinstance(source, dict) or not isinstance(source.get("expectations"), list):
         raise ArgumentError("a suite is a mapping with a name and a list of expectations")
     stored = source["expectations"]
@@ -55,13 +60,39 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
             gate.check_known([one["type"]])
         except ValueError as error:
             raise ArgumentError(f"the suite cannot be loaded whole: {error}") from None
-        expectations.append(ExpectationConfiguration(**one).to_domain_obj())
+        expectations.append(_expectation(one, i))
     return ExpectationSuite(
         name=str(source.get("name") or _NAME),
         expectations=expectations,
         meta=source.get("meta"),
         notes=source.get("notes"),
     )
+
+
+def _read(path: str | Path) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ArgumentError(f"cannot read the suite {str(path)!r}: {error.strerror}") from None
+    except ValueError:
+        raise ArgumentError(f"the suite {str(path)!r} is not JSON in UTF-8") from None
+
+
+def _expectation(stored: dict[str, Any], i: int) -> Any:
+    """Make an expectation, or say which of its fields cannot be taken."""
+    try:
+        return ExpectationConfiguration(**stored).to_domain_obj()
+    except pydantic.ValidationError as error:
+        why = "; ".join(_said(one) for one in error.errors())
+    except (TypeError, ValueError, AttributeError, GreatExpectationsError) as error:
+        why = f"its parts are not those of an expectation ({type(error).__name__})"
+    raise ArgumentError(f"expectation {i} of the suite ({stored['type']}): {why}")
+
+
+def _said(error: Any) -> str:
+    """Say what is wrong with a field; pydantic's own words hold no value."""
+    where = ".".join(str(part) for part in error["loc"] if part != "__root__")
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
 def run_gate(
@@ -90,7 +121,8 @@ def run_gate(
         suites hold now. Give it where a suite is stored: it may have been saved by somebody who
         did not import `anonrisk.gx`, and thereby lost its expectations.
     block_on : {"critical", "warning", "info"}
-        The least severity of an expectation whose failure blocks.
+        The least severity of an expectation whose failure blocks. Whatever its severity, one that
+        was not evaluated or could not be assessed blocks.
     result_format : str
         As in Great Expectations; for suites.
 
@@ -103,7 +135,9 @@ def run_gate(
     ------
     ReleaseBlocked
         If an expectation failed, could not be assessed or was not evaluated, or if the run itself
-        broke down.
+        broke down; also if a pandas or Spark table still has a column that it declares to be a
+        direct identifier (`anonrisk.declare`). Batches of Great Expectations are looked at for
+        that by `ExpectColumnsToBePublishable` alone.
 
     Examples
     --------
@@ -120,10 +154,16 @@ def run_gate(
     - expect_k_anonymity_to_be_at_least: ...
     """
     gate.check_level(block_on)
+    if required is not None:
+        try:
+            gate.check_required(required)
+        except ValueError as error:
+            raise ArgumentError(f"required: {error}") from None
     if isinstance(checkpoint_or_suite, (str, Path)):
         checkpoint_or_suite = load_suite(checkpoint_or_suite)
     given = dict(expectation_parameters or {})
     with _blocking():
+        _refuse_direct(batch)
         if isinstance(checkpoint_or_suite, ExpectationSuite):
             suite = checkpoint_or_suite
             needed = {suite.name: gate.required_of(suite)} if required is None else required
@@ -141,6 +181,20 @@ def run_gate(
     return result
 
 
+def _refuse_direct(batch: Any) -> None:
+    """Block a table that still has what it declares to be direct identifiers itself."""
+    table = batch.get("dataframe") if isinstance(batch, dict) else batch
+    if table is None or isinstance(table, (Batch, BatchDefinition)):
+        return
+    engine = engine_for(table)
+    declared = engine.read_roles(table)
+    published = {*engine.columns(table), *engine.index(table)}
+    there = [name for name in (declared.direct if declared else ()) if name in published]
+    if there:
+        columns = ", ".join(map(repr, there))
+        raise ReleaseBlocked(f"the table still has direct identifiers: {columns}")
+
+
 @contextmanager
 def _blocking() -> Iterator[None]:
     """Block the release on whatever goes wrong; errors of others may quote a cell."""
@@ -150,6 +204,10 @@ def _blocking() -> Iterator[None]:
         raise
     except SuiteParameterError as error:
         raise ReleaseBlocked(f"a suite parameter is missing or wrong: {error}") from None
+    except pydantic.ValidationError as error:
+        # The suite itself was valid: a value that was filled in is not.
+        why = "; ".join(_said(one) for one in error.errors())
+        raise ReleaseBlocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
         raise ReleaseBlocked(
             f"the validation broke down ({type(error).__name__}); its message is withheld because "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -216,6 +217,8 @@ def _order(given: Any, where: str) -> tuple[Any, ...]:
     values = fields.listed(given, where)
     if not all(isinstance(value, (str, int, float)) for value in values):
         raise PolicyError(f"{where} lists texts or numbers, from the smallest to the largest")
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        raise PolicyError(f"{where} lists a value that is not a number")
     if len(set(values)) < len(values):
         raise PolicyError(f"{where} names a value twice")
     return tuple(values)

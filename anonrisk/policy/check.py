@@ -15,11 +15,18 @@ from anonrisk.policy.words import percent
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Qid
+    from anonrisk.columns import Name, Qid
     from anonrisk.engines.base import Group
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import Rule
+
+# Findings for which nothing is measured.
+_OF_COLUMNS = ("direct", "strict", "max_dropped_fraction", "missing_sensitive")
+UNNAMED = (
+    "The index has labels, which are published too, and no name: drop it with "
+    "reset_index(drop=True), or name it and give it a role."
+)
 
 
 def check(
@@ -51,6 +58,8 @@ def check(
     for rule, qids in rules:
         findings += _judged(policy, table, rule, {q: measured[q] for q in qids}, n_original)
     findings += _dropped(policy, measured)
+    findings += _left_out(policy, measured)
+    findings += _unassessed(findings)
     return replace(made, findings=tuple(findings), **_size(measured))
 
 
@@ -95,7 +104,7 @@ def _direct(table: Table) -> list[Finding]:
 
 
 def _strict(policy: Policy, table: Table) -> list[Finding]:
-    """Fail for every column without a role, where the policy is strict."""
+    """Fail for every column or index without a role, where the policy is strict."""
     if not policy.strict:
         return []
     listed = {column for rule in policy.rules for column in rule.columns or ()}
@@ -110,7 +119,10 @@ def _strict(policy: Policy, table: Table) -> list[Finding]:
         more = f" (nor have {len(without) - 1} more)" if len(without) > 1 else ""
         told = f"Column {without[0]!r} has no role{more}{nearest(without[0], gone) or '.'}"
     n = len(without)
-    status = FAIL if without else PASS
+    if table.engine.unnamed_labels(table.frame):
+        n += 1
+        told = f"{told} {UNNAMED}" if without else UNNAMED
+    status = FAIL if n else PASS
     return [Finding("strict", status, "fail", told, value=n, limit=0, margin=-n)]
 
 
@@ -144,7 +156,28 @@ def _judged(
         groups = judge.measured.groups
         if isinstance(groups, Problem) and all(b.severity == "warn" for b in rule.budgets):
             findings.append(unknown("table", groups, qid=judge.qid))
-    return findings
+    lost = {
+        column: found
+        for budget in rule.budgets
+        if budget.about_values and budget.severity == "warn"
+        for column in budget.sensitive or table.roles.sensitive
+        if isinstance(found := _there(table, column), Problem)
+    }
+    return [*findings, *(unknown("table", why, sensitive=name) for name, why in lost.items())]
+
+
+def _there(table: Table, column: Name) -> Problem | None:
+    return attempt(lambda: table.require_columns([column], "sensitive column"))
+
+
+def _unassessed(findings: list[Finding]) -> list[Finding]:
+    """Block a table of which no budget told anything: warnings alone would let it through."""
+    told = [finding for finding in findings if finding.budget not in _OF_COLUMNS]
+    if any(finding.status != COULD_NOT_ASSESS for finding in told):
+        return []
+    if any(finding.severity == "fail" for finding in told):
+        return []
+    return [unknown("table", Problem("no budget could be assessed"))]
 
 
 def _of_subsets(findings: list[Finding], n_subsets: int) -> list[Finding]:
@@ -196,6 +229,36 @@ def _dropped(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
                 qid=qid,
             )
         )
+    return findings
+
+
+def _left_out(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
+    """Say how many rows no budget on a sensitive column has seen."""
+    findings = []
+    for qid, found in measured.items():
+        if not isinstance(found.groups, list):
+            continue
+        _, n_rows = _rows(found.groups)
+        for column, n_scored in found.n_scored.items():
+            if n_rows <= n_scored:
+                continue
+            rows = count_of(n_rows - n_scored, "row")
+            why = f"{column}" if policy.by is None else f"{column} or {policy.by}"
+            told = (
+                f"{rows} ({percent((n_rows - n_scored) / n_rows)}) left out of the measures of "
+                f"{column} for a missing value of {why} (missing_sensitive: drop)."
+            )
+            findings.append(
+                Finding(
+                    "missing_sensitive",
+                    PASS,
+                    "fail",
+                    told,
+                    value=n_rows - n_scored,
+                    qid=qid,
+                    sensitive=column,
+                )
+            )
     return findings
 
 

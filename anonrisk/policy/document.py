@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 # A policy is written by hand; a longer text is another file, given by mistake.
 _LONGEST = 4_000_000
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def from_yaml(source: str | Path) -> Any:
@@ -144,7 +147,27 @@ def _loader(yaml: Any) -> Any:
                 seen.add(key)
             return super().construct_mapping(node, deep)
 
+        def construct_yaml_int(self, node: Any) -> Any:
+            """Read a plain number; YAML 1.1 takes 011 for 9 and 1:30 for 90."""
+            return int(_plain(node, _WHOLE))
+
+        def construct_yaml_float(self, node: Any) -> Any:
+            """Read a plain number; YAML 1.1 takes 1:30.5 for one, and knows .nan and .inf."""
+            return float(_plain(node, _DECIMAL))
+
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
+    Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
     return Loader
+
+
+def _plain(node: Any, pattern: re.Pattern[str]) -> str:
+    written = str(node.value)
+    if not pattern.fullmatch(written):
+        line = node.start_mark.line + 1
+        raise PolicyError(
+            f"{written!r} in line {line} is not a plain decimal number; a text needs quotes"
+        )
+    return written
 
 
 def _kind(given: object) -> str:

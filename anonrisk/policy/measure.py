@@ -117,6 +117,8 @@ class Measured:
     worst: dict[tuple[Name, int], float | Problem] = field(default_factory=dict)
     risk: Risk | Problem | None = None
     n_marked: int | Problem | None = None
+    # With missing_sensitive: drop, the rows that are left for each sensitive column.
+    n_scored: dict[Name, int] = field(default_factory=dict)
 
 
 def measure(
@@ -321,6 +323,8 @@ class _Values:
                 return
             found.worst |= {(about.column, key): scored for key in scores}
             return
+        if self.policy.missing_sensitive == "drop":
+            found.n_scored[about.column] = scored.sizes.n_rows
         if self.sizes_too and found.groups is None:
             found.groups = [Group(None, scored.sizes, scored.sizes.n_dropped)]
         found.worst |= {(about.column, key): scored.worst[s] for key, s in scores.items()}

@@ -32,7 +32,8 @@ class Finding:
     ----------
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
-        ``"strict"``, ``"max_dropped_fraction"`` and ``"table"`` for what a policy checks by itself.
+        ``"strict"``, ``"max_dropped_fraction"``, ``"missing_sensitive"`` and ``"table"`` for what a
+        policy checks or tells by itself.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn"}
@@ -83,8 +84,8 @@ class Finding:
             "limit": _plain(self.limit),
             "margin": _plain(self.margin),
             "estimate": _plain(self.estimate),
-            "qid": list(self.qid),
-            "sensitive": self.sensitive,
+            "qid": [_name(name) for name in self.qid],
+            "sensitive": _name(self.sensitive),
             "group": self.group,
             "parameters": dict(self.parameters),
             "sentence": self.sentence,
@@ -116,6 +117,8 @@ class Verdict:
         Records (with a unit, persons), rows and rows left out, of the first quasi-identifier.
     library_version : str
         The version of anonrisk.
+    fail_on : {"fail", "warn"}
+        Whether budgets that only warn decide as well, as ``anonrisk check --fail-on warn`` has it.
     """
 
     findings: tuple[Finding, ...]
@@ -128,16 +131,20 @@ class Verdict:
     n_rows: int | None = None
     n_dropped: int | None = None
     library_version: str = __version__
+    fail_on: str = "fail"
     _source: Any = field(default=None, compare=False)
 
     # ---- the answer -------------------------------------------------------------------------
 
     @property
     def status(self) -> str:
-        """``"pass"``, ``"fail"`` or ``"could_not_assess"``; budgets that only warn do not count."""
+        """``"pass"``, ``"fail"`` or ``"could_not_assess"``.
+
+        Budgets that only warn do not count, unless `fail_on` says so.
+        """
         if not self.findings:
             return COULD_NOT_ASSESS
-        return _overall(f for f in self.findings if f.severity == "fail")
+        return _overall(f for f in self.findings if self._blocks(f))
 
     @property
     def status_with_warnings(self) -> str:
@@ -156,12 +163,15 @@ class Verdict:
     @property
     def failures(self) -> tuple[Finding, ...]:
         """The findings that block: those that failed and those that could not be assessed."""
-        return tuple(f for f in self.findings if not f.passed and f.severity == "fail")
+        return tuple(f for f in self.findings if not f.passed and self._blocks(f))
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """The findings that did not pass but only warn."""
-        return tuple(f for f in self.findings if not f.passed and f.severity == "warn")
+        return tuple(f for f in self.findings if not f.passed and not self._blocks(f))
+
+    def _blocks(self, finding: Finding) -> bool:
+        return finding.severity == "fail" or self.fail_on == "warn"
 
     def raise_for_status(self, *, fail_on: str = "fail") -> None:
         """Raise `ReleaseBlocked` unless the table passed.
@@ -181,8 +191,7 @@ class Verdict:
         ...
         anonrisk.errors.ReleaseBlocked: the table does not pass (fail): The smallest class of ...
         """
-        if fail_on not in ("fail", "warn"):
-            raise ArgumentError("fail_on is 'fail' or 'warn'")
+        _fail_on(fail_on)
         status = self.status if fail_on == "fail" else self.status_with_warnings
         if status != PASS:
             bad = self.failures if fail_on == "fail" else (*self.failures, *self.warnings)
@@ -223,10 +232,11 @@ class Verdict:
             "library": "anonrisk",
             "library_version": self.library_version,
             "status": self.status,
+            "fail_on": self.fail_on,
             "policy": {"name": self.policy_name, "digest": self.policy_digest},
             "engine": self.engine,
             "missing": self.missing,
-            "unit": self.unit,
+            "unit": _name(self.unit),
             "n_records": self.n_records,
             "n_rows": self.n_rows,
             "n_dropped": self.n_dropped,
@@ -258,6 +268,8 @@ class Verdict:
                 policy_digest=stored["policy"]["digest"],
                 policy_name=stored["policy"]["name"],
                 library_version=stored["library_version"],
+                # Verdicts of earlier versions do not say: budgets that warn did not count.
+                fail_on=_fail_on(stored.get("fail_on", "fail")),
                 **{key: stored[key] for key in ("engine", "missing", "unit")},
                 **{key: stored[key] for key in ("n_records", "n_rows", "n_dropped")},
             )
@@ -345,6 +357,12 @@ def _overall(findings: Iterable[Finding]) -> str:
     return PASS if statuses <= {PASS} else COULD_NOT_ASSESS
 
 
+def _fail_on(given: Any) -> str:
+    if given not in ("fail", "warn"):
+        raise ArgumentError("fail_on is 'fail' or 'warn'")
+    return str(given)
+
+
 def _finding(stored: dict[str, Any]) -> Finding:
     if stored["status"] not in STATUSES or stored["severity"] not in ("fail", "warn"):
         raise ArgumentError("this is not a verdict that to_json wrote")
@@ -358,6 +376,17 @@ def _plain(number: float | None) -> Any:
     if isinstance(number, float) and not math.isfinite(number):
         return str(number)
     return number
+
+
+def _name(name: Any) -> Any:
+    """Give the name of a column as JSON can hold it: a day, as pandas may have, as text."""
+    if isinstance(name, tuple):
+        return [_name(part) for part in name]
+    if name is None or isinstance(name, (str, int)):
+        return name
+    # Numbers of NumPy know their Python kind.
+    item = name.item() if hasattr(name, "item") else name
+    return item if isinstance(item, int) else str(name)
 
 
 def _number(stored: Any) -> Any:

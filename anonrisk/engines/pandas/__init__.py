@@ -202,6 +202,14 @@ class PandasEngine:
         """Shuffle some columns within groups, and mark the table."""
         return steps.permute(frame, columns, by, seed)
 
+    def unnamed_labels(self, frame: pd.DataFrame) -> bool:
+        """Tell whether the index, or a level of it, has no name and does not just number rows."""
+        return encode.unnamed_labels(frame.index)
+
+    def has_rows(self, frame: pd.DataFrame) -> bool:
+        """Tell whether there is any row."""
+        return len(frame) > 0
+
     def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
         """Read from `attrs` which columns a random step has changed."""
         return steps.perturbed(frame)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from anonrisk.recode.domain import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"
+_COLUMNS_KEY = "anonrisk_perturbed_among"
 
 
 def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
@@ -164,11 +165,24 @@ def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
     """Keep in `attrs` that equality of these columns' cells means nothing any more."""
     earlier = [tuple(pair) for pair in frame.attrs.get(_ATTRS_KEY, ())]
     marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
-    frame.attrs = {**frame.attrs, _ATTRS_KEY: [list(pair) for pair in marks]}
+    # The columns of the first time, so that a rename is noticed later.
+    known = frame.attrs.get(_COLUMNS_KEY, list(frame.columns))
+    listed = [list(pair) for pair in marks]
+    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, _COLUMNS_KEY: known}
     return frame
 
 
 def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
-    """Read the marks of columns that are still there."""
+    """Read the marks of columns that are still there.
+
+    Where one is gone, every column that is new may be it under another name.
+    """
     marks = frame.attrs.get(_ATTRS_KEY, ())
-    return {name: step for name, step in marks if name in list(frame.columns)}
+    columns = list(frame.columns)
+    found = {name: step for name, step in marks if name in columns}
+    known = frame.attrs.get(_COLUMNS_KEY, columns)
+    for name, step in marks:
+        if name not in columns and name not in frame.index.names:
+            new = [column for column in columns if column not in known]
+            found |= dict.fromkeys(new, f"{step} of {name!r}, which is gone: renamed?")
+    return found

@@ -213,6 +213,14 @@ class PandasOnSparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
 
+    def unnamed_labels(self, frame: Any) -> bool:  # noqa: ARG002
+        """An index without a name is made anew wherever it is needed, or left behind."""
+        return False
+
+    def has_rows(self, frame: Any) -> bool:
+        """Tell whether there is any row."""
+        return self._spark.has_rows(_without_index(frame))
+
     def perturbed(self, frame: Any) -> Mapping[Name, str]:
         """Read from column metadata which columns a random step has changed."""
         return self._spark.perturbed(_without_index(frame))

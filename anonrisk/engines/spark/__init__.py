@@ -212,6 +212,15 @@ class SparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return steps.permute(frame, columns, by, seed)
 
+    def unnamed_labels(self, frame: DataFrame) -> bool:  # noqa: ARG002
+        """Rows have no labels."""
+        return False
+
+    def has_rows(self, frame: DataFrame) -> bool:
+        """Tell whether there is any row; no cell comes to the driver."""
+        with guarded("look for a row"):
+            return bool(frame.limit(1).count())
+
     def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
         """Read from column metadata which columns a random step has changed."""
         return steps.perturbed(frame)

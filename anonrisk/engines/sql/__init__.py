@@ -52,6 +52,14 @@ class SqlEngine:
     def read_roles(self, _: SqlTable) -> None:
         """Tables in a database carry no roles."""
 
+    def unnamed_labels(self, _: SqlTable) -> bool:
+        """Rows have no labels."""
+        return False
+
+    def has_rows(self, table: SqlTable) -> bool:
+        """Tell whether there is any row."""
+        return table.has_rows()
+
     def perturbed(self, _: SqlTable) -> dict[Name, str]:
         """Nothing tells of columns that were changed at random."""
         return {}

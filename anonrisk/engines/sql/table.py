@@ -73,6 +73,11 @@ class SqlTable:
         with guarded(doing):
             return list(self.connection.execute(query))
 
+    def has_rows(self) -> bool:
+        """Tell whether there is any row; no cell leaves the database."""
+        one = sa.select(sa.literal(1)).select_from(self.source).limit(1)
+        return bool(self.fetch(one, "look for a row"))
+
     def raw(self, name: Name) -> Any:
         """Give a column as it is; always quoted, so that no name can be misread."""
         return sa.column(quoted_name(str(name), quote=True))

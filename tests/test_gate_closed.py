@@ -1,0 +1,175 @@
+"""A gate that cannot tell never passes: ways in which one could have been left open."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from anonrisk.errors import ArgumentError, ReleaseBlocked
+
+gxp = pytest.importorskip("great_expectations")
+
+import databases  # noqa: E402
+
+from anonrisk import gx  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+CELLS = {"zip": ["a"] * 6, "who": [1] * 6, "ill": ["flu", "cold"] * 3}
+
+
+def table(**more):
+    return pd.DataFrame({**CELLS, **more})
+
+
+def gate(*expectations, frame=None, **more):
+    suite = gxp.ExpectationSuite(name="s", expectations=list(expectations))
+    return gx.run_gate(suite, table() if frame is None else frame, **more)
+
+
+def p(name):
+    return {"$PARAMETER": name}
+
+
+K = gx.ExpectKAnonymityToBeAtLeast
+RISK = gx.ExpectReidentificationRiskToBeAtMost
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        K(qids="zip", k=5, unit=p("u")),
+        RISK(qids="zip", attacker="prosecutor", max_average=1, max_highest=p("u")),
+        gx.ExpectQidUniquenessToBeAtMost(
+            qids="zip", max_unique_fraction=1, max_unique_records=p("u")
+        ),
+        gx.ExpectColumnsToBePublishable(direct=["name"], classified=p("u")),
+        gx.ExpectColumnsNotToBeQuasiIdentifiers(
+            max_size=1, max_fraction=0.5, declared=["who"], unit=p("u")
+        ),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_suite_parameter_that_is_none_takes_nothing_away(expectation):
+    with pytest.raises(ReleaseBlocked, match=r"suite parameter of \w+ has no value"):
+        gate(expectation, expectation_parameters={"u": None})
+
+
+def test_none_that_nobody_asked_for_is_left_out():
+    assert gate(K(qids="zip", k=5, unit=None, max_dropped_fraction=None)).success
+
+
+@pytest.mark.parametrize("severity", ["warning", "info"])
+def test_what_could_not_be_assessed_blocks_at_any_severity(severity):
+    with pytest.raises(ReleaseBlocked, match="'zap' is not a column"):
+        gate(K(qids="zap", k=5, severity=severity))
+    with pytest.raises(ReleaseBlocked, match="no records"):
+        gate(K(qids="zip", k=5, severity=severity), frame=table().iloc[:0])
+    # What was measured and failed is told, and does not block.
+    assert gate(K(qids="zip", k=99, severity=severity)).success is False
+
+
+def test_a_unit_changed_at_random_cannot_be_assessed():
+    frame = table(who=list(range(6))).anon.permute("who", seed=1)
+    with pytest.raises(ReleaseBlocked, match="unit 'who' was changed at random"):
+        gate(K(qids="zip", k=5, unit="who"), frame=frame)
+
+
+FOREIGN = "expect_column_to_exist"
+
+
+@pytest.mark.parametrize(
+    "required",
+    [
+        {},
+        {"s": {}},
+        {"s": {"expect_k_anonymity_to_be_at_least": 0}},
+        {"s": {"expect_k_anonymity_to_be_at_least": True}},
+        {"s": {"expect_the_unknown": 1}},
+        {"s": {FOREIGN: 1}},
+        {"s": 1},
+        [],
+    ],
+    ids=str,
+)
+def test_a_gate_that_requires_nothing_is_refused(required):
+    with pytest.raises(ArgumentError, match="required"):
+        gate(K(qids="zip", k=1), required=required)
+
+
+def test_a_gate_may_require_others_beside_ours():
+    other = gxp.expectations.ExpectColumnToExist(column="zip")
+    required = {"s": {"expect_k_anonymity_to_be_at_least": 1, FOREIGN: 1}}
+    assert gate(K(qids="zip", k=1), other, required=required).success
+
+
+PUBLISHABLE = gx.ExpectColumnsToBePublishable(direct=["name"])
+
+
+@pytest.mark.parametrize(
+    "nothing", [table().iloc[:0], pd.DataFrame(), pd.DataFrame(index=range(3))]
+)
+def test_nothing_is_not_publishable(nothing):
+    with pytest.raises(ReleaseBlocked, match=r"no column|no records"):
+        gate(PUBLISHABLE, frame=nothing)
+
+
+def test_an_empty_table_in_a_database_is_not_publishable(request, tmp_path):
+    engine = databases.connect("sqlite", request, tmp_path)
+    context = gxp.get_context(mode="ephemeral")
+    source = context.data_sources.add_sqlite("s", connection_string=str(engine.url))
+    for name, cells in (("full", CELLS), ("empty", {key: [] for key in CELLS})):
+        with engine.begin() as connection:
+            databases.write(connection, name, cells)
+        asset = source.add_table_asset(name, table_name=name)
+        batch = asset.add_batch_definition_whole_table(name).get_batch()
+        if name == "full":
+            assert gate(PUBLISHABLE, frame=batch).success
+            continue
+        with pytest.raises(ReleaseBlocked, match="no records"):
+            gate(PUBLISHABLE, frame=batch)
+
+
+def test_what_a_table_declares_direct_blocks():
+    frame = table().anon.declare(quasi="zip", direct="who")
+    with pytest.raises(ReleaseBlocked, match="direct identifiers: 'who'"):
+        gate(K(qids="zip", k=1), frame=frame)
+    assert gate(K(qids="zip", k=1), frame=frame.drop(columns="who")).success
+    context = gxp.get_context(mode="ephemeral")
+    asset = context.data_sources.add_pandas("s").add_dataframe_asset("a")
+    batch = asset.add_batch_definition_whole_dataframe("b").get_batch({"dataframe": frame})
+    with pytest.raises(ReleaseBlocked, match="direct identifiers: 'who'"):
+        gate(PUBLISHABLE, frame=batch)
+
+
+def test_a_suite_that_cannot_be_read_is_an_error_of_ours(tmp_path):
+    with pytest.raises(ArgumentError, match=r"cannot read the suite .*No such file"):
+        gx.run_gate(tmp_path / "none.json", table())
+    for written in (b"{", b"\xff\xfe"):
+        (tmp_path / "s.json").write_bytes(written)
+        with pytest.raises(ArgumentError, match="is not JSON"):
+            gx.load_suite(tmp_path / "s.json")
+    kind = "expect_k_anonymity_to_be_at_least"
+    for wrong, told in (
+        ({"kwargs": {"qids": ["zip"], "k": "5"}}, "k: "),
+        ({"kwargs": {"qids": ["zip"]}}, "k: field required"),
+        ({"kwargs": {"qids": ["zip"], "k": 5, "unti": "who"}}, "unti: extra"),
+        ({"kwargs": 5}, "not those of an expectation"),
+        ({"kwargs": {}, "colour": 1}, "not those of an expectation"),
+        ({"kwargs": {"qids": ["zip"], "k": 5}, "severity": "dire"}, "severity|not those"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"expectation 0 of the suite .*({told})"):
+            gx.load_suite({"name": "s", "expectations": [{"type": kind, **wrong}]})
+
+
+@pytest.mark.parametrize("wrong", ["5", 0, 2.5, [5]])
+def test_a_parameter_of_a_wrong_kind_is_named(wrong):
+    with pytest.raises(ReleaseBlocked, match=r"suite parameter is missing or wrong: .*\bk\b"):
+        gate(K(qids="zip", k=p("limit")), expectation_parameters={"limit": wrong})
+
+
+def test_labels_without_a_name_are_not_classified():
+    expectation = gx.ExpectColumnsToBePublishable(direct=[], classified=list(CELLS))
+    assert gate(expectation).success
+    with pytest.raises(ReleaseBlocked, match="The index has labels"):
+        gate(expectation, frame=table().set_axis(list("uvwxyz")))

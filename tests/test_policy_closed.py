@@ -1,0 +1,149 @@
+"""A policy that cannot tell never passes, and what it stores says what it decided."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk.cli.outcome import Outcome
+from anonrisk.errors import PolicyError
+from anonrisk.policy import Policy, Verdict
+
+WARN = {"severity": "warn"}
+CELLS = {"zip": ["a"] * 6, "age": [30, 31, 32, 33, 34, 35], "ill": ["flu", "cold"] * 3}
+
+
+def table(**more):
+    return pd.DataFrame({**CELLS, **more})
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(quasi="zip", sensitive="il", ldiv={"l": 2, **WARN}),
+        Policy(quasi="zip", sensitive="il", direct="name", ldiv={"l": 2, **WARN}),
+        Policy(quasi="zip", sensitive="il", k=1, ldiv={"l": 2, **WARN}),
+        Policy(quasi="zip", ldiv={"l": 2, **WARN}),
+        Policy(quasi="zip", predicted_singletons={"group_size": 500, "at_most": 1, **WARN}),
+    ],
+    ids=str,
+)
+def test_warnings_do_not_hide_that_nothing_was_measured(policy):
+    verdict = policy.check(table())
+    assert verdict.status == "could_not_assess"
+    assert verdict.failures[-1].budget == "table"
+
+
+def test_a_budget_that_warns_does_not_block_where_it_was_measured():
+    policy = Policy(quasi="zip", sensitive="ill", k=1, ldiv={"l": 9, **WARN})
+    assert policy.check(table()).passed
+    assert Policy(quasi="zip", k={"at_least": 99, **WARN}).check(table()).passed
+    # The table has no sensitive column at all, and another budget decides.
+    assert Policy(quasi="zip", k=1, ldiv={"l": 2, **WARN}).check(table()).passed
+
+
+def test_what_is_stored_agrees_with_the_exit_code():
+    verdict = Policy(quasi="zip", k={"at_least": 99, **WARN}).check(table())
+    for fail_on, code, status in (("fail", 0, "pass"), ("warn", 1, "fail")):
+        outcome = Outcome.of_verdict(verdict, fail_on)
+        stored = Verdict.from_json(json.dumps(outcome.document))
+        assert (outcome.code, outcome.document["exit_code"]) == (code, code)
+        assert (stored.status, stored.fail_on, outcome.document["status"]) == (
+            status,
+            fail_on,
+            status,
+        )
+        assert Verdict.from_json(stored.to_json()) == stored
+    with pytest.raises(anonrisk.ReleaseBlocked, match="at least 99"):
+        stored.raise_for_status()
+    assert stored.failures
+    assert not stored.warnings
+    earlier = verdict.to_dict()
+    del earlier["fail_on"]
+    assert Verdict.from_json(json.dumps(earlier)).passed
+    with pytest.raises(anonrisk.AnonRiskError, match="fail_on"):
+        Verdict.from_json(json.dumps({**earlier, "fail_on": "never"}))
+
+
+def test_a_column_changed_at_random_is_known_under_another_name():
+    marked = table().anon.permute("age", seed=1)
+    policy = Policy(quasi=["zip", "years"], k=1)
+    for renamed in (
+        marked.rename(columns={"age": "years"}),
+        pd.concat([part.rename(columns={"age": "years"}) for part in (marked, marked)]),
+    ):
+        verdict = policy.check(renamed)
+        assert verdict.status == "could_not_assess"
+        assert "permute of 'age', which is gone: renamed?" in verdict.failures[0].sentence
+    # Dropped, it is no matter; and neither is a new column while it is still there.
+    assert Policy(quasi="zip", k=1).check(marked.drop(columns="age")).passed
+    assert policy.check(marked.assign(years=1)).passed
+
+
+@pytest.mark.parametrize("k", ["011", "1:30", "0x10", "1_0", "0b11", "1:30.5", ".nan", ".inf"])
+def test_numbers_of_yaml_are_plain(k):
+    with pytest.raises(PolicyError, match="is not a plain decimal number"):
+        Policy.from_yaml(f"version: 1\nroles: {{quasi: [zip]}}\nbudgets: {{k: {k}}}\n")
+
+
+@pytest.mark.parametrize("share", ["0.05", "5.0e-2", ".05", "0"])
+def test_plain_numbers_of_yaml_are_read(share):
+    text = f"version: 1\nroles: {{quasi: [zip]}}\nbudgets: {{max_unique_fraction: {share}}}\n"
+    (rule,) = Policy.from_yaml(text).rules
+    assert rule.budgets[0].limit == float(share)
+
+
+def test_an_order_holds_no_nan():
+    with pytest.raises(PolicyError, match="not a number"):
+        Policy(
+            quasi="zip",
+            sensitive="age",
+            tcloseness={"t": 0.1, "distance": "ordered", "order": [float("nan"), 1]},
+        )
+
+
+@pytest.mark.parametrize(
+    "name", [np.int64(3), pd.Timestamp("2020-01-01"), ("a", np.int64(1)), 2.5, "zip"], ids=repr
+)
+def test_a_verdict_with_any_name_of_a_column_is_stored(name):
+    verdict = Policy(quasi="zip", k=1).check(table())
+    found = anonrisk.policy.verdict.Finding("k", "pass", "fail", "", qid=(name,), sensitive=name)
+    odd = Verdict((*verdict.findings, found), verdict.policy_digest, unit=name)
+    assert Verdict.from_json(odd.to_json()).passed
+
+
+@pytest.mark.parametrize(
+    ("index", "passes"),
+    [
+        (pd.RangeIndex(6), True),
+        (pd.RangeIndex(1, 7), False),
+        (list("uvwxyz"), False),
+        (pd.Index(list("uvwxyz"), name="who"), True),
+        (pd.MultiIndex.from_product([["u"], range(6)], names=["who", None]), False),
+    ],
+)
+def test_a_strict_policy_looks_at_an_index_without_a_name(index, passes):
+    policy = Policy(quasi="zip", insensitive=["age", "ill", "who"], k=1, strict=True)
+    frame = table()
+    frame.index = index
+    assert policy.check(frame).passed is passes
+    assert Policy(quasi="zip", k=1).check(frame).passed
+    if not passes:
+        assert "The index has labels" in policy.check(frame).failures[0].sentence
+
+
+@pytest.mark.parametrize("more", [{}, {"by": "zip"}])
+def test_rows_left_out_for_a_missing_sensitive_value_are_told(more):
+    frame = table(ill=["flu", None, "cold", None, "flu", "cold"], sex=["f"] * 6)
+    policy = Policy(quasi="sex", sensitive="ill", ldiv={"l": 2}, missing_sensitive="drop", **more)
+    verdict = policy.check(frame)
+    assert verdict.passed
+    (told,) = (f for f in verdict.findings if f.budget == "missing_sensitive")
+    assert told.value == 2
+    assert "2 rows (33.3333%) left out" in told.sentence
+    whole = policy.check(frame.dropna())
+    assert not any(f.budget == "missing_sensitive" for f in whole.findings)
