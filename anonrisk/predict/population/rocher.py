@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import exp, expm1, log1p
+from numbers import Real
+from typing import Any
 
-from anonrisk.arguments import positive, whole_number
+from anonrisk.arguments import whole_number
 from anonrisk.errors import ArgumentError
 
 
@@ -41,6 +43,6 @@ def rocher_match(p: float, n: int) -> float:
     return -expm1(people * log1p(-p)) / (people * p)
 
 
-def _check(p: float) -> None:
-    if not 0 < positive(p, "p") <= 1:
+def _check(p: Any) -> None:
+    if isinstance(p, bool) or not isinstance(p, Real) or not 0 < float(p) <= 1:
         raise ArgumentError("p is a probability: above 0, at most 1")
