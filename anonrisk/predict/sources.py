@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
@@ -53,7 +54,7 @@ class Source(Protocol):
         """Expected number of classes of j people."""
 
 
-class _Drawn:
+class _Drawn(ABC):
     """What the two kinds of draw share."""
 
     if TYPE_CHECKING:
@@ -62,26 +63,26 @@ class _Drawn:
         def k(self) -> int: ...
 
     @property
+    @abstractmethod
     def numbers(self) -> Numbers:
         """Class sizes as independent numbers, given their sum."""
-        raise NotImplementedError
 
     @property
     def n_values(self) -> int:
         """Number of values that somebody may have."""
         return int(self.numbers.w.sum())
 
+    @abstractmethod
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mean(self) -> float:
         """Expected number of singletons."""
-        raise NotImplementedError
 
+    @abstractmethod
     def variance(self) -> float:
         """Variance of their number."""
-        raise NotImplementedError
 
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
