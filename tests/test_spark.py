@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import functions as f
 from tables import spark_table
 
+import anonrisk
 from anonrisk import errors
 
 pytestmark = [pytest.mark.spark("spark"), pytest.mark.slow]
@@ -307,7 +308,9 @@ def test_the_executors_need_nothing_of_ours(big, plans):
     assert not re.search("Python|Arrow|UDF", sized)
 
 
-def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, monkeypatch):
+@pytest.fixture
+def scored(monkeypatch):
+    """The plans of the queries that scored classes."""
     from anonrisk.engines.spark import score
 
     seen, worst = [], score._worst
@@ -318,15 +321,31 @@ def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, monkeypatch):
         return table
 
     monkeypatch.setattr(score, "_worst", recorded)
+    return seen
+
+
+def test_k_l_and_equal_t_are_one_job_over_one_scan(big, jobs, scored):
     measures = ["k", "ldiv", "entropy_ldiv", "recursive_ldiv", "tcloseness"]
     # A broadcast is a job of its own to the listener, but no action of ours.
     assert jobs(lambda: big.anon.assess("a", "b", measures, c=2)) <= 2
-    (plan,) = seen
+    (plan,) = scored
     assert plan.count("Range (") == 1
     by_data = [keys for keys in shuffles(plan) if "q0" in keys]
     assert len(by_data) == 2
     assert plan.count("Sort [") == 1
     assert not re.search("Python|Arrow|UDF", plan)
+
+
+@pytest.mark.parametrize("measure", ["ordered", "hierarchical"])
+def test_closeness_counts_the_pairs_once(big, scored, measure):
+    if measure == "ordered":
+        anonrisk.tcloseness(big.select("a", f.length("b").cast("double").alias("s")), "a", "s")
+    else:
+        values = [row["b"] for row in big.select("b").distinct().collect()]
+        anonrisk.tcloseness(big, "a", "b", hierarchy={"all": {"these": values}})
+    (plan,) = scored
+    assert plan.count("Range (") == 1
+    assert sum("s#" in keys for keys in shuffles(plan) if "q0" in keys) == 1
 
 
 def test_no_number_of_classes_is_refused(plain):

@@ -28,7 +28,7 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
         values = pairs.values()
         if not sensitive.ordered:
             # Any numbering will do; this one is the same in both queries.
-            numbered = pairs.projection.window.partitionBy(f.lit(0)).orderBy("s")
+            numbered = pairs.projection.window.partitionBy(f.lit(0)).orderBy("v")
             values = values.withColumn("r", f.row_number().over(numbered) - f.lit(1))
         levels = [name for name in values.columns if name.startswith("h")]
         overall = (
@@ -36,7 +36,7 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
         )
         if len(overall) > base.MAX_ORDERED:
             raise _too_many(f"{base.MAX_ORDERED:,} different values")
-        ranks = f.broadcast(values.select(f.col("s").alias("v"), "r"))
+        ranks = f.broadcast(values.select("v", "r"))
         table = pairs.counted.join(ranks, f.col("s").eqNullSafe(f.col("v")), "left")
         entries = f.sort_array(f.collect_list(f.struct("r", "c")))
         classes = table.groupBy(*pairs.keys).agg(entries.alias("entries"), *pairs.tallies())

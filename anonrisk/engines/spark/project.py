@@ -57,17 +57,20 @@ class Projection:
 
     def column(self, name: Name) -> Column:
         """Give a column such that missing is NULL and equal cells are equal."""
+        column: Column = self.functions.expr(self.text(name))
+        return column
+
+    def text(self, name: Name) -> str:
+        """Write such a column in SQL."""
         position = self.names.index(str(name))
         kind = self.fields[position].dataType
-        f = self.functions
-        column: Column = f.col(f"c{position}")
-        type_name = kind.typeName()
+        column, type_name = f"c{position}", kind.typeName()
         if type_name in ("float", "double"):
-            column = f.when(~f.isnan(column), column)
+            return f"if(isnan({column}), null, {column})"
         if type_name == "void":
-            column = column.cast("string")
+            return f"cast({column} as string)"
         if type_name == "string" and getattr(kind, "collation", _BINARY) != _BINARY:
-            column = f.collate(column, _BINARY)
+            return f"collate({column}, '{_BINARY}')"
         return column
 
     def any_missing(self, columns: Iterable[Column]) -> Column:

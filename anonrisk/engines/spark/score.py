@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _COMPARED = ("equal", "ordered", "beta", "enhanced_beta", "delta", "strict_delta")
 # Cells of the grid by which a cumulative share is looked up among those of the table.
-_GRID = 1024
+_GRID, _LARGEST_GRID = 1 << 10, 1 << 16
+_INFINITE = "double('inf')"
 
 
 def scores(
@@ -110,66 +111,50 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
     f, table = pairs.f, pairs.counted
     names = {score.name for score in asked}
     if names & set(_COMPARED):
-        values = f.broadcast(pairs.values().withColumnRenamed("s", "v"))
-        table = table.join(values, f.col("s").eqNullSafe(f.col("v")), "left")
-    order = []
+        table = table.join(f.broadcast(pairs.values()), f.expr("s <=> v"), "left")
+    order, windows = "", []
     if "ordered" in names:
-        order = [f.col("r")]
-        table = _walked(pairs, table, len(counts))
+        order = "r"
+        windows += [
+            f"sum(c) over ({pairs.upto(order)}) as running",
+            f"lead(r, 1, {len(counts) - 1}) over ({pairs.of_class(order)}) as high",
+        ]
     if "recursive" in names:
         # From the smallest count up, the running sum is the tail r_l + … + r_m.
-        order = [f.col("c")]
-        table = table.withColumn("tail", f.sum("c").over(pairs.upto(*order)))
-        table = table.withColumn("most", f.max("c").over(pairs.whole(*order)))
-    table = table.withColumn("all", f.sum("c").over(pairs.whole(*order)))
+        order = "c"
+        windows += [
+            f"sum(c) over ({pairs.upto(order)}) as tail",
+            f"max(c) over ({pairs.whole(order)}) as most",
+        ]
+    table = table.selectExpr("*", *windows, f"sum(c) over ({pairs.whole(order)}) as total")
     if "ordered" in names:
         table = _moved(pairs, table, counts)
-    expressions = [
-        _expression(pairs, score, len(counts)).alias(f"x{i}") for i, score in enumerate(asked)
+    scored = [
+        f.expr(f"{_formula(pairs, score, len(counts))} as x{i}") for i, score in enumerate(asked)
     ]
-    return table.groupBy(*pairs.keys).agg(*pairs.tallies(), *expressions)
+    return table.groupBy(*pairs.keys).agg(*pairs.tallies(), *scored)
 
 
-def _expression(pairs: Pairs, score: base.Score, n_values: int) -> Any:  # noqa: PLR0911
-    """Give the aggregate of one score over the pairs of a class; formulas as in `measures`."""
-    f = pairs.f
-    c, everything, size = f.col("c"), f.sum("c"), f.sum(pairs.first)
-    p, q = f.col("c") / f.col("all"), f.col("share")
-    gain = f.greatest((p - q) / q, f.lit(0.0))
-    infinite = f.lit(float("inf"))
-    if score.name == "distinct":
-        return f.least(f.count(f.lit(1)), size)
-    if score.name == "entropy":
-        nats = f.log(everything) - f.sum(c * f.log(c)) / everything
-        return f.exp(f.greatest(nats, f.lit(0.0)))
-    if score.name == "recursive":
-        return f.sum((f.lit(score.c) * f.col("tail") > f.col("most")).cast("long"))
-    if score.name == "alpha":
-        return f.max("c") / size
-    if score.name == "equal":
-        return f.sum(f.greatest(p - q, f.lit(0.0)))
-    if score.name == "beta":
-        return f.max(gain)
-    if score.name == "enhanced_beta":
-        return f.max(f.when(gain <= -f.log(q) * (1 + 1e-12), gain).otherwise(infinite))
-    if score.name == "ordered":
-        return f.sum("moved") / f.lit(float(max(n_values - 1, 1)))
-    apart = f.max(f.abs(f.log(p / q)))
-    if score.name == "strict_delta":
+def _formula(pairs: Pairs, score: base.Score, n_values: int) -> str:
+    """Give the aggregate of one score over the pairs of a class; formulas as in `measures`.
+
+    Written as text: an expression built call by call costs more than many a query.
+    """
+    gain = "greatest((c / total - share) / share, 0D)"
+    apart = "max(abs(ln(c / total / share)))"
+    return {
+        "distinct": f"least(count(1), sum({pairs.first}))",
+        "entropy": "exp(greatest(ln(sum(c)) - sum(c * ln(c)) / sum(c), 0D))",
+        "recursive": f"sum(if({score.c!r}D * tail > most, 1L, 0L))",
+        "alpha": f"max(c) / sum({pairs.first})",
+        "equal": "sum(greatest(c / total - share, 0D))",
+        "ordered": f"sum(moved) / {max(n_values - 1, 1)}D",
+        "beta": f"max({gain})",
+        "enhanced_beta": f"max(if({gain} <= -ln(share) * (1 + 1e-12D), {gain}, {_INFINITE}))",
+        "delta": apart,
         # Shares of the values that a class has add up to one only if it has all of them.
-        return f.when(f.sum("t") < f.first("t_all"), infinite).otherwise(apart)
-    return apart
-
-
-def _walked(pairs: Pairs, table: DataFrame, n_values: int) -> DataFrame:
-    """Add, rank by rank, the running count of a class and where its next value is."""
-    f = pairs.f
-    up = pairs.window(f.col("r"))
-    return (
-        table.withColumn("running", f.sum("c").over(pairs.upto(f.col("r"))))
-        .withColumn("high", f.coalesce(f.lead("r").over(up), f.lit(n_values - 1)))
-        .withColumn("before", f.when(f.lag("r").over(up).isNull(), f.col("r")))
-    )
+        "strict_delta": f"if(sum(t) < first(t_all), {_INFINITE}, {apart})",
+    }[score.name]
 
 
 def _moved(pairs: Pairs, table: DataFrame, counts: list[int]) -> DataFrame:
@@ -177,25 +162,35 @@ def _moved(pairs: Pairs, table: DataFrame, counts: list[int]) -> DataFrame:
     f = pairs.f
     Q = np.cumsum(counts) / max(sum(counts), 1)
     prefix = np.concatenate(([0.0], np.cumsum(Q)))
-    starts = np.searchsorted(Q, np.arange(_GRID + 2) / _GRID, side="right")
-    below_, prefix_, starts_ = (_array(f, numbers) for numbers in (Q, prefix, starts))
-    table = table.withColumn("P", f.col("running") / f.col("all"))
-    cell = f.least(f.floor(f.col("P") * _GRID), f.lit(_GRID)).cast("int")
-    start = f.element_at(starts_, cell + 1).cast("int")
-    end = f.element_at(starts_, cell + 2).cast("int")
-    share = f.col("P")
-    inside = f.size(f.filter(f.slice(below_, start + 1, end - start), lambda v: v <= share))
-    split = f.greatest(f.least(start + inside, f.col("high")), f.col("r")).cast("int")
-    table = table.withColumn("split", split)
+    table = _split(pairs, table.selectExpr("*", "running / total as P"), Q)
+    names = ("r", "high", "split")
+    sums = _array(f, prefix)
+    table = table.select(
+        "*", *(f.element_at(sums, f.expr(f"cast({x} as int) + 1")).alias(f"S_{x}") for x in names)
+    )
+    below = "P * (split - r) - (S_split - S_r)"
+    above = "(S_high - S_split) - P * (high - split)"
+    # A class's first value is where its running count begins; before it, its P is 0.
+    moved = f"if(high > r, {below} + {above}, 0D) + if(running = c, S_r, 0D)"
+    return table.selectExpr("*", f"{moved} as moved")
 
-    def summed(column: str) -> Any:
-        return f.element_at(prefix_, f.col(column).cast("int") + 1)
 
-    below = share * (f.col("split") - f.col("r")) - (summed("split") - summed("r"))
-    above = (summed("high") - summed("split")) - share * (f.col("high") - f.col("split"))
-    first = f.when(f.col("before").isNotNull(), summed("r")).otherwise(f.lit(0.0))
-    moved = f.when(f.col("high") > f.col("r"), below + above).otherwise(f.lit(0.0))
-    return table.withColumn("moved", moved + first)
+def _split(pairs: Pairs, table: DataFrame, Q: Any) -> DataFrame:
+    """Add the rank, from r to high, from where on the table's Q is above the class's P.
+
+    A grid says how many Q are below the cell in which P lies; those inside are searched by halves.
+    """
+    f = pairs.f
+    grid = min(max(_GRID, 1 << int(4 * len(Q)).bit_length()), _LARGEST_GRID)
+    starts = np.searchsorted(Q, np.arange(grid + 1) / grid, side="right")
+    rounds = int(np.diff(starts).max(initial=0)).bit_length()
+    below = _array(f, np.concatenate((Q, np.full(1 << rounds, 2.0))))
+    cell = f.expr(f"cast(least(floor(P * {grid}), {grid}) as int) + 1")
+    table = table.withColumn("split", f.element_at(_array(f, starts), cell).cast("int"))
+    for step in (1 << i for i in reversed(range(rounds))):
+        beyond = f.element_at(below, f.expr(f"split + {step}")) <= f.col("P")
+        table = table.withColumn("split", f.expr("split") + f.when(beyond, step).otherwise(0))
+    return table.withColumn("split", f.expr("greatest(least(split, high), r)"))
 
 
 def _array(f: Any, numbers: Any) -> Any:
@@ -211,7 +206,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
     if len(asked) > 1:
         raise ArgumentError("a hierarchical distance is scored by itself")
     n_levels = max(hierarchy.height, 1)
-    values = pairs.values().withColumnRenamed("s", "v")
+    values = pairs.values()
     groups = f.array(*(f.col(f"h{level}") for level in range(n_levels)))
     by_level = values.select("t", "t_all", f.posexplode(groups).alias("level_", "group_"))
     totals = by_level.groupBy("level_", "group_").agg(
@@ -220,11 +215,11 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
     table = pairs.counted.join(
         f.broadcast(values.drop("t", "t_all")), f.col("s").eqNullSafe(f.col("v")), "left"
     )
-    table = table.withColumn("all", f.sum("c").over(pairs.window()))
+    table = table.selectExpr("*", f"sum(c) over ({pairs.whole()}) as total")
     no_unit = f.lit(0) if pairs.persons is None else f.col("no_unit")
     missing = f.when(f.col("s").isNull(), f.col(pairs.rows)).otherwise(0)
     levels = table.select(
-        *(*pairs.keys, "all", "c"),
+        *(*pairs.keys, "total", "c"),
         f.col(pairs.first).alias("first"),
         f.col(pairs.rows).alias("rows"),
         no_unit.alias("no_unit"),
@@ -233,12 +228,12 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
     )
     merged = levels.groupBy(*pairs.keys, "level", "group").agg(
         f.sum("c").alias("c"),
-        f.first("all").alias("all"),
+        f.first("total").alias("total"),
         *(f.sum(name).alias(name) for name in ("first", "rows", "no_unit", "none")),
     )
     here = (f.col("level") == f.col("level_")) & (f.col("group") == f.col("group_"))
     compared = merged.join(f.broadcast(totals), here, "left")
-    gained = f.greatest(f.col("c") / f.col("all") - f.col("t") / f.col("t_all"), f.lit(0.0))
+    gained = f.greatest(f.col("c") / f.col("total") - f.col("t") / f.col("t_all"), f.lit(0.0))
     # Every level has seen every row, so that one of them speaks for all.
     lowest = f.col("level") == 0
 
@@ -257,18 +252,11 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
 def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[base.Score]) -> DataFrame:
     """Keep the worst score of the classes of each size, and the counts."""
     f = pairs.f
-    dropped = f.col("d") if pairs.drops else f.expr("false").alias("d")
+    worst = (f"{'min' if score.least else 'max'}(x{i}) as x{i}" for i, score in enumerate(asked))
     return (
-        classes.select("*", *([] if pairs.drops else [dropped]))
+        classes.selectExpr("*", *([] if pairs.drops else ["false as d"]))
         .groupBy("d", "n")
-        .agg(
-            f.count(f.lit(1)).alias("classes"),
-            *pairs.tallied(),
-            *(
-                (f.min if score.least else f.max)(f"x{i}").alias(f"x{i}")
-                for i, score in enumerate(asked)
-            ),
-        )
+        .agg(f.expr("count(1) as classes"), *pairs.tallied(), *map(f.expr, worst))
     )
 
 

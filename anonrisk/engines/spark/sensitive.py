@@ -7,7 +7,6 @@ how often the table has it, `t_all` the sum of those, `share` one over the other
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import base
@@ -49,91 +48,83 @@ class Pairs:
         # Without a unit, a pair's rows are its records, and one column serves for all three.
         self.first, self.rows = ("c", "c") if self.persons is None else ("first", "rows")
 
-    def window(self, *order: Column) -> Any:
-        """Give the window of a class, in an order if there is one."""
+    def of_class(self, order: str = "") -> str:
+        """Write the window of a class, in an order if there is one."""
         # Numbers that hardly repeat sort faster than the keys, which then decide the rest.
-        of_class = self.projection.window.partitionBy("hash", *self.keys)
-        return of_class.orderBy(*order) if order else of_class
+        window = f"partition by {', '.join(('hash', *self.keys))}"
+        return f"{window} order by {order}" if order else window
 
-    def whole(self, *order: Column) -> Any:
-        """Give the window of a whole class: windows of one order are one pass."""
-        window = self.projection.window
-        return self.window(*order).rowsBetween(window.unboundedPreceding, window.unboundedFollowing)
+    def whole(self, order: str = "") -> str:
+        """Write the window of a whole class: windows of one order are one pass."""
+        if not order:
+            return self.of_class()
+        return f"{self.of_class(order)} rows between unbounded preceding and unbounded following"
 
-    def upto(self, *order: Column) -> Any:
-        """Give the window of a class up to a pair."""
-        return self.window(*order).rowsBetween(self.projection.window.unboundedPreceding, 0)
+    def upto(self, order: str) -> str:
+        """Write the window of a class up to a pair."""
+        return f"{self.of_class(order)} rows between unbounded preceding and current row"
 
     def _records(self) -> DataFrame:
         """One row per record under our names; dropped ones have no key and no value."""
-        f, projection, question = self.f, self.projection, self.question
-        unit = [] if question.unit is None else [projection.column(question.unit).alias("u")]
-        table = projection.table.select(
-            *(
-                projection.column(name).alias(q)
-                for name, q in zip(question.columns, self.qs, strict=True)
-            ),
-            projection.column(self.sensitive.column).alias("s"),
+        question, text = self.question, self.projection.text
+        unit = [] if question.unit is None else [f"{text(question.unit)} as u"]
+        table = self.projection.table.selectExpr(
+            *(f"{text(name)} as {q}" for name, q in zip(question.columns, self.qs, strict=True)),
+            f"{text(self.sensitive.column)} as s",
             *unit,
         )
         if not self.drops:
             return table
-        dropping = [f.expr("false")]
-        if question.missing == "drop":
-            dropping.append(projection.any_missing(f.col(q) for q in self.qs))
-        if self.sensitive.missing == "drop":
-            dropping.append(f.col("s").isNull())
-        dropped = reduce(lambda a, b: a | b, dropping)
-        return table.select(
-            *(f.when(~dropped, f.col(name)).alias(name) for name in (*self.qs, "s")),
+        needed = [
+            *(self.qs if question.missing == "drop" else []),
+            *(["s"] if self.sensitive.missing == "drop" else []),
+        ]
+        dropped = " or ".join(f"{name} is null" for name in needed) or "false"
+        return table.selectExpr(
+            *(f"if({dropped}, null, {name}) as {name}" for name in (*self.qs, "s")),
             *(["u"] if unit else []),
-            dropped.alias("d"),
+            f"{dropped} as d",
         )
 
     def _persons(self) -> DataFrame:
         """Each person once per class and value, marked where they are met first in the class."""
-        f = self.f
-        once = self._records().groupBy(*self.keys, "s", "u").agg(f.count(f.lit(1)).alias("rows"))
-        met = self.projection.window.partitionBy(*self.keys, "u").orderBy("s")
-        return once.withColumn("first", (f.row_number().over(met) == 1).cast("long"))
+        once = self._records().groupBy(*self.keys, "s", "u").agg(self.f.expr("count(1) as rows"))
+        met = f"partition by {', '.join(self.keys)}, u order by s"
+        return once.selectExpr("*", f"if(row_number() over ({met}) = 1, 1L, 0L) as first")
 
     def _counted(self) -> DataFrame:
-        f = self.f
+        expr, pairs = self.f.expr, [*self.keys, "s"]
         if self.persons is None:
-            counted = self._records().groupBy(*self.keys, "s").agg(f.count(f.lit(1)).alias("c"))
+            counted = self._records().groupBy(*pairs).agg(expr("count(1) as c"))
         else:
-            no_unit = f.sum(f.when(f.col("u").isNull(), f.col("rows")).otherwise(0))
-            counted = self.persons.groupBy(*self.keys, "s").agg(
-                f.count(f.lit(1)).alias("c"),
-                f.sum("first").alias("first"),
-                f.sum("rows").alias("rows"),
-                no_unit.alias("no_unit"),
+            counted = self.persons.groupBy(*pairs).agg(
+                expr("count(1) as c"),
+                expr("sum(first) as first"),
+                expr("sum(rows) as rows"),
+                expr("sum(if(u is null, rows, 0L)) as no_unit"),
             )
         # Brought together by class here, the pairs serve both their class and the whole table.
         together = counted.repartition(*self.keys)
-        return together.withColumn("hash", f.xxhash64(*(f.col(key) for key in self.keys)))
+        return together.selectExpr("*", f"xxhash64({', '.join(self.keys)}) as hash")
 
     def tallies(self) -> list[Column]:
         """Size and rows of a class, and the rows without a value or a unit, from its pairs."""
-        f, rows = self.f, self.f.col(self.rows)
-        none = f.lit(0).cast("long")
-        no_value = f.sum(f.when(f.col("s").isNull(), rows).otherwise(0))
+        no_value = f"sum(if(s is null, {self.rows}, 0L))"
         refused = self.sensitive.missing == "error"
         return [
-            f.sum(self.first).alias("n"),
-            f.sum(rows).alias("rows"),
-            (no_value if refused else none).alias("no_value"),
-            (none if self.persons is None else f.sum("no_unit")).alias("no_unit"),
+            self.f.expr(f"sum({self.first}) as n"),
+            self.f.expr(f"sum({self.rows}) as rows"),
+            self.f.expr(f"{no_value if refused else '0L'} as no_value"),
+            self.f.expr(f"{'0L' if self.persons is None else 'sum(no_unit)'} as no_unit"),
         ]
 
     def tallied(self) -> list[Column]:
         """Rows of many classes, as above, and those without a quasi-identifier if it matters."""
-        f, rows = self.f, self.f.col("rows")
         missing = self.qs if self.question.missing == "error" else []
         return [
-            *(f.sum(name).alias(name) for name in ("rows", "no_value", "no_unit")),
+            *(self.f.expr(f"sum({name}) as {name}") for name in ("rows", "no_value", "no_unit")),
             *(
-                f.sum(f.when(f.col(q).isNull(), rows).otherwise(0)).alias(f"m{i}")
+                self.f.expr(f"sum(if({q} is null, rows, 0L)) as m{i}")
                 for i, q in enumerate(missing)
             ),
         ]
@@ -144,31 +135,45 @@ class Pairs:
 
     def values(self) -> DataFrame:
         """Count each value in the whole table, and rank it where that is asked for."""
-        f, window = self.f, self.projection.window
-        if self.persons is None:
-            counts = self.kept(self.counted).groupBy("s").agg(f.sum("c").alias("t"))
-        else:
-            once = self.kept(self.persons).select("s", "u").distinct()
-            counts = once.groupBy("s").agg(f.count(f.lit(1)).alias("t"))
-        everything = window.partitionBy(f.lit(0))
-        counts = counts.withColumn("t_all", f.sum("t").over(everything))
-        counts = counts.withColumn("share", f.col("t") / f.col("t_all"))
+        if self.persons is not None:
+            return self._described(self._by_person(self.persons))
+        counts = self.kept(self.counted).groupBy("s").agg(self.f.expr("sum(c) as t"))
+        # Always true; but if nothing needed the counts, the optimiser would drop them here, and
+        # shuffle the pairs a second time instead of reading those of the classes.
+        return self._described(counts.where("t > 0"))
+
+    def _values_at_once(self) -> DataFrame:
+        """Count each value as above, where the classes are not needed."""
+        if self.persons is not None:
+            return self._described(self._by_person(self.persons))
+        records = self.kept(self._records())
+        return self._described(records.groupBy("s").agg(self.f.expr("count(1) as t")))
+
+    def _by_person(self, persons: DataFrame) -> DataFrame:
+        once = self.kept(persons).select("s", "u").distinct()
+        return once.groupBy("s").agg(self.f.expr("count(1) as t"))
+
+    def _described(self, counts: DataFrame) -> DataFrame:
+        """Add a value's share, rank and groups; the value itself is called `v` from here on."""
+        f, total = self.f, "sum(t) over (partition by 0)"
+        columns = [f.expr(text) for text in (f"{total} as t_all", f"t / {total} as share")]
         if self.sensitive.ordered:
+            everything = self.projection.window.partitionBy(f.lit(0))
             rank = f.row_number().over(everything.orderBy(*self._places()))
-            counts = counts.withColumn("r", rank - f.lit(1))
+            columns.append((rank - f.lit(1)).alias("r"))
         if self.sensitive.hierarchy is not None:
-            counts = counts.select("*", *self._groups())
-        return counts
+            columns += self._groups()
+        # One partition already, so that the windows need no shuffle of their own.
+        return counts.coalesce(1).select(f.expr("s as v"), "t", *columns)
 
     def _places(self) -> list[Column]:
         """What to sort values by: the missing one last."""
-        f = self.f
-        missing_last = f.col("s").isNull()
-        return [missing_last, f.col("s") if self.sensitive.order is None else self.place()]
+        missing_last = self.f.expr("s is null")
+        return [missing_last, self.f.col("s") if self.sensitive.order is None else self._place("s")]
 
-    def place(self) -> Any:
+    def _place(self, of: str) -> Any:
         """The place of a value in the caller's order, from 1; 0 where it has none."""
-        return place(self.f, self.f.col("s"), self.type, self.sensitive.order or ())
+        return place(self.f, self.f.col(of), self.type, self.sensitive.order or ())
 
     def _groups(self) -> list[Column]:
         f, hierarchy = self.f, self.sensitive.hierarchy
@@ -189,7 +194,7 @@ class Pairs:
             if self.type.typeName() in ("float", "double", "decimal"):
                 raise base.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
-                lost = self.values().where(self.f.col("h0").isNull()).count()
+                lost = self._values_at_once().where(self.f.col("h0").isNull()).count()
             if lost:
                 raise base.unknown_values(column, lost, "hierarchy")
         if not self.sensitive.ordered:
@@ -198,9 +203,9 @@ class Pairs:
             check_kinds(column, self.sensitive.order, kind_of_cells(self.type))
         elif self.type.typeName() in _NO_ORDER:
             raise base.not_ordered(column)
-        placed = self.place() if self.sensitive.order is not None else self.f.lit(1)
-        values = self.values().select(
-            "t", "r", (self.f.col("s").isNotNull() & (placed == 0)).alias("x")
+        placed = self._place("v") if self.sensitive.order is not None else self.f.lit(1)
+        values = self._values_at_once().select(
+            "t", "r", (self.f.col("v").isNotNull() & (placed == 0)).alias("x")
         )
         with guarded("rank the sensitive values"):
             rows = values.orderBy("r").limit(base.MAX_ORDERED + 1).collect()
