@@ -152,16 +152,46 @@ def test_many_random_tables_on_pandas(ordered):
 
 
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
-    from anonrisk.engines.pandas import unicity
+    from anonrisk.engines.pandas import containment, key_set, unicity
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
     usual = table.anon.trajectory("u", "i", 4, seed=1)
-    monkeypatch.setattr(unicity, "_MOST_BITS", 0)
-    monkeypatch.setattr(unicity, "_AT_ONCE", 100)
-    monkeypatch.setattr(unicity, "_FIRST_ROUND", 1)
+    monkeypatch.setattr(key_set, "_MOST_BITS", 0)
+    monkeypatch.setattr(containment, "_AT_ONCE", 100)
+    monkeypatch.setattr(unicity, "_FIRST_LOOK", 1)
     assert table.anon.trajectory("u", "i", 4, seed=1) == usual
     assert 0 < usual.singled_out < 1
+
+
+@pytest.mark.parametrize("worth", [0, 1, 100], ids=["look up", "mixed", "ask"])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
+    from anonrisk.engines.pandas import containment, unicity
+
+    monkeypatch.setattr(containment, "_WORTH", worth)
+    monkeypatch.setattr(containment, "_AT_ONCE", 17)
+    rng = np.random.default_rng(7)
+    for s in (1, 2, 3, 4):
+        user, item = np.repeat(np.arange(30), 9), rng.zipf(1.4, 270) % 11
+        index = unicity.Index.of(user, item, 30, 11)
+        visits = unicity.Visits.of(index, user, item) if ordered else None
+        traces = [item[user == u].tolist() for u in range(30)]
+        sets = [list(dict.fromkeys(trace))[:s] for trace in traces if len(set(trace)) >= s]
+        points = np.array(sets)
+        rarity = np.argsort(index.popularity[points], axis=1, kind="stable")
+        by_rarity = np.take_along_axis(points, rarity, axis=1)
+        found = containment.count_holders(index, by_rarity, points, visits)
+        assert found.tolist() == [
+            sum(holds(trace, wanted, ordered=ordered) for trace in traces) for wanted in sets
+        ]
+
+
+def holds(trace, wanted, *, ordered):
+    if not ordered:
+        return set(wanted) <= set(trace)
+    rest = iter(trace)
+    return all(point in rest for point in wanted)
 
 
 def test_several_item_columns_are_one_item(frame):

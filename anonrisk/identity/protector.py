@@ -11,7 +11,7 @@ from anonrisk.errors import ArgumentError, NotAllowedError, UnknownPseudonymErro
 from anonrisk.identity.sealing import seal, unseal
 from anonrisk.identity.store import Store
 from anonrisk.keys import as_key
-from anonrisk.pseudonyms import Form, Step, canonical, check_scope, hasher, sized
+from anonrisk.pseudonyms import Form, Step, canonical, check_scope, hasher
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class IdentityProtector:
 
     def _pseudonyms(self, values: list[bytes], scope: str) -> list[str]:
         step = Step("identity", self._key, self._form, scope)
-        return hasher(step)(sized(b"") + value for value in values)
+        return hasher(step)(values)
 
     def _look_up(  # noqa: PLR0917
         self, action: str, pseudonym: str, scope: str, by: str, reason: str, target: str = ""

@@ -33,14 +33,13 @@ def pseudonymize(frame: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Give the table with one column replaced."""
     codes, values = _distinct(column_of(frame, step.column), step.column)
     if step.time is None or step.every is None:
-        ends = [sized(b"") + value for value in values]
-        return _replaced(frame, step, codes, hasher(step)(ends))
+        return _replaced(frame, step, codes, hasher(step)(values))
     known = codes >= 0
     numbers = np.zeros(len(codes), dtype=np.int64)
     numbers[known] = _numbers(frame, step, codes, known) // step.every
     pairs, firsts = _pairs(codes, numbers, known)
-    ends = list(_ends(step, codes[firsts], numbers[firsts], values))
-    return _replaced(frame, step, pairs, hasher(step)(ends))
+    ends = _ends(step, codes[firsts], numbers[firsts], values)
+    return _replaced(frame, step, pairs, hasher(step, periods=True)(ends))
 
 
 def _ends(step: Step, codes: Integers, numbers: Integers, values: list[bytes]) -> Iterator[bytes]:

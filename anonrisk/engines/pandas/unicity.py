@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.engines.pandas.containment import count_holders, split, spread
 from anonrisk.engines.pandas.count import runs_of
+from anonrisk.engines.pandas.key_set import KeySet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,12 +17,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-# Candidates that are looked at together; bounds the memory.
-_AT_ONCE = 4_000_000
-# Candidates of each user in the first round; later rounds take four times as many.
-_FIRST_ROUND = 32
-# A bit for each user and item answers fastest who has what, if there is room (256 MiB).
-_MOST_BITS = 2**31
+# Candidates of each user that are looked at one by one, before the tree of all sets is walked.
+_FIRST_LOOK = 64
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,8 @@ class Index:
     holder: Integers
     item_starts: Integers
     popularity: Integers
-    keys: Integers
+    pairs: KeySet
     n_items: int
-    bitmap: NDArray[np.uint8] | None
 
     @classmethod
     def of(cls, user: Integers, item: Integers, n_users: int, n_items: int) -> Index:
@@ -47,12 +44,6 @@ class Index:
         n_points = np.bincount(users, minlength=n_users)
         popularity = np.bincount(items, minlength=n_items)
         by_item = np.argsort(items, kind="stable")
-        bitmap = None
-        if n_users * n_items <= _MOST_BITS:
-            bitmap = np.zeros(n_users * n_items // 8 + 1, dtype=np.uint8)
-            places, bits = keys >> 3, (1 << (keys & 7)).astype(np.uint8)
-            first = runs_of(places)
-            bitmap[places[first]] = np.bitwise_or.reduceat(bits, first)
         return cls(
             items,
             np.cumsum(n_points) - n_points,
@@ -60,9 +51,8 @@ class Index:
             users[by_item],
             np.cumsum(popularity) - popularity,
             popularity,
-            keys,
+            KeySet.of(keys, n_users * n_items),
             n_items,
-            bitmap,
         )
 
     def shuffled(self, random: np.random.Generator) -> Integers:
@@ -72,38 +62,32 @@ class Index:
 
     def has(self, user: Integers, item: Integers) -> Flags:
         """Tell whether each user has each item."""
-        key = user * self.n_items + item
-        if self.bitmap is not None:
-            bits: Flags = (self.bitmap[key >> 3] >> (key & 7).astype(np.uint8)) & 1 > 0
-            return bits
-        at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-        found: Flags = self.keys[at] == key
-        return found
+        return self.pairs.has(user * self.n_items + item)
 
     def rare(
         self, drawn: Integers, users: Integers, s: int, k: int, visits: Visits | None
     ) -> NDArray[np.float64]:
         """Tell of each user's first s drawn items whether fewer than k users have them all.
 
-        The users who have the rarest item are looked at a few at a time, until k are found.
+        A few of the users who have the rarest item are looked at first: often k are found there.
         """
         sets = _Sets.of(self, drawn, users, s, visits)
+        if s == 1:
+            return (sets.length < k).astype(float)
         found = np.zeros(len(users), dtype=np.int64)
-        left, seen, size = np.arange(len(users)), 0, _FIRST_ROUND
-        while len(left):
-            for part in _parts(left, np.minimum(sets.length[left] - seen, size)):
-                found[part] += self._count(sets, part, range(seen, seen + size))
-            seen += size
-            size *= 4
-            left = left[(found[left] < k) & (sets.length[left] > seen)]
+        every = np.arange(len(users))
+        for part in split(every, np.minimum(sets.length, _FIRST_LOOK)):
+            found[part] = self._count(sets, part)
+        left = np.flatnonzero((found < k) & (sets.length > _FIRST_LOOK))
+        if len(left):
+            found[left] = count_holders(self, sets.by_rarity[left], sets.points[left], visits)
         return (found < k).astype(float)
 
-    def _count(self, sets: _Sets, part: Integers, among: range) -> Integers:
-        """Count, of some candidates of some users, those who have all the points."""
-        number = np.minimum(sets.length[part] - among.start, len(among))
-        owner = np.repeat(np.arange(len(part)), number)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(number) - number, number)
-        candidate = self.holder[sets.first[part][owner] + among.start + within]
+    def _count(self, sets: _Sets, part: Integers) -> Integers:
+        """Count, of the first candidates of some users, those who have all the points."""
+        number = np.minimum(sets.length[part], _FIRST_LOOK)
+        within, owner = spread(np.arange(len(part)), number)
+        candidate = self.holder[sets.first[part][owner] + within]
         for column in sets.by_rarity.T[1:]:
             able = self.has(candidate, column[part][owner])
             owner, candidate = owner[able], candidate[able]
@@ -156,7 +140,7 @@ class Visits:
         return cls(index, number * longest + place[order], starts, longest)
 
     def _pair(self, user: Integers, item: Integers) -> Integers:
-        return np.searchsorted(self.index.keys, user * self.index.n_items + item)
+        return self.index.pairs.place(user * self.index.n_items + item)
 
     def sorted(self, users: Integers, points: Integers) -> Integers:
         """Put the points of each user in the order of the first visits to them."""
@@ -175,9 +159,3 @@ class Visits:
             good &= (later < len(self.places)) & (place // self.longest == pair)
             at = place % self.longest
         return good
-
-
-def _parts(left: Integers, number: Integers) -> list[Integers]:
-    """Split users so that their candidates together stay within bounds."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(number) // _AT_ONCE)) + 1
-    return np.split(left, cuts)
