@@ -13,8 +13,8 @@ from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
 
-settings.register_profile("anonrisk", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("anonrisk")
+settings.register_profile("whole", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 
 # What each name of --engines stands for: the kinds of table that a test then runs on.
 KINDS = {
@@ -35,6 +35,10 @@ for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.
 
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
+
+
+def pytest_configure(config):
+    settings.load_profile("quick" if engines(config) == ["plain"] else "whole")
 
 
 def engines(config) -> list[str]:

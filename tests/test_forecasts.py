@@ -44,6 +44,7 @@ def truth(p, k):
     return k * float(np.sum(p * (1 - p) ** (k - 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     ("values", "records", "domain"),

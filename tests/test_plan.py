@@ -108,6 +108,7 @@ def cell_losses(old, new, recoding):
     return pd.Series(1 / 3, index=old.index)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(table=small_tables(), k=st.integers(2, 4), share=st.sampled_from([0.0, 0.1, 0.3]))
 def test_no_combination_is_better(table, k, share):
@@ -149,6 +150,7 @@ def datafly(table, qids, hierarchies, k, allowed):
         levels[widest] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_name", ["arx_adult", "fars_subset"])
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_at_least_as_good_as_datafly_on_real_tables(shared, table_name, k):

@@ -126,6 +126,7 @@ def test_the_digest_tells_policies_apart_and_ignores_how_they_are_written():
     assert len({policy.digest for policy in (five, *others)}) == len(others) + 1
 
 
+@pytest.mark.slow
 def test_the_digest_is_the_same_in_every_process():
     code = "import anonrisk; print(anonrisk.Policy(quasi=['zip'], sensitive='d', k=5).digest)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -239,6 +240,7 @@ def test_paths_that_lead_nowhere(tmp_path):
         Policy.from_yaml("version: 1\n" + "#" * 5_000_000)
 
 
+@pytest.mark.slow
 def test_without_pyyaml_json_still_works():
     code = (
         "import sys; sys.modules['yaml'] = None\n"

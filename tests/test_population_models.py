@@ -134,6 +134,7 @@ def test_reference_values(reference):
 # ---- bounds without a model ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_bounds_cover_the_truth(world):
     rng = np.random.default_rng(3)
@@ -286,6 +287,7 @@ def test_any_table_has_bounds_in_order(sizes, more):
         assert 0 <= found.singletons_unique.low <= found.singletons_unique.high <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.dictionaries(st.integers(1, 400), st.integers(1, 900), min_size=1, max_size=6),

@@ -358,6 +358,7 @@ def test_simulated_groups_follow_the_law():
     assert np.abs(np.bincount(alone, minlength=41) / 20_000 - expected).sum() / 2 < 0.015
 
 
+@pytest.mark.slow
 def test_cheap_laws_are_as_near_as_they_say():
     seen = set()
     tables = itertools.chain(families(5, 175, largest=900), families(9, 35, largest=110))
@@ -416,6 +417,7 @@ def test_intervals_hold_what_they_promise(counts, k):
 # ---- divergence alone ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_divergence_forms_are_as_near_as_they_say():
     worst = {"fine": 0.0, "warned": 0.0}
     seen = dict.fromkeys(("fine", "warned", "refused"), 0)

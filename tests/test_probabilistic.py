@@ -126,6 +126,7 @@ def test_figure_3_on_the_table(shared):
     assert table["answer"].iloc[0] == "excluded in expectation"
 
 
+@pytest.mark.slow
 def test_the_example_tells_what_it_needs():
     import subprocess
     import sys

@@ -152,6 +152,7 @@ def test_without_pyspark_and_pyarrow_everything_for_pandas_works():
     assert "pyspark" not in modules
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     run = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "hospital.py")],
@@ -163,6 +164,7 @@ def test_the_example_runs():
     assert run.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_example_of_a_plan_runs():
     run = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "plan.py")],
