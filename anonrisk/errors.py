@@ -5,6 +5,10 @@ No message ever holds the value of a cell: column names, types and counts only.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 
 class AnonRiskError(Exception):
     """Base of every error that anonrisk raises on purpose."""
@@ -183,3 +187,12 @@ class UnreadableTableError(AnonRiskError, ValueError):
 
 class UnwritableTableError(AnonRiskError, OSError):
     """A table or page cannot be written where it should go."""
+
+
+def warn_of_approximation(message: str) -> None:
+    """Warn, and point at the line outside of this library that asked."""
+    inside = str(Path(__file__).parent)
+    frame, level = sys._getframe(1), 2  # noqa: SLF001
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ApproximationWarning, stacklevel=level)

@@ -225,8 +225,11 @@ def test_a_population_of_millions_is_bounded_too():
 
 
 def test_a_table_without_its_small_classes_is_no_sample():
-    with pytest.warns(errors.ApproximationWarning, match="not those of a simple random sample"):
+    with pytest.warns(
+        errors.ApproximationWarning, match="not those of a simple random sample"
+    ) as warned:
         found = ClassSizes([5], [4000]).predict_population(40_000)
+    assert {one.filename for one in warned} == {__file__}
     assert found.widened > 1
     assert found.basis == "certain"
     assert found.unique_fraction.high == 0.5

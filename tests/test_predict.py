@@ -446,8 +446,9 @@ def test_divergence_and_uniqueness():
     found = predict.uniqueness(only, 20)
     assert found.method == "kl"
     assert float(found) == pytest.approx(float(predict.uniqueness(known, 20)), rel=0.021)
-    with pytest.warns(errors.ApproximationWarning, match="up to 10%"):
+    with pytest.warns(errors.ApproximationWarning, match="up to 10%") as warned:
         predict.uniqueness(Distribution.from_kl(80, 0.07), 20)
+    assert [one.filename for one in warned] == [__file__]
     with pytest.raises(errors.ApproximationError, match="give the distribution itself"):
         predict.uniqueness(Distribution.from_kl(80, 0.2), 20)
     assert float(predict.uniqueness(Distribution.from_kl(80, 0.2), 81)) == 0

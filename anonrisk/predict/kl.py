@@ -7,13 +7,12 @@ gives no bound: two distributions of the same κ differ.
 
 from __future__ import annotations
 
-import warnings
 from math import exp, lgamma, log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.errors import ApproximationError, ApproximationWarning
+from anonrisk.errors import ApproximationError, warn_of_approximation
 
 if TYPE_CHECKING:
     from anonrisk.predict.known_by_kl import KnownByKl
@@ -41,11 +40,9 @@ def check_singletons(known: KnownByKl, k: int) -> None:
         or (kl <= 0.2 and a <= 1.5)
         or (kl <= 0.3 and a <= 0.5)
     ):
-        warnings.warn(
+        warn_of_approximation(
             f"kl = {kl:.3g} with {a:.2g} people a value: typically off by 1%, by up to 20%; "
-            f"{_EXACT}",
-            ApproximationWarning,
-            stacklevel=4,
+            f"{_EXACT}"
         )
         return
     raise ApproximationError(
@@ -99,10 +96,8 @@ def log_uniqueness(known: KnownByKl, k: int) -> float:
             f"{_EXACT}"
         )
     if kl > 0.05:
-        warnings.warn(
-            f"kl = {kl:.3g}: the chance that all are unique is off by up to 10%; {_EXACT}",
-            ApproximationWarning,
-            stacklevel=4,
+        warn_of_approximation(
+            f"kl = {kl:.3g}: the chance that all are unique is off by up to 10%; {_EXACT}"
         )
     return log_uniform_uniqueness(n, k) - k * (k - 1) * kl / n
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from anonrisk.arguments import one_of
-from anonrisk.errors import ApproximationWarning, ArgumentError
+from anonrisk.errors import ArgumentError, warn_of_approximation
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
@@ -79,10 +78,8 @@ def _source(
 
 def _warn_of_rare_values(k: int, n: int) -> None:
     if k > SHARE_OF_TABLE * n:
-        warnings.warn(
+        warn_of_approximation(
             f"a group of {percent(k / n)} of the table, drawn from its frequencies, understates "
             "singletons, because values that no record has cannot come up (by 5% at a twentieth "
-            "of the table, 20% at a quarter); draw='auto' does not",
-            ApproximationWarning,
-            stacklevel=5,
+            "of the table, 20% at a quarter); draw='auto' does not"
         )

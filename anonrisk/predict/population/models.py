@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING
 
 from anonrisk.arguments import one_of
-from anonrisk.errors import ApproximationWarning, ArgumentError, ModelError
+from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
 from anonrisk.predict.population.dis import dis
@@ -76,7 +75,7 @@ def estimate(
         )
     found = bounds(sample)
     if found.widened > 1:
-        _warn(
+        warn_of_approximation(
             "the class sizes are not those of a simple random sample (were small classes removed "
             "from it?): the bounds are no longer 95% ones, and no model holds"
         )
@@ -262,8 +261,4 @@ def _result(
 def _warn_of_doubt(one: ModelEstimate) -> None:
     """Warn of an answer that was asked for by name and is known to be doubtful."""
     if one.doubtful:
-        _warn(f"{one.model}: {one.note}")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, ApproximationWarning, stacklevel=2)
+        warn_of_approximation(f"{one.model}: {one.note}")
