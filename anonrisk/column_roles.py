@@ -15,7 +15,7 @@ from anonrisk.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from anonrisk.columns import Name, Qid
 
@@ -136,8 +136,8 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
     """Bring declared roles to a table as it is now, or refuse where that is in doubt.
 
     A column present by name keeps its role; one that was simply dropped leaves it; a
-    quasi-identifier or unit that is gone while a new column has appeared may have been renamed; one
-    that is in the index now is still published with the table.
+    quasi-identifier or unit that is gone while something new has appeared may have been renamed;
+    one that is in the index now is still published with the table.
     """
     for name in (*stored.quasi, stored.unit):
         if name is not None and name not in columns and name in index:
@@ -145,14 +145,11 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
                 f"declared column {name!r} is in the index now, where it is not measured; "
                 "bring it back with reset_index()"
             )
-    new = [column for column in columns if column not in stored.columns]
+    new = newcomer(stored, columns, index)
     for role, names in (("quasi-identifier", stored.quasi), ("unit", (stored.unit,))):
         for name in names:
             if name is not None and name not in columns and new:
-                raise RolesLostError(
-                    f"declared {role} {name!r} is gone and column {new[0]!r} is new: "
-                    "renamed? Declare the roles again."
-                )
+                raise RolesLostError(f"declared {role} {name!r} is gone and {new}")
     unit_of(stored, columns)
     if stored.strict:
         _refuse_unclassified(stored, columns)
@@ -160,6 +157,36 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
         role: tuple(c for c in getattr(stored, role) if c in columns) for role in ROLE_NAMES
     }
     return replace(stored, **kept, columns=tuple(columns))
+
+
+def newcomer(
+    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+) -> str | None:
+    """Say what was not there at the declaration and may be a column that is gone, renamed.
+
+    `known` are columns that somebody has looked at since; None in an index are labels without a
+    name, which may have been a column too.
+    """
+    before = {*stored.columns, None}
+    for what, names in (("column", columns), ("index", index)):
+        for name in names:
+            if name not in before and name not in known:
+                return f"{what} {name!r} is new: renamed? Declare the roles again."
+    if None in index:
+        return (
+            "the rows have labels without a name: moved there? Name them and bring them back with "
+            "reset_index(), or leave them out with reset_index(drop=True)."
+        )
+    return None
+
+
+def renamed_direct(
+    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+) -> str | None:
+    """Say why a declared direct identifier that is gone may be there under another name."""
+    gone = [name for name in stored.direct if name not in columns and name not in index]
+    new = newcomer(stored, columns, index, known)
+    return f"declared direct identifier {gone[0]!r} is gone and {new}" if gone and new else None
 
 
 def unit_of(stored: Roles, columns: Sequence[Name]) -> Name | None:

@@ -5,9 +5,9 @@ No message ever holds the value of a cell: column names, types and counts only.
 
 from __future__ import annotations
 
+import pathlib
 import sys
 import warnings
-from pathlib import Path
 
 
 class AnonRiskError(Exception):
@@ -191,7 +191,7 @@ class UnwritableTableError(AnonRiskError, OSError):
 
 def warn_of_approximation(message: str) -> None:
     """Warn, and point at the line outside of this library that asked."""
-    inside = str(Path(__file__).parent)
+    inside = str(pathlib.Path(__file__).parent)
     frame, level = sys._getframe(1), 2  # noqa: SLF001
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         frame, level = frame.f_back, level + 1

@@ -173,3 +173,56 @@ def test_labels_without_a_name_are_not_classified():
     assert gate(expectation).success
     with pytest.raises(ReleaseBlocked, match="The index has labels"):
         gate(expectation, frame=table().set_axis(list("uvwxyz")))
+
+
+def test_the_last_of_several_batches_does_not_speak_for_all(tmp_path):
+    (tmp_path / "t_2020-01.csv").write_text("zip\nu1\nu2\n", encoding="utf-8")
+    (tmp_path / "t_2020-02.csv").write_text("zip\na\na\n", encoding="utf-8")
+    context = gxp.get_context(mode="ephemeral")
+    files = context.data_sources.add_pandas_filesystem("f", base_directory=tmp_path)
+    monthly = files.add_csv_asset("c").add_batch_definition_monthly(
+        "m", regex=r"t_(?P<year>\d{4})-(?P<month>\d{2})\.csv"
+    )
+    suite = context.suites.add(gxp.ExpectationSuite(name="s", expectations=[K(qids=["zip"], k=2)]))
+    with pytest.raises(ReleaseBlocked, match="'m' stands for 2 batches"):
+        gx.run_gate(suite, monthly)
+    checkpoint = context.checkpoints.add(
+        gxp.Checkpoint(
+            name="c",
+            validation_definitions=[
+                context.validation_definitions.add(
+                    gxp.ValidationDefinition(name="v", data=monthly, suite=suite)
+                )
+            ],
+            actions=[gx.AnonriskGateAction.requiring(suite)],
+        )
+    )
+    with pytest.raises(ReleaseBlocked, match="'m' stands for 2 batches"):
+        checkpoint.run()
+    with pytest.raises(ReleaseBlocked, match="'m' stands for 2 batches"):
+        gx.run_gate(checkpoint)
+    assert gx.run_gate(checkpoint, {"year": 2020, "month": 2}).success
+    with pytest.raises(ReleaseBlocked, match="has 1 record"):
+        gx.run_gate(checkpoint, {"year": 2020, "month": 1})
+
+
+def test_a_renamed_direct_identifier_blocks():
+    declared = pd.DataFrame({"zip": ["a"] * 4, "name": list("abcd")}).anon.declare(
+        quasi="zip", direct="name"
+    )
+    renamed = declared.rename(columns={"name": "nm"})
+    with pytest.raises(ReleaseBlocked, match="'name' is gone and column 'nm' is new"):
+        gate(K(qids="zip", k=2), frame=renamed)
+    publishable = gx.ExpectColumnsToBePublishable
+    assert gate(K(qids="zip", k=2), frame=declared.drop(columns="name")).success
+    known = publishable(direct=["name"], classified=["zip", "nm"])
+    assert gate(K(qids="zip", k=2), known, frame=renamed).success
+
+
+def test_nothing_to_search_does_not_pass():
+    searched = gx.ExpectColumnsNotToBeQuasiIdentifiers
+    asked = {"max_size": 1, "max_fraction": 0.0}
+    with pytest.raises(ReleaseBlocked, match="no records"):
+        gate(searched(declared=list(CELLS), **asked), frame=table().head(0))
+    with pytest.raises(ReleaseBlocked, match="'zzz' is not a column"):
+        gate(searched(columns=["zzz"], declared=["zzz"], **asked))

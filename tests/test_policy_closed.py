@@ -147,3 +147,66 @@ def test_rows_left_out_for_a_missing_sensitive_value_are_told(more):
     assert "2 rows (33.3333%) left out" in told.sentence
     whole = policy.check(frame.dropna())
     assert not any(f.budget == "missing_sensitive" for f in whole.findings)
+
+
+DECLARED = {"zip": ["a"] * 4, "born": [1, 2, 3, 4], "ill": ["flu"] * 4, "name": list("abcd")}
+
+
+@pytest.mark.parametrize("label", ["year", None])
+@pytest.mark.parametrize(
+    ("role", "column", "policy"),
+    [
+        ("quasi", "born", Policy(k=2)),
+        ("sensitive", "ill", Policy(quasi="zip", k=2, ldiv={"l": 1})),
+        ("direct", "name", Policy(quasi="zip", k=2)),
+    ],
+)
+def test_a_declared_column_does_not_hide_in_the_index(role, column, policy, label):
+    declared = pd.DataFrame(DECLARED).anon.declare(**{"insensitive": "zip", role: column})
+    moved = declared.set_index(column).rename_axis(label)
+    verdict = policy.check(moved)
+    assert verdict.status == "could_not_assess", verdict
+    assert any(repr(column) in finding.sentence for finding in verdict.failures)
+
+
+def test_a_sensitive_column_in_the_index_is_not_forgotten():
+    two = {"zip": ["a"] * 4, "s1": ["x", "y"] * 2, "s2": ["p"] * 4}
+    declared = pd.DataFrame(two).anon.declare(quasi="zip", sensitive=["s1", "s2"])
+    policy = Policy(k=2, ldiv={"l": 2}, strict=True)
+    assert policy.check(declared).status == "fail"
+    assert policy.check(declared.set_index("s2")).status == "could_not_assess"
+    assert policy.check(declared.drop(columns="s2")).status == "pass"
+
+
+def test_a_renamed_direct_identifier_is_noticed(frame):
+    records = {"zip": ["a"] * 4, "name": list("abcd")}
+    declared = anonrisk.declare(frame(records), quasi="zip", direct="name")
+    policy = Policy(k=2)
+    assert policy.check(declared).status == "fail"
+    renamed = anonrisk.declare(frame({**records, "nm": list("abcd")}), quasi="zip", direct="name")
+    gone = (
+        renamed.drop("name") if hasattr(renamed, "sparkSession") else renamed.drop(columns="name")
+    )
+    assert policy.check(gone).status == "pass"
+    if hasattr(declared, "withColumnRenamed"):
+        other = declared.withColumnRenamed("name", "nm")
+    else:
+        other = declared.rename(columns={"name": "nm"})
+    verdict = policy.check(other)
+    assert verdict.status == "could_not_assess"
+    assert "renamed?" in verdict.failures[0].sentence
+    # Somebody has looked at the new column and given it a role.
+    assert Policy(quasi="zip", insensitive="nm", k=2).check(other).status == "pass"
+
+
+def test_rows_without_a_group_are_not_dropped_unseen():
+    records = pd.DataFrame(
+        {"zip": ["a"] * 20, "h": ["u"] * 10 + [None] * 10, "s": ["x", "y"] * 5 + ["x"] * 10}
+    )
+    asked = {"quasi": "zip", "sensitive": "s", "by": "h", "k": 2, "ldiv": {"l": 2}}
+    assert Policy(**asked).check(records).status == "fail"
+    dropping = Policy(**asked, missing="drop", max_dropped_fraction=0.9)
+    verdict = dropping.check(records)
+    assert verdict.status == "could_not_assess"
+    assert "grouping column 'h' is missing in 10 rows" in verdict.failures[0].sentence
+    assert dropping.check(records.head(10)).status == "pass"

@@ -71,6 +71,7 @@ class AnonriskGateAction(ValidationAction):
     ) -> dict[str, Any]:
         """Raise, or say how many expectations were evaluated."""
         results = list(checkpoint_result.run_results.values())
+        whole(checkpoint_result.checkpoint_config.validation_definitions, results)
         check(results, self.required, self.block_on)
         return {"evaluated": sum(len(result.results) for result in results)}
 
@@ -128,6 +129,26 @@ def check(results: Iterable[Any], required: Mapping[str, Mapping[str, int]], blo
     if reasons:
         listed = "\n".join(f"- {reason}" for reason in reasons)
         raise ReleaseBlocked(f"this table must not be published:\n{listed}")
+
+
+def whole(definitions: Iterable[Any], results: Iterable[Any]) -> None:
+    """Block where Great Expectations has validated the last of several batches alone."""
+    asked = {result.suite_name: (result.meta or {}).get("batch_parameters") for result in results}
+    for one in definitions:
+        check_batches(one.data, asked.get(one.suite.name))
+
+
+def check_batches(definition: Any, parameters: Any = None) -> None:
+    """Refuse a batch definition that stands for several batches: only the last is validated."""
+    if definition.partitioner is None:
+        return
+    n = len(definition.get_batch_identifiers_list(parameters))
+    if n != 1:
+        raise ReleaseBlocked(
+            f"batch definition {definition.name!r} stands for {count_of(n, 'batch', 'batches')}, "
+            "of which the last alone would be validated: name one by its batch parameters, or "
+            "validate the whole table"
+        )
 
 
 def _replaced() -> Iterator[str]:

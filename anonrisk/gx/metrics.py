@@ -23,7 +23,9 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 import anonrisk
+from anonrisk import column_roles
 from anonrisk.column_roles import Roles
+from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, UnsupportedFrameError
 from anonrisk.policy.measure import Table
@@ -53,6 +55,7 @@ class Measured:
     scores: dict[str, float] | None = None
     columns: tuple[str, ...] | None = None
     direct: tuple[str, ...] = ()
+    renamed: str | None = None
     unnamed_labels: bool = False
     search: QidReport | None = None
     problem: str | None = None
@@ -114,6 +117,7 @@ def columns_of(table: Any, _: dict[str, Any]) -> Measured:
     return Measured(
         columns=columns,
         direct=tuple(map(str, declared.direct)),
+        renamed=column_roles.renamed_direct(declared, engine.columns(table), engine.index(table)),
         unnamed_labels=engine.unnamed_labels(table),
     )
 
@@ -133,6 +137,9 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
         named = [*columns, *(name for name in index if name is not None)]
     if not named:
         raise NoColumnsError("there is no column to search")
+    if not engine.has_rows(table):
+        raise EmptyTableError("the batch has no records; there is nothing to search")
+    require([name for name in named if not known.published(name)], "column", columns)
     apart = {*asked.pop("declared"), asked["unit"]}
     searched = tuple(dict.fromkeys(name for name in named if name not in apart))
     known.require_columns([name for name in (asked["unit"],) if name is not None], "unit")

@@ -58,6 +58,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
         known = None if classified is None else {*classified, *direct}
         without = [] if known is None else [name for name in columns if name not in known]
         labels = known is not None and found.unnamed_labels
+        if found.renamed and not there and (known is None or without or labels):
+            return could_not_assess(found.renamed)
         sentences = [
             *([f"The table still has direct identifiers: {_quoted(there)}."] if there else []),
             *([f"Columns without a role: {_quoted(without)}."] if without else []),

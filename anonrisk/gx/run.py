@@ -19,12 +19,14 @@ from great_expectations.exceptions.exceptions import (
 )
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
+from anonrisk import column_roles
+from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
 from anonrisk.gx import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _NAME = "anonrisk_gate"
 
@@ -135,9 +137,11 @@ def run_gate(
     ------
     ReleaseBlocked
         If an expectation failed, could not be assessed or was not evaluated, or if the run itself
-        broke down; also if a pandas or Spark table still has a column that it declares to be a
-        direct identifier (`anonrisk.declare`). Batches of Great Expectations are looked at for
-        that by `ExpectColumnsToBePublishable` alone.
+        broke down; if a batch definition stands for several batches, of which Great Expectations
+        would validate the last alone; also if a pandas or Spark table still has a column that it
+        declares to be a direct identifier (`anonrisk.declare`), or may have it under another name.
+        Batches of Great Expectations are looked at for that by `ExpectColumnsToBePublishable`
+        alone.
 
     Examples
     --------
@@ -163,17 +167,20 @@ def run_gate(
         checkpoint_or_suite = load_suite(checkpoint_or_suite)
     given = dict(expectation_parameters or {})
     with _blocking():
-        _refuse_direct(batch)
         if isinstance(checkpoint_or_suite, ExpectationSuite):
             suite = checkpoint_or_suite
+            _refuse_direct(batch, [suite])
             needed = {suite.name: gate.required_of(suite)} if required is None else required
             result = _validated(suite, batch, given, result_format)
             results = [result]
         elif isinstance(checkpoint_or_suite, Checkpoint):
+            definitions = checkpoint_or_suite.validation_definitions
+            _refuse_direct(batch, [definition.suite for definition in definitions])
             needed = gate.suites_of(checkpoint_or_suite) if required is None else required
             parameters = batch if batch is None or isinstance(batch, dict) else {"dataframe": batch}
             result = checkpoint_or_suite.run(parameters, given)
             results = list(result.run_results.values())
+            gate.whole(definitions, results)
         else:
             kind = type(checkpoint_or_suite).__name__
             raise ArgumentError(f"run_gate takes a checkpoint or a suite, not a {kind}")
@@ -181,18 +188,30 @@ def run_gate(
     return result
 
 
-def _refuse_direct(batch: Any) -> None:
+def _refuse_direct(batch: Any, suites: Iterable[ExpectationSuite]) -> None:
     """Block a table that still has what it declares to be direct identifiers itself."""
     table = batch.get("dataframe") if isinstance(batch, dict) else batch
     if table is None or isinstance(table, (Batch, BatchDefinition)):
         return
     engine = engine_for(table)
-    declared = engine.read_roles(table)
-    published = {*engine.columns(table), *engine.index(table)}
-    there = [name for name in (declared.direct if declared else ()) if name in published]
+    declared = engine.read_roles(table) or Roles()
+    columns, index = engine.columns(table), engine.index(table)
+    there = [name for name in declared.direct if name in columns or name in index]
     if there:
-        columns = ", ".join(map(repr, there))
-        raise ReleaseBlocked(f"the table still has direct identifiers: {columns}")
+        listed = ", ".join(map(repr, there))
+        raise ReleaseBlocked(f"the table still has direct identifiers: {listed}")
+    # A column that the suite speaks of is no direct identifier that nobody has seen.
+    known = {name for suite in suites for one in suite.expectations for name in _names(one)}
+    renamed = column_roles.renamed_direct(declared, columns, index, known)
+    if renamed:
+        raise ReleaseBlocked(renamed)
+
+
+def _names(expectation: Any) -> Iterator[str]:
+    """List the columns that an expectation names, in whatever role."""
+    for field in ("qids", "sensitive", "unit", "classified", "columns", "declared"):
+        given = getattr(expectation, field, None)
+        yield from [given] if isinstance(given, str) else given if isinstance(given, list) else []
 
 
 @contextmanager
@@ -217,6 +236,7 @@ def _blocking() -> Iterator[None]:
 
 def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_format: Any) -> Any:
     if isinstance(batch, BatchDefinition):
+        gate.check_batches(batch)
         batch = batch.get_batch()
     if isinstance(batch, Batch):
         return batch.validate(suite, result_format=result_format, expectation_parameters=parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk import column_roles
 from anonrisk.arguments import whole_number
 from anonrisk.columns import nearest
 from anonrisk.policy.judge import Judge, unknown, within, worst
@@ -47,7 +48,7 @@ def check(
     if isinstance(table, Problem):
         return replace(made, findings=(unknown("table", table),))
     made = replace(made, engine=table.engine.name, unit=table.roles.unit)
-    findings = [*_direct(table), *_strict(policy, table)]
+    findings = [*_direct(policy, table), *_strict(policy, table)]
     rules, refused = _expanded(policy, table)
     wanted: dict[Qid, list[Budget]] = {}
     for rule, qids in rules:
@@ -80,8 +81,8 @@ def _expanded(policy: Policy, table: Table) -> tuple[list[tuple[Rule, list[Qid]]
     return rules, refused
 
 
-def _direct(table: Table) -> list[Finding]:
-    """Fail for every direct identifier that is still in the table, or in its index."""
+def _direct(policy: Policy, table: Table) -> list[Finding]:
+    """Fail for every direct identifier that is still in the table, in its index, or renamed."""
     named = dict.fromkeys((*table.roles.direct, *table.declared.direct))
     there = [name for name in named if table.published(name)]
     if not named:
@@ -99,6 +100,10 @@ def _direct(table: Table) -> list[Finding]:
                 margin=-len(there),
             )
         ]
+    known = _known(policy, table)
+    renamed = column_roles.renamed_direct(table.declared, table.columns, table.index, known)
+    if renamed:
+        return [unknown("direct", Problem(renamed))]
     told = "No direct identifier is left in the table."
     return [Finding("direct", PASS, "fail", told, value=0, limit=0, margin=0)]
 
@@ -107,10 +112,7 @@ def _strict(policy: Policy, table: Table) -> list[Finding]:
     """Fail for every column or index without a role, where the policy is strict."""
     if not policy.strict:
         return []
-    listed = {column for rule in policy.rules for column in rule.columns or ()}
-    known = {*table.roles.classified, *listed, *table.declared.classified}
-    if policy.by is not None:
-        known.add(policy.by)
+    known = _known(policy, table)
     names = [*table.columns, *(name for name in table.index if name is not None)]
     without = [name for name in names if name not in known]
     told = "Every column has a role."
@@ -124,6 +126,13 @@ def _strict(policy: Policy, table: Table) -> list[Finding]:
         told = f"{told} {UNNAMED}" if without else UNNAMED
     status = FAIL if n else PASS
     return [Finding("strict", status, "fail", told, value=n, limit=0, margin=-n)]
+
+
+def _known(policy: Policy, table: Table) -> set[Name]:
+    """List the columns that have a role, in the policy or in the table."""
+    listed = {column for rule in policy.rules for column in rule.columns or ()}
+    by = set() if policy.by is None else {policy.by}
+    return {*table.roles.classified, *listed, *table.declared.classified, *by}
 
 
 def _judged(

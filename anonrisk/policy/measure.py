@@ -15,11 +15,13 @@ from anonrisk.engines.base import Group, Question, Score, Sensitive
 from anonrisk.errors import (
     AnonRiskError,
     EngineError,
+    MissingValuesError,
     RoleConflictError,
     RolesLostError,
     RolesNotGivenError,
     UnsupportedColumnError,
 )
+from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,9 +80,10 @@ class Table:
             current = column_roles.current(declared, columns, index)
             roles = replace(roles, quasi=current.quasi)
         if not roles.sensitive:
-            # One that was dropped is no matter; where a column is new it may have been renamed.
-            new = any(name not in declared.columns for name in columns)
-            left = tuple(name for name in declared.sensitive if new or name in columns)
+            # One that was dropped is no matter; where something is new it may have been renamed.
+            new = column_roles.newcomer(declared, columns, index) is not None
+            there = {*columns, *index}
+            left = tuple(name for name in declared.sensitive if new or name in there)
             roles = replace(roles, sensitive=left)
         if roles.unit is None:
             roles = replace(roles, unit=column_roles.unit_of(declared, columns))
@@ -276,11 +279,25 @@ class _Values:
 
     def _check(self, name: Name) -> None:
         self.table.require_columns([name], "sensitive column")
+        self._check_groups()
         if name in self.question.columns or name == self.question.unit:
             raise RoleConflictError(
                 f"column {name!r} cannot be both sensitive and quasi-identifier, unit or by"
             )
         self.table.engine.check(self.table.frame, {name: "sensitive column"})
+
+    def _check_groups(self) -> None:
+        """Refuse rows without a group where they would be left out, and counted nowhere."""
+        by = self.policy.by
+        if by is None or self.policy.missing != "drop":
+            return
+        alone = replace(self.question, qids=((by,),), unit=None)
+        (sizes,) = self.table.engine.count(self.table.frame, alone)
+        if sizes.n_dropped:
+            raise MissingValuesError(
+                f"grouping column {by!r} is missing in {count_of(sizes.n_dropped, 'row')}, which "
+                "missing: drop would leave out unseen; use missing: value, or fill it in"
+            )
 
     def _score(self, name: Name, budgets: list[Budget], found: Measured) -> None:
         passes: list[tuple[Sensitive, dict[int, Score]]] = []

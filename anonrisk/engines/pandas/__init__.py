@@ -66,8 +66,9 @@ class PandasEngine:
         return list(frame.columns)
 
     def index(self, frame: pd.DataFrame) -> Sequence[Name]:
-        """List the names of the index."""
-        return list(frame.index.names)
+        """List the names of the index; None for labels without one that do not number rows."""
+        unnamed = [None] if self.unnamed_labels(frame) else []
+        return [*(name for name in frame.index.names if name is not None), *unnamed]
 
     def check(self, frame: pd.DataFrame, roles: Mapping[Name, str]) -> None:
         """Refuse nested types; what an object column holds is only seen when it is encoded."""

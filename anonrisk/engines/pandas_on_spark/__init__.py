@@ -65,7 +65,7 @@ class PandasOnSparkEngine:
 
     def index(self, frame: Any) -> Sequence[Name]:
         """List the names of the index."""
-        return list(frame.index.names)
+        return [name for name in frame.index.names if name is not None]
 
     def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
         """Refuse what Spark refuses, and what Spark does not know: other labels, categories."""
