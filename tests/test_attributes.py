@@ -461,3 +461,22 @@ def test_hierarchies_of_booleans_and_numbers(frame):
 def test_arguments_of_a_wrong_kind(frame, call):
     with pytest.raises(errors.AnonRiskError):
         call(frame(CELLS))
+
+
+def test_classes_like_the_table_have_no_distance(frame):
+    table = frame({"q": [c for c in range(5) for _ in range(13)], "s": [*range(13)] * 5})
+    assert table.anon.tcloseness("q", "s", "ordered") == 0
+    rows = table.anon.at_risk("q", sensitive="s", t=0, distance="ordered")
+    assert (rows.count() if hasattr(rows, "sparkSession") else len(rows)) == 0
+
+
+def test_nothing_is_left_to_order(frame):
+    table = frame({"q": [None, None], "x": [0.5, 1.5]})
+    with pytest.raises(errors.EmptyTableError, match="2 rows"):
+        table.anon.tcloseness("q", "x", missing="drop")
+
+
+def test_a_missing_value_is_told_before_the_hierarchy(frame):
+    table = frame({"q": [1, 1], "s": ["a", None]})
+    with pytest.raises(errors.MissingValuesError, match="in 1 row"):
+        table.anon.tcloseness("q", "s", hierarchy={"all": ["a"]}, missing_sensitive="error")

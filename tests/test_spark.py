@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 import uuid
+from decimal import Decimal
 from random import Random
 
 import oracle
@@ -346,6 +348,24 @@ def test_closeness_counts_the_pairs_once(big, scored, measure):
     (plan,) = scored
     assert plan.count("Range (") == 1
     assert sum("s#" in keys for keys in shuffles(plan) if "q0" in keys) == 1
+
+
+def test_an_order_of_clock_times_knows_no_zone(plain):
+    at = [dt.datetime(2020, 1, 1, hour) for hour in (10, 12, 11, 15, 16, 17)]
+    rows = [(0, at[0]), (0, at[2]), (0, at[0]), (1, at[1]), (1, at[2]), (1, at[1])]
+    table = plain.createDataFrame(rows, "q int, s timestamp_ntz")
+    plain.conf.set("spark.sql.session.timeZone", "America/New_York")
+    assert table.anon.tcloseness("q", "s", order=at) == pytest.approx(1 / 6, abs=1e-12)
+
+
+def test_an_order_of_what_python_does_not_hold_itself(plain):
+    large = [Decimal(2**63 + 1), Decimal(2**63)]
+    table = plain.createDataFrame([(0, large[0]), (1, large[1])], "q int, s decimal(20,0)")
+    assert table.anon.tcloseness("q", "s", order=large) == 0.5
+    old = [dt.date(999, 1, 1), dt.date(1582, 10, 10), dt.date(2020, 1, 1)]
+    rows = [f"({i}, date'{day.isoformat()}')" for i, day in enumerate(old)]
+    table = plain.sql(f"select * from values {', '.join(rows)} as t(q, s)")
+    assert table.anon.tcloseness("q", "s", order=old) == pytest.approx(0.5)
 
 
 def test_no_number_of_classes_is_refused(plain):

@@ -49,7 +49,13 @@ def ordered(profiles: ClassProfiles) -> Shares:
     below = P * (split - low) - (prefix[split] - prefix[low])
     above = (prefix[high] - prefix[split]) - P * (high - split)
     moved = np.where(high > low, below + above, 0.0)
-    return (profiles.sum(moved) + prefix[low[first]]) / (n_values - 1)
+    distance = (profiles.sum(moved) + prefix[low[first]]) / (n_values - 1)
+    return np.where(distance < rounding(n_values), 0.0, distance)
+
+
+def rounding(n_values: int) -> float:
+    """What sums over so many ranks are off by: an ordered distance below it is none."""
+    return n_values * float(np.finfo(np.float64).eps)
 
 
 def hierarchical(profiles: ClassProfiles) -> Shares:

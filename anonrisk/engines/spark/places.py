@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from anonrisk.engines.order import as_number
 
@@ -33,15 +35,13 @@ def kind_of_cells(type_: DataType) -> str:
 
 def place(f: Any, value: Any, type_: DataType, order: Sequence[Any]) -> Any:
     """Give the place of a value in the order, from 1; 0 where it has none."""
-    places = {given: i for i, given in enumerate(order, 1)}
+    written = [(_literal(f, given, type_), i) for i, given in enumerate(order, 1)]
+    literals = [x for literal, i in written if literal is not None for x in (literal, f.lit(i))]
+    if not literals:
+        return f.lit(0)
     if kind_of_cells(type_) == "numbers":
         # Compared in one type that holds every cell, so that nothing is rounded on the way.
-        written = ((_number(given, type_), i) for given, i in places.items())
-        places = {number: i for number, i in written if number is not None}
         value = value.cast(_wide(type_))
-    if not places:
-        return f.lit(0)
-    literals = [x for given, i in places.items() for x in (_literal(f, given, type_), f.lit(i))]
     return f.coalesce(f.create_map(*literals)[value], f.lit(0))
 
 
@@ -62,6 +62,21 @@ def _wide(type_: DataType) -> str:
 
 
 def _literal(f: Any, given: Any, type_: DataType) -> Any:
-    if kind_of_cells(type_) == "numbers":
-        return f.lit(given).cast(_wide(type_))
-    return f.lit(given.item() if isinstance(given, np.generic) else given)
+    """Write a value as a constant of the column's type; nothing where no cell can be equal."""
+    kind, name = kind_of_cells(type_), type_.typeName()
+    if kind == "numbers":
+        number = _number(given, type_)
+        if number is None:
+            return None
+        # A decimal may have more digits than any number that Python hands over.
+        text = f"{Decimal(number):f}" if name == "decimal" else number
+        return f.lit(text).cast(_wide(type_))
+    plain = pd.Timestamp(given) if isinstance(given, np.datetime64) else given
+    if isinstance(plain, np.generic):
+        plain = plain.item()
+    if isinstance(plain, pd.Timestamp) and plain.nanosecond:
+        return None
+    # As text, because Python's own zone and calendar must have no part in it.
+    if name == "date" or (name == "timestamp_ntz" and plain.tzinfo is None):
+        return f.lit(plain.isoformat()).cast(name)
+    return f.lit(plain)

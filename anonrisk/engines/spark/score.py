@@ -16,6 +16,7 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing, size_of_class
 from anonrisk.engines.spark.sensitive import Pairs
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.closeness import rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +118,7 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
         order = "r"
         windows += [
             f"sum(c) over ({pairs.upto(order)}) as running",
-            f"lead(r, 1, {len(counts) - 1}) over ({pairs.of_class(order)}) as high",
+            f"lead(r, 1, {max(len(counts) - 1, 0)}) over ({pairs.of_class(order)}) as high",
         ]
     if "recursive" in names:
         # From the smallest count up, the running sum is the tail r_l + … + r_m.
@@ -142,13 +143,14 @@ def _formula(pairs: Pairs, score: base.Score, n_values: int) -> str:
     """
     gain = "greatest((c / total - share) / share, 0D)"
     apart = "max(abs(ln(c / total / share)))"
+    moved = f"sum(moved) / {max(n_values - 1, 1)}D"
     return {
         "distinct": f"least(count(1), sum({pairs.first}))",
         "entropy": "exp(greatest(ln(sum(c)) - sum(c * ln(c)) / sum(c), 0D))",
         "recursive": f"sum(if({score.c!r}D * tail > most, 1L, 0L))",
         "alpha": f"max(c) / sum({pairs.first})",
         "equal": "sum(greatest(c / total - share, 0D))",
-        "ordered": f"sum(moved) / {max(n_values - 1, 1)}D",
+        "ordered": f"if({moved} < {rounding(n_values)!r}D, 0D, {moved})",
         "beta": f"max({gain})",
         "enhanced_beta": f"max(if({gain} <= -ln(share) * (1 + 1e-12D), {gain}, {_INFINITE}))",
         "delta": apart,

@@ -194,7 +194,10 @@ class Pairs:
             if self.type.typeName() in ("float", "double", "decimal"):
                 raise base.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
-                lost = self._values_at_once().where(self.f.col("h0").isNull()).count()
+                # A missing value that is refused anyway is told as such, later.
+                refused = self.sensitive.missing == "error"
+                without = "h0 is null and v is not null" if refused else "h0 is null"
+                lost = self._values_at_once().where(without).count()
             if lost:
                 raise base.unknown_values(column, lost, "hierarchy")
         if not self.sensitive.ordered:
