@@ -10,7 +10,7 @@ import pytest
 
 import anonrisk
 from anonrisk.cli.outcome import Outcome
-from anonrisk.errors import PolicyError
+from anonrisk.errors import PolicyError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict
 
 WARN = {"severity": "warn"}
@@ -137,16 +137,32 @@ def test_a_strict_policy_looks_at_an_index_without_a_name(index, passes):
 
 
 @pytest.mark.parametrize("more", [{}, {"by": "zip"}])
-def test_rows_left_out_for_a_missing_sensitive_value_are_told(more):
+def test_rows_left_out_for_a_missing_sensitive_value_have_a_limit(more):
     frame = table(ill=["flu", None, "cold", None, "flu", "cold"], sex=["f"] * 6)
-    policy = Policy(quasi="sex", sensitive="ill", ldiv={"l": 2}, missing_sensitive="drop", **more)
-    verdict = policy.check(frame)
-    assert verdict.passed
-    (told,) = (f for f in verdict.findings if f.budget == "missing_sensitive")
-    assert told.value == 2
-    assert "2 rows (33.3333%) left out" in told.sentence
-    whole = policy.check(frame.dropna())
-    assert not any(f.budget == "missing_sensitive" for f in whole.findings)
+    asked = {"quasi": "sex", "sensitive": "ill", "ldiv": {"l": 2}, "missing_sensitive": "drop"}
+    for limit, status in ((None, "could_not_assess"), (0.3, "fail"), (0.4, "pass")):
+        policy = Policy(**asked, **more, max_dropped_fraction=limit)
+        verdict = policy.check(frame)
+        assert verdict.status == status
+        (told,) = (f for f in verdict.findings if f.budget == "missing_sensitive")
+        assert "2 rows (33.3333%) left out" in told.sentence
+        whole = policy.check(frame.dropna())
+        assert whole.passed
+        assert not any(f.budget == "missing_sensitive" for f in whole.findings)
+        if not more:
+            gated(policy, frame, passes=status == "pass")
+    with pytest.raises(PolicyError, match="belongs to missing: drop or missing_sensitive: drop"):
+        Policy(quasi="sex", k=2, max_dropped_fraction=0.1)
+
+
+def gated(policy, frame, *, passes):
+    """The suite of a policy decides as the policy does."""
+    gx = pytest.importorskip("anonrisk.gx")
+    if passes:
+        assert gx.run_gate(gx.to_suite(policy), frame).success
+        return
+    with pytest.raises(ReleaseBlocked, match="2 rows"):
+        gx.run_gate(gx.to_suite(policy), frame)
 
 
 DECLARED = {"zip": ["a"] * 4, "born": [1, 2, 3, 4], "ill": ["flu"] * 4, "name": list("abcd")}

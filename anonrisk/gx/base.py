@@ -122,7 +122,10 @@ class PrivacyExpectation(GateExpectation):
 
     @pydantic.root_validator(skip_on_failure=True)
     def _dropping_has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        if (values.get("missing") == "drop") != (values.get("max_dropped_fraction") is not None):
+        limited = values.get("max_dropped_fraction") is not None
+        drops = values.get("missing") == "drop"
+        needless = not drops and values.get("missing_sensitive") != "drop"
+        if (drops and not limited) or (limited and needless):
             raise ValueError(
                 "missing='drop' and max_dropped_fraction belong together: dropped records must be "
                 "removed before the release, and the limit says how many that may be"
@@ -147,4 +150,4 @@ class PrivacyExpectation(GateExpectation):
         """Compare what was counted with the budgets."""
         if found.sizes is None:
             return judging.could_not_assess("nothing was counted")
-        return judging.judge(self, found.sizes, found.scores or {})
+        return judging.judge(self, found.sizes, found.scores or {}, found.n_without_value)

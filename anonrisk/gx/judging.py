@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.base import Group
+from anonrisk.errors import MissingValuesError
 from anonrisk.gx.fields import filled
 from anonrisk.policy.judge import Judge, within, worst
 from anonrisk.policy.measure import Measured
@@ -50,11 +51,16 @@ def could_not_assess(message: str) -> Judged:
     return Judged(COULD_NOT_ASSESS, (message,))
 
 
-def judge(expectation: PrivacyExpectation, sizes: ClassSizes, scores: dict[str, float]) -> Judged:
+def judge(
+    expectation: PrivacyExpectation,
+    sizes: ClassSizes,
+    scores: dict[str, float],
+    n_without_value: int = 0,
+) -> Judged:
     """Compare class sizes and scores with the budgets of an expectation."""
     qid = tuple(filled(expectation.qids))
     sensitive = filled(getattr(expectation, "sensitive", None))
-    findings = _dropped(expectation, sizes)
+    findings = _dropped(expectation, sizes, n_without_value)
     for budget in expectation.budgets():
         about: dict[Any, Any] = {}
         if sensitive is not None:
@@ -97,14 +103,22 @@ def _row(finding: Finding) -> dict[str, Any]:
     return row if finding.estimate is None else {**row, "estimate": finding.estimate}
 
 
-def _dropped(expectation: PrivacyExpectation, sizes: ClassSizes) -> list[Finding]:
+def _dropped(
+    expectation: PrivacyExpectation, sizes: ClassSizes, n_without_value: int
+) -> list[Finding]:
     """Compare the share of rows that were left out with its limit."""
     limit = filled(expectation.max_dropped_fraction)
+    n_dropped, n_rows = sizes.n_dropped + n_without_value, sizes.n_dropped + sizes.n_rows
     if limit is None:
+        if n_dropped:
+            raise MissingValuesError(
+                f"{count_of(n_dropped, 'row')} without a sensitive value left out "
+                "(missing_sensitive: drop); say with max_dropped_fraction how many may be"
+            )
         return []
-    share = sizes.n_dropped / (sizes.n_dropped + sizes.n_rows)
+    share = n_dropped / n_rows
     kept = within(share, limit, at_least=False)
-    rows = count_of(sizes.n_dropped, "row")
+    rows = count_of(n_dropped, "row")
     return [
         Finding(
             budget="max_dropped_fraction",
@@ -113,7 +127,7 @@ def _dropped(expectation: PrivacyExpectation, sizes: ClassSizes) -> list[Finding
             value=share,
             limit=limit,
             margin=limit - share,
-            sentence=f"{rows} ({percent(share)}) with a missing quasi-identifier left out; at "
-            f"most {percent(limit)} may be, and they must not be published.",
+            sentence=f"{rows} ({percent(share)}) with a missing value left out; at most "
+            f"{percent(limit)} may be, and they must not be published.",
         )
     ]

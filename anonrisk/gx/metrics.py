@@ -53,6 +53,7 @@ class Measured:
 
     sizes: ClassSizes | None = None
     scores: dict[str, float] | None = None
+    n_without_value: int = 0
     columns: tuple[str, ...] | None = None
     direct: tuple[str, ...] = ()
     renamed: str | None = None
@@ -98,9 +99,13 @@ def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
     """Score the classes by a sensitive column."""
     _check(table, asked)
     found = anonrisk.assess(table, **asked)
+    left_out = 0
+    if asked["missing_sensitive"] == "drop":
+        left_out = anonrisk.classes(table, [asked["sensitive"]], missing="drop").n_dropped
     return Measured(
         found.sizes,
         {name: _plain(value) for (name, about), value in found.values.items() if about is not None},
+        left_out,
     )
 
 

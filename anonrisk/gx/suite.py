@@ -149,7 +149,9 @@ def _expectations(policy: Policy, budget: Budget, qids: Any) -> Iterator[Any]:
     for sensitive in named or [{"$PARAMETER": "sensitive"}]:
         kind, own = (_ldiv if budget.name == "ldiv" else _tcloseness)(budget)
         about = {"sensitive": sensitive, "missing_sensitive": policy.missing_sensitive}
-        yield kind(**common, **about, **own)
+        if policy.missing != "drop":
+            about["max_dropped_fraction"] = policy.max_dropped_fraction
+        yield kind(**{**common, **about, **own})
 
 
 def _ldiv(budget: Budget) -> tuple[type, dict[str, Any]]:

@@ -242,7 +242,8 @@ def _dropped(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
 
 
 def _left_out(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
-    """Say how many rows no budget on a sensitive column has seen."""
+    """Judge the rows that no budget on a sensitive column has seen."""
+    limit = policy.max_dropped_fraction
     findings = []
     for qid, found in measured.items():
         if not isinstance(found.groups, list):
@@ -251,21 +252,29 @@ def _left_out(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
         for column, n_scored in found.n_scored.items():
             if n_rows <= n_scored:
                 continue
-            rows = count_of(n_rows - n_scored, "row")
+            share = (n_rows - n_scored) / n_rows
             why = f"{column}" if policy.by is None else f"{column} or {policy.by}"
             told = (
-                f"{rows} ({percent((n_rows - n_scored) / n_rows)}) left out of the measures of "
-                f"{column} for a missing value of {why} (missing_sensitive: drop)."
+                f"{count_of(n_rows - n_scored, 'row')} ({percent(share)}) left out of the measures "
+                f"of {column} for a missing value of {why} (missing_sensitive: drop)"
             )
+            about: dict[str, Any] = {"qid": qid, "sensitive": column}
+            if limit is None:
+                problem = Problem(f"{told}; say with max_dropped_fraction how many may be")
+                findings.append(unknown("missing_sensitive", problem, **about))
+                continue
+            status = PASS if within(share, limit, at_least=False) else FAIL
+            told += f"; at most {percent(limit)} may be."
             findings.append(
                 Finding(
                     "missing_sensitive",
-                    PASS,
+                    status,
                     "fail",
                     told,
-                    value=n_rows - n_scored,
-                    qid=qid,
-                    sensitive=column,
+                    value=share,
+                    limit=limit,
+                    margin=limit - share,
+                    **about,
                 )
             )
     return findings

@@ -53,7 +53,8 @@ class Policy:
     missing, missing_sensitive : str
         As in `anonrisk.ldiv`.
     max_dropped_fraction : float or None
-        With ``missing="drop"``: the share of the rows that may be left out.
+        With ``missing="drop"``: the share of the rows that may be left out. With
+        ``missing_sensitive="drop"`` likewise, for each sensitive column; without it no row may be.
     dropped_are_removed : bool
         Whether the rows left out are removed before the table is published.
     by : name or None
@@ -325,14 +326,18 @@ def _check_version(given: Any) -> None:
 
 
 def _check_dropping(settings: dict[str, Any]) -> None:
-    if settings["missing"] == "drop":
-        if settings["max_dropped_fraction"] is None:
-            raise PolicyError(
-                "missing: drop needs max_dropped_fraction, the share of the rows that may be left "
-                "out"
-            )
-    elif settings["max_dropped_fraction"] is not None or settings["dropped_are_removed"]:
-        raise PolicyError("max_dropped_fraction and dropped_are_removed belong to missing: drop")
+    limited = settings["max_dropped_fraction"] is not None
+    drops = settings["missing"] == "drop"
+    if drops and not limited:
+        raise PolicyError(
+            "missing: drop needs max_dropped_fraction, the share of the rows that may be left out"
+        )
+    if limited and not drops and settings["missing_sensitive"] != "drop":
+        raise PolicyError(
+            "max_dropped_fraction belongs to missing: drop or missing_sensitive: drop"
+        )
+    if settings["dropped_are_removed"] and not drops:
+        raise PolicyError("dropped_are_removed belongs to missing: drop")
 
 
 def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
