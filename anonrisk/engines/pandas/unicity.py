@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-# Candidates of each user that are looked at one by one, before the tree of all sets is walked.
+# Candidates of each user that are looked at one by one at first; four times as many next.
 _FIRST_LOOK = 64
+# The share of the sets that a look may leave open for another to be worth it.
+_WORTH_A_LOOK = 0.7
 
 
 @dataclass(frozen=True)
@@ -69,25 +71,29 @@ class Index:
     ) -> NDArray[np.float64]:
         """Tell of each user's first s drawn items whether fewer than k users have them all.
 
-        A few of the users who have the rarest item are looked at first: often k are found there.
+        The users who have the rarest item are looked at a few at a time, as long as that settles
+        many sets; what is left then is found in one walk for all.
         """
         sets = _Sets.of(self, drawn, users, s, visits)
         if s == 1:
             return (sets.length < k).astype(float)
         found = np.zeros(len(users), dtype=np.int64)
-        every = np.arange(len(users))
-        for part in split(every, np.minimum(sets.length, _FIRST_LOOK)):
-            found[part] = self._count(sets, part)
-        left = np.flatnonzero((found < k) & (sets.length > _FIRST_LOOK))
-        if len(left):
-            found[left] = count_holders(self, sets.by_rarity[left], sets.points[left], visits)
+        left, seen, size = np.arange(len(users)), 0, _FIRST_LOOK
+        while len(left):
+            for part in split(left, np.minimum(sets.length[left] - seen, size)):
+                found[part] += self._count(sets, part, range(seen, seen + size))
+            n_before, seen, size = len(left), seen + size, 4 * size
+            left = left[(found[left] < k) & (sets.length[left] > seen)]
+            if len(left) > _WORTH_A_LOOK * n_before:
+                found[left] = count_holders(self, sets.by_rarity[left], sets.points[left], visits)
+                break
         return (found < k).astype(float)
 
-    def _count(self, sets: _Sets, part: Integers) -> Integers:
-        """Count, of the first candidates of some users, those who have all the points."""
-        number = np.minimum(sets.length[part], _FIRST_LOOK)
+    def _count(self, sets: _Sets, part: Integers, among: range) -> Integers:
+        """Count, of some candidates of some users, those who have all the points."""
+        number = np.minimum(sets.length[part] - among.start, len(among))
         within, owner = spread(np.arange(len(part)), number)
-        candidate = self.holder[sets.first[part][owner] + within]
+        candidate = self.holder[sets.first[part][owner] + among.start + within]
         for column in sets.by_rarity.T[1:]:
             able = self.has(candidate, column[part][owner])
             owner, candidate = owner[able], candidate[able]
