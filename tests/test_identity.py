@@ -134,6 +134,21 @@ def test_a_changed_row_is_noticed(keeper, tmp_path):
         keeper.reveal(pseudonym, scope="hospital", by="officer", reason="test")
 
 
+@pytest.mark.parametrize("tampered", [b"", b"x" * 40, "a text", 7])
+def test_who_asks_for_a_changed_row_is_on_record(keeper, tmp_path, tampered):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    with sqlite3.connect(tmp_path / "identities.db") as raw:
+        raw.execute("UPDATE anonrisk_identity SET sealed = ?", (tampered,))
+    raw.close()
+    asked = {"scope": "hospital", "by": "officer", "reason": "test"}
+    with pytest.raises(errors.StoreError):
+        keeper.reveal(pseudonym, **asked)
+    with pytest.raises(errors.StoreError):
+        keeper.convert(pseudonym, to="insurer", **asked)
+    events = [e for e in keeper.audit(by="officer") if e.subject == pseudonym]
+    assert [(e.action, e.outcome) for e in events] == [("reveal", "failed"), ("convert", "failed")]
+
+
 def test_a_seal_copied_from_another_persons_row_is_noticed(keeper, tmp_path):
     ann, bob = keeper.issue_all(["Ann", "Bob"], scope="hospital", by="officer").values()
     with sqlite3.connect(tmp_path / "identities.db") as raw:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.errors import ArgumentError, NotAllowedError, UnknownPseudonymError
+from anonrisk.errors import ArgumentError, NotAllowedError, StoreError, UnknownPseudonymError
 from anonrisk.identity.sealing import seal, unseal
 from anonrisk.identity.store import Store
 from anonrisk.keys import as_key
@@ -33,7 +33,8 @@ class Event:
     target : str
         The recipient that a pseudonym was converted for; the action that was granted or revoked.
     outcome : str
-        ``"done"``, ``"refused"`` or ``"unknown"``: no such pseudonym or grant.
+        ``"done"``, ``"refused"``, ``"unknown"`` (no such pseudonym or grant) or ``"failed"`` (the
+        identity in the store was changed or cannot be read).
     """
 
     number: int
@@ -327,14 +328,19 @@ class IdentityProtector:
         query = self._store.sa.select(table.c.sealed).where(
             table.c.scope == scope, table.c.pseudonym == pseudonym
         )
-        with self._store.read("look up a pseudonym") as connection:
-            sealed = connection.execute(query).scalar_one_or_none()
-        if sealed is None:
+        try:
+            with self._store.read("look up a pseudonym") as connection:
+                sealed = connection.execute(query).scalar_one_or_none()
+            value = None if sealed is None else unseal(self._key, scope, pseudonym, sealed)
+        except StoreError:
+            # Who asks for a row that somebody tampered with is on record too.
+            self._record(doing, "failed")
+            raise
+        if value is None:
             self._record(doing, "unknown")
             raise UnknownPseudonymError(
                 f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
             )
-        value = unseal(self._key, scope, pseudonym, bytes(sealed))
         # Nobody is revealed before the record of it is safe.
         self._record(doing, "done")
         return value
