@@ -20,6 +20,7 @@ pytest.importorskip("sqlalchemy")
 
 from anonrisk.identity import IdentityProtector
 
+LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 KEY = Key.from_bytes(bytes(range(32)))
 
 
@@ -220,6 +221,25 @@ def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
             lambda k: k.issue_all([1, 1.0], scope="a", by="officer"),
             errors.UnsupportedColumnError,
             "float",
+        ),
+        (lambda k: k.issue(LATE, scope="a", by="officer"), errors.UnsupportedColumnError, "9999"),
+        (
+            lambda k: k.issue(10**5000, scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "too many digits",
+        ),
+        *(
+            (
+                lambda k, missing=missing: k.issue(missing, scope="a", by="officer"),
+                errors.UnsupportedColumnError,
+                "a missing value; pseudonyms are of text, integers, dates and instants$",
+            )
+            for missing in (None, pd.NaT, pd.NA)
+        ),
+        (
+            lambda k: k.issue(b"Ann", scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "of type bytes; pseudonyms are of text, integers, dates and instants$",
         ),
         (lambda k: k.issue_all("abc", scope="a", by="officer"), errors.ArgumentError, "a list"),
         (lambda k: k.issue_all(7, scope="a", by="officer"), errors.ArgumentError, "a list"),
