@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -50,6 +51,24 @@ def test_it_issues_reveals_and_converts(keeper):
     moment = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
     pseudonym = keeper.issue(moment, scope="hospital", by="officer")
     assert keeper.reveal(pseudonym, scope="hospital", **asked) == moment
+
+
+def test_instants_that_python_confuses_are_kept_apart(keeper):
+    first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Amsterdam"))
+    again = first.replace(fold=1)
+    assert first == again
+    with pytest.raises(errors.ArgumentError, match=r"a clock change repeats.*in UTC"):
+        keeper.issue_all([first, again], scope="hospital", by="officer")
+    utc = [moment.astimezone(dt.UTC) for moment in (first, again)]
+    issued = keeper.issue_all(utc, scope="hospital", by="officer")
+    assert len(set(issued.values())) == 2
+    for moment, same in zip((first, again), utc, strict=True):
+        assert keeper.issue(moment, scope="hospital", by="officer") == issued[same]
+    # One without a zone is its twin in UTC; Python calls them different.
+    twins = [utc[0].replace(tzinfo=None), utc[0], first, utc[0].replace(tzinfo=None)]
+    issued = keeper.issue_all(twins, scope="hospital", by="officer")
+    assert len({issued[twin] for twin in twins}) == 1
+    assert keeper.audit(by="officer")[-2].subject == "1 person"
 
 
 def test_pseudonyms_are_those_of_pseudonymize(keeper):
@@ -309,7 +328,9 @@ def test_eight_writers_and_a_killed_one_lose_nothing(url):
     told = [doomed.stdout.readline() for _ in range(10)]
     time.sleep(0.5)
     doomed.send_signal(signal.SIGKILL)
-    out, _ = doomed.communicate()
+    # Not communicate(), which would lose what readline() has read ahead.
+    with doomed:
+        out = doomed.stdout.read()
     # The last line may be cut off in the middle by the kill.
     told += [line for line in out.splitlines(keepends=True) if line.endswith("\n")]
     for writer in writers:

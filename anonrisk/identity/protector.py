@@ -172,29 +172,33 @@ class IdentityProtector:
         return self.issue_all([identity], scope=scope, by=by)[identity]
 
     def issue_all(self, identities: Iterable[Any], *, scope: str, by: str) -> Mapping[Any, str]:
-        """Give the pseudonyms of many persons; one audit record for all of them."""
+        """Give the pseudonyms of many persons; one audit record for all of them.
+
+        Every identity that was given is a key of the result. In the hour that a clock change
+        repeats, Python holds two different instants of one zone equal; who gives both is told so.
+        """
         recipient = _scope(scope)
         if isinstance(identities, (str, bytes)) or not isinstance(identities, Iterable):
             raise ArgumentError("issue_all takes a list of persons; issue takes one")
         everybody = list(identities)
         # Before equal ones become one: True == 1, but is not a person.
         values = [canonical(person) for person in everybody]
-        people = dict(zip(values, everybody, strict=True))
-        values = list(people)
-        doing = _Doing(by, "issue", recipient, count_of(len(people), "person"))
+        of = _by_identity(everybody, values)
+        values = list(dict.fromkeys(values))
+        doing = _Doing(by, "issue", recipient, count_of(len(values), "person"))
         self._allow(doing, record=False)
-        pseudonyms = self._pseudonyms(values, recipient)
+        pseudonyms = dict(zip(values, self._pseudonyms(values, recipient), strict=True))
         rows = [
             {
                 "scope": recipient,
                 "pseudonym": pseudonym,
                 "sealed": seal(self._key, recipient, pseudonym, value),
             }
-            for value, pseudonym in zip(values, pseudonyms, strict=True)
+            for value, pseudonym in pseudonyms.items()
         ]
         self._store.insert("identity", rows)
         self._record(doing, "done")
-        return dict(zip(people.values(), pseudonyms, strict=True))
+        return {person: pseudonyms[value] for person, value in of.items()}
 
     def reveal(self, pseudonym: str, *, scope: str, by: str, reason: str) -> Any:
         """Tell who is behind a pseudonym, and record who asked and why.
@@ -378,6 +382,18 @@ class IdentityProtector:
             first = connection.execute(query).scalar_one()
         if first != admin:
             raise NotAllowedError("this store has an administrator already; ask them for a grant")
+
+
+def _by_identity(everybody: list[Any], values: list[bytes]) -> dict[Any, bytes]:
+    """Give the canonical bytes of each person, and refuse equal ones that are not the same."""
+    of: dict[Any, bytes] = {}
+    for person, value in zip(everybody, values, strict=True):
+        if of.setdefault(person, value) != value:
+            raise ArgumentError(
+                "two of the identities are different but equal in Python, as instants are in the "
+                "hour that a clock change repeats; give instants in UTC: astimezone(dt.UTC)"
+            )
+    return of
 
 
 def _identity(value: bytes) -> Any:
