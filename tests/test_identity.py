@@ -131,6 +131,22 @@ def test_a_store_knows_its_key_and_its_first_administrator(url):
             again.issue("Bob", scope="hospital", by="officer")
 
 
+def test_a_store_that_was_moved_away_says_that_it_is_new(url, tmp_path):
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    (tmp_path / "identities.db").rename(tmp_path / "moved.db")
+    asked = {"scope": "hospital", "by": "officer", "reason": "test"}
+    with (
+        IdentityProtector(KEY, url) as keeper,
+        pytest.raises(errors.NotAllowedError, match=r"nobody may reveal: this store is new.*addr"),
+    ):
+        keeper.reveal(pseudonym, **asked)
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        assert [e.outcome for e in keeper.audit(by="officer")] == ["refused", "done"]
+        with pytest.raises(errors.NotAllowedError, match="'clerk' may not issue; somebody who"):
+            keeper.issue("Ann", scope="hospital", by="clerk")
+
+
 def test_the_database_alone_says_nothing(url, tmp_path):
     with IdentityProtector(KEY, url, admin="officer") as keeper:
         keeper.issue("Ann Onymous", scope="hospital", by="officer")

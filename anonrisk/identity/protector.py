@@ -76,7 +76,8 @@ class IdentityProtector:
     key : Key or bytes
         The secret key. A store remembers which key it was made with, and refuses any other.
     url : str
-        The database, as SQLAlchemy writes it; ``sqlite:///identities.db`` if left out.
+        The database, as SQLAlchemy writes it; ``sqlite:///identities.db`` if left out. One that
+        is not there is made, and refuses everybody until it has an administrator.
     admin : str, optional
         Who may do everything, in a store that is new. Needed once.
     format, length
@@ -360,11 +361,17 @@ class IdentityProtector:
             granted = connection.execute(query).scalar_one_or_none() is not None
         if not granted:
             self._record(doing, "refused")
-            raise NotAllowedError(
-                f"{person!r} may not {doing.action}; somebody who may grant can allow it"
-            )
+            raise self._not_allowed(person, doing.action)
         if record:
             self._record(doing, "done")
+
+    def _not_allowed(self, person: str, action: str) -> NotAllowedError:
+        if self._administrator() is None:
+            return NotAllowedError(
+                f"nobody may {action}: this store is new and has no administrator yet. Is its "
+                "address the right one? If so, name the administrator once, with admin="
+            )
+        return NotAllowedError(f"{person!r} may not {action}; somebody who may grant can allow it")
 
     def _record(self, doing: _Doing, outcome: str) -> None:
         with self._store.write("write the audit") as connection:
@@ -376,12 +383,16 @@ class IdentityProtector:
         grants = {"grant": [{"person": admin, "action": action} for action in ACTIONS]}
         if self._store.insert_together({**appointed, **grants}):
             return
+        if self._administrator() != admin:
+            raise NotAllowedError("this store has an administrator already; ask them for a grant")
+
+    def _administrator(self) -> str | None:
+        """Give the first administrator, if there is one."""
         table = self._store.tables["setting"]
         query = self._store.sa.select(table.c.value).where(table.c.name == "admin")
         with self._store.read("read the settings") as connection:
-            first = connection.execute(query).scalar_one()
-        if first != admin:
-            raise NotAllowedError("this store has an administrator already; ask them for a grant")
+            first: str | None = connection.execute(query).scalar_one_or_none()
+        return first
 
 
 def _by_identity(everybody: list[Any], values: list[bytes]) -> dict[Any, bytes]:
