@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import render
-from anonrisk.arguments import not_negative, whole_number
+from anonrisk.arguments import whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -139,7 +139,9 @@ class Trajectory:
         single record is too many; None if even the longest that was measured is not, so that one
         must ask for a larger `max_length`.
         """
-        limit = not_negative(share, "share")
+        from anonrisk.predict.zipf import share_of
+
+        limit = share_of(share)
         for step in self.measured:
             if step.singled_out is None:
                 return None

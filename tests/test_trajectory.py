@@ -444,6 +444,9 @@ def test_when_to_change_the_pseudonym():
         after = found.change_after(share)
         first = next((s for s, high in enumerate(highs, 1) if high > share), None)
         assert after == (None if first is None else first - 1)
+    for share in (2, 5.0, -1):
+        with pytest.raises(errors.ArgumentError, match=r"^share"):
+            found.change_after(share)
     assert found.lifetime() == 3 * found.mean_gap
     assert pd.DataFrame({"u": [1], "i": ["a"]}).anon.trajectory("u", "i", 1).lifetime() is None
 

@@ -217,7 +217,7 @@ class Zipf:
         >>> Zipf(2_497, 0.632, 42_598_300).longest(0.05)
         2
         """
-        limit = not_negative(share, "share")
+        limit = share_of(share)
         for s in range(1, whole_number(up_to, "up_to", at_least=1) + 1):
             if self.unique_share(s) > limit:
                 return s - 1
@@ -434,6 +434,20 @@ def _integral(width: float, b: float) -> float:
 
 def _exp(log: float) -> float:
     return math.inf if log > 709 else math.exp(log)
+
+
+def share_of(given: Any) -> float:
+    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
+
+    Examples
+    --------
+    >>> share_of(0.05)
+    0.05
+    """
+    share = not_negative(given, "share")
+    if share > 1:
+        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
+    return share
 
 
 def _length(given: Any) -> int:
