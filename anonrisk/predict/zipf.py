@@ -16,6 +16,7 @@ import numpy as np
 from anonrisk import render
 from anonrisk.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
+from anonrisk.linked_records import share_of
 from anonrisk.predict import log_grid
 from anonrisk.predict.rank_size import Fit, fit, power_sums
 
@@ -434,20 +435,6 @@ def _integral(width: float, b: float) -> float:
 
 def _exp(log: float) -> float:
     return math.inf if log > 709 else math.exp(log)
-
-
-def share_of(given: Any) -> float:
-    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
-
-    Examples
-    --------
-    >>> share_of(0.05)
-    0.05
-    """
-    share = not_negative(given, "share")
-    if share > 1:
-        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
-    return share
 
 
 def _length(given: Any) -> int:
