@@ -76,7 +76,10 @@ class Key:
             raise SecretKeyError(
                 f"the name of an environment variable is a text, not a {type(name).__name__}"
             )
-        written = os.environ.get(name)
+        try:
+            written = os.environ.get(name)
+        except UnicodeEncodeError:
+            written = None
         if written is None:
             raise SecretKeyError(f"environment variable {name!r} is not set")
         return cls(_decoded(written.encode("utf-8", "surrogateescape"), encoding))
@@ -97,8 +100,9 @@ class Key:
             raise SecretKeyError(f"the path of a key file is a text, not a {type(path).__name__}")
         try:
             written = Path(path).read_bytes()
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
+        # Python refuses some characters before it looks for the file.
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
             raise SecretKeyError(
                 f"cannot read the key file {os.fspath(path)!r}: {reason}"
             ) from None

@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from anonrisk.predict.zipf import Step as ModelStep
 
 
+def share_of(given: Any) -> float:
+    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
+
+    Examples
+    --------
+    >>> share_of(0.05)
+    0.05
+    """
+    share = not_negative(given, "share")
+    if share > 1:
+        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
+    return share
+
+
 @dataclass(frozen=True)
 class Measured:
     """What was measured for one number of linked records.
@@ -139,7 +153,7 @@ class Trajectory:
         single record is too many; None if even the longest that was measured is not, so that one
         must ask for a larger `max_length`.
         """
-        limit = not_negative(share, "share")
+        limit = share_of(share)
         for step in self.measured:
             if step.singled_out is None:
                 return None

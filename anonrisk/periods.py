@@ -9,6 +9,7 @@ from typing import Any
 from anonrisk.errors import ArgumentError
 
 _SECOND = 1_000_000
+_MOST_DIGITS = 30
 _UNITS = {
     "s": _SECOND,
     "min": 60 * _SECOND,
@@ -42,7 +43,8 @@ def microseconds(given: Any, what: str = "period") -> int:
             raise ArgumentError(
                 f"{what}={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
             )
-        length = int(found[1]) * _UNITS[found[2]]
+        # Python reads numbers of a few thousand digits only.
+        length = int(found[1]) * _UNITS[found[2]] if len(found[1]) <= _MOST_DIGITS else 2**62
     if not 0 < length < 2**62:
         raise ArgumentError(f"{what} must be longer than nothing, and not longer than history")
     return int(length)

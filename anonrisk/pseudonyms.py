@@ -45,6 +45,7 @@ FORMATS = {"hex": 4, "base32": 5, "base64url": 6}
 _LEAST_BITS = 64
 _USUAL_BITS = 128
 _ALL_BITS = 256
+_TAKEN = "pseudonyms are of text, integers, dates and instants"
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,10 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
     >>> canonical(7.0)
     Traceback (most recent call last):
     ...
-    anonrisk.errors.UnsupportedColumnError: column 'identity' holds values of type float, ...
+    anonrisk.errors.UnsupportedColumnError: column 'identity' holds values of type float; ...
     """
+    if value is None or type(value).__name__ in {"NaTType", "NAType"}:
+        raise UnsupportedColumnError(f"column {column!r} holds a missing value; {_TAKEN}")
     if isinstance(value, str):
         try:
             return b"s" + value.encode()
@@ -142,7 +145,7 @@ def canonical(value: Any, column: Name = "identity") -> bytes:
     if isinstance(value, bool):
         raise refused(column, "bool")
     if isinstance(value, Integral):
-        return b"i%d" % int(value)
+        return _integers([int(value)], column)[0]
     if isinstance(value, dt.datetime):
         return b"t%d" % instant(value, column)
     if isinstance(value, dt.date):
@@ -154,9 +157,17 @@ def instant(value: dt.datetime, column: Name) -> int:
     """Give microseconds since 1970 UTC; a timestamp without a zone is read as UTC."""
     if getattr(value, "nanosecond", 0):
         raise too_fine(column)
-    aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    try:
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+        moment = aware.astimezone(dt.UTC)
+        # Some timestamps of pandas lie beyond those of Python, and do only a part of what they do.
+        inside = dt.MINYEAR <= moment.year <= dt.MAXYEAR
+    except (OverflowError, ValueError):
+        inside = False
+    if not inside:
+        raise too_far(column)
     # Subtracting two zones would go by the clock on the wall, were they the same zone object.
-    return (aware.astimezone(dt.UTC) - EPOCH) // dt.timedelta(microseconds=1)
+    return (moment - EPOCH) // dt.timedelta(microseconds=1)
 
 
 def too_fine(column: Name) -> UnsupportedColumnError:
@@ -167,23 +178,40 @@ def too_fine(column: Name) -> UnsupportedColumnError:
     )
 
 
+def too_far(column: Name) -> UnsupportedColumnError:
+    """Say which years there are."""
+    return UnsupportedColumnError(
+        f"column {column!r} holds instants that are not in the years 1 to 9999 of UTC"
+    )
+
+
 def refused(column: Name, kind: str) -> UnsupportedColumnError:
     """Say which types have canonical bytes."""
     hint = ""
     if "float" in kind.casefold() or "double" in kind:
-        hint = "; pandas turns integers with missing values into floats: use astype('Int64')"
-    return UnsupportedColumnError(
-        f"column {column!r} holds values of type {kind}, which can be written in more than one "
-        f"way; pseudonyms are of text, integers, dates and instants{hint}"
-    )
+        hint = (
+            ". Floats can be written in more than one way; pandas turns integers with missing "
+            "values into floats: use astype('Int64')"
+        )
+    return UnsupportedColumnError(f"column {column!r} holds values of type {kind}; {_TAKEN}{hint}")
 
 
 def canonical_all(values: list[Any], column: Name) -> list[bytes]:
     """Give the canonical bytes of many values of one kind."""
     # The commonest kinds are spared the questions that `canonical` asks of each value.
     if set(map(type, values)) == {int}:
-        return [b"i%d" % value for value in values]
+        return _integers(values, column)
     return [canonical(value, column) for value in values]
+
+
+def _integers(values: list[int], column: Name) -> list[bytes]:
+    try:
+        return [b"i%d" % value for value in values]
+    except ValueError:
+        # Python writes integers of a few thousand digits only.
+        raise UnsupportedColumnError(
+            f"column {column!r} holds an integer of too many digits"
+        ) from None
 
 
 def hasher(step: Step, *, periods: bool = False) -> Callable[[Iterable[bytes]], list[str]]:

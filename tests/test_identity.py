@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -20,6 +21,7 @@ pytest.importorskip("sqlalchemy")
 
 from anonrisk.identity import IdentityProtector
 
+LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 KEY = Key.from_bytes(bytes(range(32)))
 
 
@@ -49,6 +51,24 @@ def test_it_issues_reveals_and_converts(keeper):
     moment = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
     pseudonym = keeper.issue(moment, scope="hospital", by="officer")
     assert keeper.reveal(pseudonym, scope="hospital", **asked) == moment
+
+
+def test_instants_that_python_confuses_are_kept_apart(keeper):
+    first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Amsterdam"))
+    again = first.replace(fold=1)
+    assert first == again
+    with pytest.raises(errors.ArgumentError, match=r"a clock change repeats.*in UTC"):
+        keeper.issue_all([first, again], scope="hospital", by="officer")
+    utc = [moment.astimezone(dt.UTC) for moment in (first, again)]
+    issued = keeper.issue_all(utc, scope="hospital", by="officer")
+    assert len(set(issued.values())) == 2
+    for moment, same in zip((first, again), utc, strict=True):
+        assert keeper.issue(moment, scope="hospital", by="officer") == issued[same]
+    # One without a zone is its twin in UTC; Python calls them different.
+    twins = [utc[0].replace(tzinfo=None), utc[0], first, utc[0].replace(tzinfo=None)]
+    issued = keeper.issue_all(twins, scope="hospital", by="officer")
+    assert len({issued[twin] for twin in twins}) == 1
+    assert keeper.audit(by="officer")[-2].subject == "1 person"
 
 
 def test_pseudonyms_are_those_of_pseudonymize(keeper):
@@ -111,6 +131,22 @@ def test_a_store_knows_its_key_and_its_first_administrator(url):
             again.issue("Bob", scope="hospital", by="officer")
 
 
+def test_a_store_that_was_moved_away_says_that_it_is_new(url, tmp_path):
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    (tmp_path / "identities.db").rename(tmp_path / "moved.db")
+    asked = {"scope": "hospital", "by": "officer", "reason": "test"}
+    with (
+        IdentityProtector(KEY, url) as keeper,
+        pytest.raises(errors.NotAllowedError, match=r"nobody may reveal: this store is new.*addr"),
+    ):
+        keeper.reveal(pseudonym, **asked)
+    with IdentityProtector(KEY, url, admin="officer") as keeper:
+        assert [e.outcome for e in keeper.audit(by="officer")] == ["refused", "done"]
+        with pytest.raises(errors.NotAllowedError, match="'clerk' may not issue; somebody who"):
+            keeper.issue("Ann", scope="hospital", by="clerk")
+
+
 def test_the_database_alone_says_nothing(url, tmp_path):
     with IdentityProtector(KEY, url, admin="officer") as keeper:
         keeper.issue("Ann Onymous", scope="hospital", by="officer")
@@ -132,6 +168,21 @@ def test_a_changed_row_is_noticed(keeper, tmp_path):
     raw.close()
     with pytest.raises(errors.StoreError, match="was changed"):
         keeper.reveal(pseudonym, scope="hospital", by="officer", reason="test")
+
+
+@pytest.mark.parametrize("tampered", [b"", b"x" * 40, "a text", 7])
+def test_who_asks_for_a_changed_row_is_on_record(keeper, tmp_path, tampered):
+    pseudonym = keeper.issue("Ann", scope="hospital", by="officer")
+    with sqlite3.connect(tmp_path / "identities.db") as raw:
+        raw.execute("UPDATE anonrisk_identity SET sealed = ?", (tampered,))
+    raw.close()
+    asked = {"scope": "hospital", "by": "officer", "reason": "test"}
+    with pytest.raises(errors.StoreError):
+        keeper.reveal(pseudonym, **asked)
+    with pytest.raises(errors.StoreError):
+        keeper.convert(pseudonym, to="insurer", **asked)
+    events = [e for e in keeper.audit(by="officer") if e.subject == pseudonym]
+    assert [(e.action, e.outcome) for e in events] == [("reveal", "failed"), ("convert", "failed")]
 
 
 def test_a_seal_copied_from_another_persons_row_is_noticed(keeper, tmp_path):
@@ -206,6 +257,25 @@ def test_errors_of_the_database_quote_nobody(keeper, tmp_path):
             errors.UnsupportedColumnError,
             "float",
         ),
+        (lambda k: k.issue(LATE, scope="a", by="officer"), errors.UnsupportedColumnError, "9999"),
+        (
+            lambda k: k.issue(10**5000, scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "too many digits",
+        ),
+        *(
+            (
+                lambda k, missing=missing: k.issue(missing, scope="a", by="officer"),
+                errors.UnsupportedColumnError,
+                "a missing value; pseudonyms are of text, integers, dates and instants$",
+            )
+            for missing in (None, pd.NaT, pd.NA)
+        ),
+        (
+            lambda k: k.issue(b"Ann", scope="a", by="officer"),
+            errors.UnsupportedColumnError,
+            "of type bytes; pseudonyms are of text, integers, dates and instants$",
+        ),
         (lambda k: k.issue_all("abc", scope="a", by="officer"), errors.ArgumentError, "a list"),
         (lambda k: k.issue_all(7, scope="a", by="officer"), errors.ArgumentError, "a list"),
         (lambda k: k.issue(True, scope="a", by="officer"), errors.UnsupportedColumnError, "bool"),
@@ -274,7 +344,9 @@ def test_eight_writers_and_a_killed_one_lose_nothing(url):
     told = [doomed.stdout.readline() for _ in range(10)]
     time.sleep(0.5)
     doomed.send_signal(signal.SIGKILL)
-    out, _ = doomed.communicate()
+    # Not communicate(), which would lose what readline() has read ahead.
+    with doomed:
+        out = doomed.stdout.read()
     # The last line may be cut off in the middle by the kill.
     told += [line for line in out.splitlines(keepends=True) if line.endswith("\n")]
     for writer in writers:

@@ -14,6 +14,7 @@ import pytest
 from anonrisk import errors
 
 DAY = dt.datetime(2026, 1, 1)
+LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 PARTS = ("n_both", "n_linked", "n_false", "n_changes", "expected", "chance")
 
 
@@ -146,6 +147,11 @@ def test_missing_values(frame):
             lambda t: t.anon.linkability("who", "zip", "day", at=pd.NaT),
             errors.ArgumentError,
             "at= is a date",
+        ),
+        (
+            lambda t: t.anon.linkability("who", "zip", "day", at=LATE),
+            errors.UnsupportedColumnError,
+            "'at'.*years 1 to 9999",
         ),
         (
             lambda t: t.anon.linkability("who", "zip", "day", at=1, period="1D"),

@@ -195,6 +195,40 @@ def test_types_without_canonical_bytes_are_refused(frame, column, text):
     assert "secret" not in str(raised.value)
 
 
+LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
+FAR, FARTHER = (np.array([f"{y}-01-01"], dtype="datetime64[s]") for y in (20_000, 300_000))
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        (pd.Series(FAR), "years 1 to 9999"),
+        (pd.Series(FAR, dtype="category"), "years 1 to 9999"),
+        (pd.Series(FAR).astype("timestamp[s][pyarrow]"), "years 1 to 9999"),
+        (pd.Series(FAR).dt.tz_localize("UTC"), "years 1 to 9999"),
+        (pd.Series(FARTHER), "years 1 to 9999"),
+        (pd.Series([LATE], dtype=object), "years 1 to 9999"),
+        (pd.Series([10**5000], dtype=object), "too many digits"),
+    ],
+)
+def test_what_python_cannot_write_is_refused_without_its_value(cells, text):
+    with pytest.raises(errors.UnsupportedColumnError, match=f"column 'who'.*{text}") as raised:
+        pd.DataFrame({"who": cells}).anon.pseudonymize("who", key=KEY)
+    assert "0000" not in str(raised.value)
+    assert raised.value.__suppress_context__ or raised.value.__context__ is None
+
+
+def test_times_too_far_away_are_not_called_too_fine():
+    asked = {"key": KEY, "period": "1D", "time": "at"}
+    for at in (pd.Series(FARTHER), pd.Series(FARTHER).astype("timestamp[s][pyarrow]")):
+        with pytest.raises(errors.UnsupportedColumnError, match=r"time 'at'.*too far from 1970"):
+            pd.DataFrame({"who": ["Ann"], "at": at}).anon.pseudonymize("who", **asked)
+    fine = pd.Series(pd.to_datetime(["2026-01-01 00:00:00.000000001"])).dt.as_unit("ns")
+    for at in (fine, fine.astype("timestamp[ns][pyarrow]")):
+        with pytest.raises(errors.UnsupportedColumnError, match="finer than a microsecond"):
+            pd.DataFrame({"who": ["Ann"], "at": at}).anon.pseudonymize("who", **asked)
+
+
 def test_a_missing_time_is_an_error_where_it_is_needed():
     table = pd.DataFrame({"who": ["Ann", None, "Bob"], "at": [pd.NaT, pd.NaT, pd.Timestamp(0)]})
     with pytest.raises(errors.MissingTimeError, match="time 'at' is missing in 1 record"):
@@ -268,6 +302,14 @@ T = pd.DataFrame({"who": ["secret1"], "at": [pd.Timestamp(0)], "n": [1], "l": [[
             errors.ArgumentError,
             "its own time",
         ),
+        (
+            lambda: T.anon.pseudonymize("who", key=KEY, period="9" * 5000 + "D", time="at"),
+            errors.ArgumentError,
+            "not longer than history",
+        ),
+        (lambda: Key.from_file("a\0b"), errors.SecretKeyError, "cannot read the key file"),
+        (lambda: Key.from_file("\ud800"), errors.SecretKeyError, "cannot read the key file"),
+        (lambda: Key.from_env("\ud800"), errors.SecretKeyError, "is not set"),
         (lambda: T.anon.pseudonymize("l", key=KEY), errors.UnsupportedColumnError, "one cell"),
     ],
 )

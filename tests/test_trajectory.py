@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import random
+from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import oracle_traces as oracle
@@ -277,6 +280,40 @@ def test_a_seed_draws_the_same_in_every_order_of_the_rows(values):
         assert mixed.anon.trajectory("user", ["item", "other"], 2, **asked) == one
 
 
+def _instant(value, way):
+    return dt.datetime.fromtimestamp(value * 3600, ZONES[way])
+
+
+ZONES = [dt.UTC, dt.timezone(dt.timedelta(hours=5)), ZoneInfo("Europe/Amsterdam")]
+SIGNED = [0.0, -0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype"),
+    [
+        (_instant, object),
+        (lambda value, way: pd.Timestamp(_instant(value, way)), object),
+        (_instant, "category"),
+        (lambda value, way: Decimal(f"{value}.{'0' * way}"), object),
+        (lambda value, way: float(value) or SIGNED[way], object),
+        (lambda value, way: float(value) or SIGNED[way], float),
+        (lambda value, way: str(value) if value else [None, math.nan, pd.NA][way], object),
+        (lambda value, way: [dt.timedelta(value), pd.Timedelta(days=value)][way % 2], object),
+    ],
+)
+def test_a_seed_draws_the_same_whichever_of_equal_cells_comes_first(written, dtype):
+    table = pd.DataFrame(cells(made(3, n_users=60, n_items=20)))
+    value, ways = table["item"].str[1:].astype(int), np.arange(len(table)) % 3
+    assert 0 in set(value)
+    column = [written(v, way) for v, way in zip(value.tolist(), ways.tolist(), strict=True)]
+    table["item"] = pd.Series(column, dtype=object).astype(dtype)
+    one = table.anon.trajectory("user", "item", 2, seed=5, sample=30)
+    assert one.n_items == value.nunique()
+    for seed in range(4):
+        mixed = table.sample(frac=1, random_state=seed)
+        assert mixed.anon.trajectory("user", "item", 2, seed=5, sample=30) == one
+
+
 def test_times_at_the_ends_of_64_bits_do_not_overflow():
     ends = [-(2**63), 2**63 - 1]
     table = pd.DataFrame({"u": [1, 1, 2, 2], "i": list("abab"), "t": ends * 2})
@@ -444,6 +481,9 @@ def test_when_to_change_the_pseudonym():
         after = found.change_after(share)
         first = next((s for s, high in enumerate(highs, 1) if high > share), None)
         assert after == (None if first is None else first - 1)
+    for share in (2, 5.0, -1):
+        with pytest.raises(errors.ArgumentError, match=r"^share"):
+            found.change_after(share)
     assert found.lifetime() == 3 * found.mean_gap
     assert pd.DataFrame({"u": [1], "i": ["a"]}).anon.trajectory("u", "i", 1).lifetime() is None
 

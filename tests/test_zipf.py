@@ -233,6 +233,8 @@ def test_stations(shared):
         (lambda: CARD.least_rank(0), "length must be a whole number"),
         (lambda: CARD.least_rank(101), "at most 100"),
         (lambda: CARD.least_rank(1, k=0), "k must"),
+        (lambda: CARD.longest(2), "share is a part .* from 0 to 1"),
+        (lambda: CARD.longest(-0.1), "share must"),
         (lambda: CARD.unique_share(1, discrete=True), "leave out g="),
         (lambda: CARD.table(0), "max_length"),
         (product, "at least one"),

@@ -66,9 +66,11 @@ def pseudonymize(
     Notes
     -----
     HMAC-SHA-256 (RFC 2104) over the bytes that `anonrisk.pseudonyms` lists, which are the same on
-    every engine. On Spark the key is in no plan, log or page of the UI, but it travels to the
+    every engine. On Spark the key is in no plan, event log or page of the UI, but it travels to the
     executors inside the function that they run: encrypt Spark's network traffic
-    (``spark.network.crypto.enabled``, TLS for Connect).
+    (``spark.network.crypto.enabled``, TLS for Connect). On Connect the client's debug log
+    (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function
+    and the key in it.
 
     Transaction and relationship pseudonyms are Fischer-Hübner's; see also `anonrisk.linkability`,
     which tells whether a new pseudonym helped.

@@ -21,6 +21,13 @@ def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
     )
 
 
+def too_far_away(name: Name) -> UnsupportedColumnError:
+    """Say that 64 bits of microseconds end."""
+    return UnsupportedColumnError(
+        f"time {name!r} holds instants that are too far from 1970 to be counted in microseconds"
+    )
+
+
 def not_on_the_calendar(name: Name) -> UnsupportedColumnError:
     """Say that numbers have no days."""
     return UnsupportedColumnError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.errors import ArgumentError, NotAllowedError, UnknownPseudonymError
+from anonrisk.errors import ArgumentError, NotAllowedError, StoreError, UnknownPseudonymError
 from anonrisk.identity.sealing import seal, unseal
 from anonrisk.identity.store import Store
 from anonrisk.keys import as_key
@@ -33,7 +33,8 @@ class Event:
     target : str
         The recipient that a pseudonym was converted for; the action that was granted or revoked.
     outcome : str
-        ``"done"``, ``"refused"`` or ``"unknown"``: no such pseudonym or grant.
+        ``"done"``, ``"refused"``, ``"unknown"`` (no such pseudonym or grant) or ``"failed"`` (the
+        identity in the store was changed or cannot be read).
     """
 
     number: int
@@ -75,7 +76,8 @@ class IdentityProtector:
     key : Key or bytes
         The secret key. A store remembers which key it was made with, and refuses any other.
     url : str
-        The database, as SQLAlchemy writes it; ``sqlite:///identities.db`` if left out.
+        The database, as SQLAlchemy writes it; ``sqlite:///identities.db`` if left out. One that
+        is not there is made, and refuses everybody until it has an administrator.
     admin : str, optional
         Who may do everything, in a store that is new. Needed once.
     format, length
@@ -171,29 +173,33 @@ class IdentityProtector:
         return self.issue_all([identity], scope=scope, by=by)[identity]
 
     def issue_all(self, identities: Iterable[Any], *, scope: str, by: str) -> Mapping[Any, str]:
-        """Give the pseudonyms of many persons; one audit record for all of them."""
+        """Give the pseudonyms of many persons; one audit record for all of them.
+
+        Every identity that was given is a key of the result. In the hour that a clock change
+        repeats, Python holds two different instants of one zone equal; who gives both is told so.
+        """
         recipient = _scope(scope)
         if isinstance(identities, (str, bytes)) or not isinstance(identities, Iterable):
             raise ArgumentError("issue_all takes a list of persons; issue takes one")
         everybody = list(identities)
         # Before equal ones become one: True == 1, but is not a person.
         values = [canonical(person) for person in everybody]
-        people = dict(zip(values, everybody, strict=True))
-        values = list(people)
-        doing = _Doing(by, "issue", recipient, count_of(len(people), "person"))
+        of = _by_identity(everybody, values)
+        values = list(dict.fromkeys(values))
+        doing = _Doing(by, "issue", recipient, count_of(len(values), "person"))
         self._allow(doing, record=False)
-        pseudonyms = self._pseudonyms(values, recipient)
+        pseudonyms = dict(zip(values, self._pseudonyms(values, recipient), strict=True))
         rows = [
             {
                 "scope": recipient,
                 "pseudonym": pseudonym,
                 "sealed": seal(self._key, recipient, pseudonym, value),
             }
-            for value, pseudonym in zip(values, pseudonyms, strict=True)
+            for value, pseudonym in pseudonyms.items()
         ]
         self._store.insert("identity", rows)
         self._record(doing, "done")
-        return dict(zip(people.values(), pseudonyms, strict=True))
+        return {person: pseudonyms[value] for person, value in of.items()}
 
     def reveal(self, pseudonym: str, *, scope: str, by: str, reason: str) -> Any:
         """Tell who is behind a pseudonym, and record who asked and why.
@@ -327,14 +333,19 @@ class IdentityProtector:
         query = self._store.sa.select(table.c.sealed).where(
             table.c.scope == scope, table.c.pseudonym == pseudonym
         )
-        with self._store.read("look up a pseudonym") as connection:
-            sealed = connection.execute(query).scalar_one_or_none()
-        if sealed is None:
+        try:
+            with self._store.read("look up a pseudonym") as connection:
+                sealed = connection.execute(query).scalar_one_or_none()
+            value = None if sealed is None else unseal(self._key, scope, pseudonym, sealed)
+        except StoreError:
+            # Who asks for a row that somebody tampered with is on record too.
+            self._record(doing, "failed")
+            raise
+        if value is None:
             self._record(doing, "unknown")
             raise UnknownPseudonymError(
                 f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
             )
-        value = unseal(self._key, scope, pseudonym, bytes(sealed))
         # Nobody is revealed before the record of it is safe.
         self._record(doing, "done")
         return value
@@ -350,11 +361,17 @@ class IdentityProtector:
             granted = connection.execute(query).scalar_one_or_none() is not None
         if not granted:
             self._record(doing, "refused")
-            raise NotAllowedError(
-                f"{person!r} may not {doing.action}; somebody who may grant can allow it"
-            )
+            raise self._not_allowed(person, doing.action)
         if record:
             self._record(doing, "done")
+
+    def _not_allowed(self, person: str, action: str) -> NotAllowedError:
+        if self._administrator() is None:
+            return NotAllowedError(
+                f"nobody may {action}: this store is new and has no administrator yet. Is its "
+                "address the right one? If so, name the administrator once, with admin="
+            )
+        return NotAllowedError(f"{person!r} may not {action}; somebody who may grant can allow it")
 
     def _record(self, doing: _Doing, outcome: str) -> None:
         with self._store.write("write the audit") as connection:
@@ -366,12 +383,28 @@ class IdentityProtector:
         grants = {"grant": [{"person": admin, "action": action} for action in ACTIONS]}
         if self._store.insert_together({**appointed, **grants}):
             return
+        if self._administrator() != admin:
+            raise NotAllowedError("this store has an administrator already; ask them for a grant")
+
+    def _administrator(self) -> str | None:
+        """Give the first administrator, if there is one."""
         table = self._store.tables["setting"]
         query = self._store.sa.select(table.c.value).where(table.c.name == "admin")
         with self._store.read("read the settings") as connection:
-            first = connection.execute(query).scalar_one()
-        if first != admin:
-            raise NotAllowedError("this store has an administrator already; ask them for a grant")
+            first: str | None = connection.execute(query).scalar_one_or_none()
+        return first
+
+
+def _by_identity(everybody: list[Any], values: list[bytes]) -> dict[Any, bytes]:
+    """Give the canonical bytes of each person, and refuse equal ones that are not the same."""
+    of: dict[Any, bytes] = {}
+    for person, value in zip(everybody, values, strict=True):
+        if of.setdefault(person, value) != value:
+            raise ArgumentError(
+                "two of the identities are different but equal in Python, as instants are in the "
+                "hour that a clock change repeats; give instants in UTC: astimezone(dt.UTC)"
+            )
+    return of
 
 
 def _identity(value: bytes) -> Any:

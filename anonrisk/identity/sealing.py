@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import StoreError
 from anonrisk.pseudonyms import sized
@@ -36,9 +36,11 @@ def seal(key: Key, scope: str, pseudonym: str, text: bytes) -> bytes:
     return tag + _mixed(key, tag, text)
 
 
-def unseal(key: Key, scope: str, pseudonym: str, sealed: bytes) -> bytes:
+def unseal(key: Key, scope: str, pseudonym: str, sealed: Any) -> bytes:
     """Decrypt a text, and refuse one that was changed or belongs elsewhere."""
-    tag, body = sealed[:_TAG], sealed[_TAG:]
+    # SQLite lets any type into any column.
+    whole = bytes(sealed) if isinstance(sealed, (bytes, bytearray, memoryview)) else b""
+    tag, body = whole[:_TAG], whole[_TAG:]
     text = _mixed(key, tag, body)
     if not hmac.compare_digest(tag, _tag(key, scope, pseudonym, text)):
         raise StoreError(

@@ -16,6 +16,7 @@ import numpy as np
 from anonrisk import render
 from anonrisk.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
+from anonrisk.linked_records import share_of
 from anonrisk.predict import log_grid
 from anonrisk.predict.rank_size import Fit, fit, power_sums
 
@@ -217,7 +218,7 @@ class Zipf:
         >>> Zipf(2_497, 0.632, 42_598_300).longest(0.05)
         2
         """
-        limit = not_negative(share, "share")
+        limit = share_of(share)
         for s in range(1, whole_number(up_to, "up_to", at_least=1) + 1):
             if self.unique_share(s) > limit:
                 return s - 1

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines.pandas.encode import column_of
-from anonrisk.engines.times import not_a_time, not_on_the_calendar
+from anonrisk.engines.times import not_a_time, not_on_the_calendar, too_far_away
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 from anonrisk.pseudonyms import instant, too_fine
 
@@ -72,7 +72,8 @@ def _microseconds(
     values = local.to_numpy()
     fine = values.astype("datetime64[us]")
     if (fine.astype(values.dtype) != values)[~missing].any():
-        raise too_fine(name)
+        finer = np.datetime_data(values.dtype)[0] == "ns"
+        raise too_fine(name) if finer else too_far_away(name)
     return np.where(missing, 0, fine.astype(np.int64))
 
 
@@ -93,7 +94,8 @@ def _arrow(column: pd.Series[Any], name: Name, missing: NDArray[np.bool_]) -> Cl
             zone = getattr(kind, "tz", None)
             arrow = arrow.cast(pa.timestamp("us", zone))
         except pa.ArrowInvalid:
-            raise too_fine(name) from None
+            finer = getattr(kind, "unit", "") == "ns"
+            raise (too_fine(name) if finer else too_far_away(name)) from None
         calendar = True
     elif pa.types.is_integer(kind):
         calendar = False

@@ -13,7 +13,7 @@ from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
-from anonrisk.pseudonyms import canonical_all, hasher, refused, sized
+from anonrisk.pseudonyms import canonical_all, hasher, refused, sized, too_far
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,15 +56,17 @@ def _distinct(column: pd.Series[Any], name: Name) -> tuple[Integers, list[bytes]
         raise refused(name, str(dtype))
     try:
         codes, uniques = _factorized(column, name)
+        return codes, canonical_all(uniques, name)
     except AnonRiskError:
         raise
+    except OverflowError:
+        raise too_far(name) from None
     # Errors of other libraries may quote the cell that upset them.
     except Exception as error:  # noqa: BLE001
         raise UnsupportedColumnError(
             f"column {name!r} holds values that cannot be compared as one cell "
             f"({type(error).__name__})"
         ) from None
-    return codes, canonical_all(uniques, name)
 
 
 def _of_categories(column: pd.Series[Any], name: Name) -> tuple[Integers, list[bytes]]:
