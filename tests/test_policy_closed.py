@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk import errors
 from anonrisk.cli.outcome import Outcome
 from anonrisk.errors import PolicyError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict
@@ -226,3 +227,12 @@ def test_rows_without_a_group_are_not_dropped_unseen():
     assert verdict.status == "could_not_assess"
     assert "grouping column 'h' is missing in 10 rows" in verdict.failures[0].sentence
     assert dropping.check(records.head(10)).status == "pass"
+
+
+@pytest.mark.parametrize("change", [{"value": 1}, {"value": 1, "margin": -4}, {"limit": 9}])
+def test_a_stored_finding_whose_numbers_contradict_it_is_refused(change):
+    stored = json.loads(Policy(quasi="zip", k=5).check(table()).to_json())
+    assert Verdict.from_json(json.dumps(stored)).passed
+    stored["budgets"][0] |= change
+    with pytest.raises(errors.ArgumentError, match="'k' contradict"):
+        Verdict.from_json(json.dumps(stored))

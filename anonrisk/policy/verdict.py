@@ -367,8 +367,20 @@ def _finding(stored: dict[str, Any]) -> Finding:
     if stored["status"] not in STATUSES or stored["severity"] not in ("fail", "warn"):
         raise ArgumentError("this is not a verdict that to_json wrote")
     numbers = {key: _number(stored[key]) for key in ("value", "limit", "margin", "estimate")}
+    if stored["status"] == PASS and _contradicted(**numbers):
+        raise ArgumentError(f"the numbers of budget {stored['budget']!r} contradict its status")
     plain = ("budget", "status", "severity", "sentence", "sensitive", "group", "parameters")
     return Finding(**{key: stored[key] for key in plain}, **numbers, qid=tuple(stored["qid"]))
+
+
+def _contradicted(value: Any, limit: Any, margin: Any, **_: Any) -> bool:
+    """Tell whether a finding that passed is beyond its limit, or its numbers do not add up."""
+    if value is None or limit is None or margin is None:
+        return False
+    hair = 1e-6 * max(1.0, abs(limit), abs(value))
+    if not math.isfinite(hair):
+        return bool(margin < 0)
+    return bool(margin < -hair or abs(abs(value - limit) - abs(margin)) > hair)
 
 
 def _plain(number: float | None) -> Any:
