@@ -189,6 +189,11 @@ def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
     )
 
 
+def in_folders_too(name: str) -> UnreadableTableError:
+    """Say that nobody can tell which of two columns of one name is meant."""
+    return UnreadableTableError(f"column {name!r} is in the files and in their folders")
+
+
 def _found(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]

@@ -430,6 +430,53 @@ def test_parquet(run):
     assert sizes(run, "d", "--qids", "zip", "n")["n_classes"] == 2
 
 
+def test_parquet_files_that_say_different_things_of_their_columns(run):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"zip": ["1", "1"], "age": ["2", "2"], "name": [SECRET, "B"]})
+    Path("d").mkdir()
+    declared = frame.anon.declare(quasi="zip", direct="name")
+    marked = frame.anon.permute("zip", seed=1)
+    others = (
+        declared,
+        marked,
+        frame.anon.declare(quasi=["zip", "age"]),
+        frame.anon.declare(quasi="zip", unit="name"),
+    )
+    k = policy(quasi=["zip"])
+    declared.to_parquet("d/b.parquet")
+    assert run("check", "d/b.parquet", "--policy", k)[0] == 1
+    marked.to_parquet("d/b.parquet")
+    assert run("check", "d/b.parquet", "--policy", k)[0] == 3
+    for first, second in (
+        (frame, declared),
+        (declared, frame),
+        (declared, others[2]),
+        *((frame, one) for one in others),
+    ):
+        first.to_parquet("d/a.parquet")
+        second.to_parquet("d/b.parquet")
+        code, out, _ = run("check", "d", "--policy", k)
+        assert code == 3
+        assert "the 2 files of this table declare different roles" in out
+    # What they agree on holds for the whole table, however it is written down.
+    frame.anon.declare(quasi=["zip", "age"]).to_parquet("d/a.parquet")
+    frame[["name", "age", "zip"]].anon.declare(quasi=["age", "zip"]).to_parquet("d/b.parquet")
+    assert sorted(sizes(run, "d")["qid"]) == ["age", "zip"]
+    declared.to_parquet("d/a.parquet")
+    declared.to_parquet("d/b.parquet")
+    assert run("check", "d", "--policy", k)[0] == 1
+
+
+def test_a_column_of_parquet_that_is_in_the_folders_too(run):
+    pytest.importorskip("pyarrow")
+    Path("d/zip=1011").mkdir(parents=True)
+    pd.DataFrame({"zip": ["1", "2"], "n": [1, 1]}).to_parquet("d/zip=1011/a.parquet")
+    for column in ("zip", "n"):
+        code, out, _ = run("check", "d", "--policy", policy(quasi=[column]))
+        assert code == 3
+        assert "column 'zip' is in the files and in their folders" in out
+
+
 def test_an_index_and_odd_names_in_parquet(run):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"a.b": ["x", "x"], "a": ["y", "z"], "zip": ["1", "1"]})

@@ -76,7 +76,11 @@ def _parquet(
                     f"{parts[0].shown}"
                 )
     keys = list(parts[0].partitions)
+    for key in keys:
+        if key in names:
+            raise files.in_folders_too(key)
     files.check_names(wanted, {}, [*names, *keys])
+    attrs = _common_attrs(schemas)
     chosen = [name for name in names if wanted.columns is None or name in wanted.columns]
     if any(_DECLARED in (schema.metadata or {}) for schema in schemas):
         # A table that says itself what its columns are is asked about all of them.
@@ -88,7 +92,7 @@ def _parquet(
         n_rows += len(piece)
         progress(n_rows)
     frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
-    frame.attrs = _attrs(schemas[0])
+    frame.attrs = attrs
     for one in names:
         if one not in chosen:
             frame[one] = _unread(n_rows)
@@ -109,6 +113,34 @@ def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:
     return piece
 
 
+def _common_attrs(schemas: Sequence[Any]) -> dict[Any, Any]:
+    """Give what the files say of their columns, or refuse where one says less than another.
+
+    Taking the word of one file would publish what another calls a name.
+    """
+    found = [_attrs(schema) for schema in schemas]
+    said = {_what_is_said(attrs) for attrs in found}
+    if len(said) > 1:
+        raise UnreadableTableError(
+            f"the {len(found):,} files of this table declare different roles, or different columns "
+            "that were changed at random; declare the roles of the whole table, or check the files "
+            "one by one"
+        )
+    return found[0]
+
+
+def _what_is_said(attrs: dict[Any, Any]) -> str:
+    """Write down roles and marks so that equal ones look equal, in whatever order they are."""
+    ours = {key: _in_order(attrs[key]) for key in attrs if str(key).startswith("anonrisk")}
+    return json.dumps(ours, sort_keys=True)
+
+
+def _in_order(stored: Any) -> Any:
+    if isinstance(stored, dict):
+        return {key: _in_order(value) for key, value in stored.items()}
+    return sorted(stored, key=json.dumps) if isinstance(stored, list) else stored
+
+
 def _attrs(schema: Any) -> dict[Any, Any]:
     stored = (schema.metadata or {}).get(_DECLARED)
     if stored is None:
@@ -116,8 +148,10 @@ def _attrs(schema: Any) -> dict[Any, Any]:
     try:
         attrs = json.loads(stored)
     except ValueError:
-        raise UnreadableTableError("the roles that the file carries are damaged") from None
-    return attrs if isinstance(attrs, dict) else {}
+        attrs = None
+    if not isinstance(attrs, dict):
+        raise UnreadableTableError("the roles that the file carries are damaged")
+    return attrs
 
 
 def _schema(part: Part) -> Any:

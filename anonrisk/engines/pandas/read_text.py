@@ -163,7 +163,7 @@ def _columns_to_read(
     chosen = [name for name in every if wanted.columns is None or name in wanted.columns]
     for name in chosen:
         if name in header and name in part.partitions:
-            raise _twice(name)
+            raise files.in_folders_too(name)
         if header.count(name) > 1:
             raise UnreadableTableError(
                 f"{name!r} is the name of {header.count(name)} columns of this table; "
@@ -230,12 +230,8 @@ def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
             found = _object(part, line, number)
             for key in part.partitions:
                 if key in found:
-                    raise _twice(key)
+                    raise files.in_folders_too(key)
             yield {**found, **part.partitions}
-
-
-def _twice(key: str) -> UnreadableTableError:
-    return UnreadableTableError(f"column {key!r} is in the files and in their folders")
 
 
 def _object(part: Part, line: str, number: int) -> dict[str, Any]:
