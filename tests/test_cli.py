@@ -334,6 +334,20 @@ def test_columns_that_are_not_read_are_published_all_the_same(run):
     assert run("check", "t.csv", "--policy", policy(strict=True, insensitive=["name"]))[0] == 0
 
 
+def test_a_direct_identifier_does_not_hide_behind_white_space(run):
+    one = policy(quasi=["zip"], direct=["name"])
+    for header in ("zip, name", "zip,name ", "zip,\tname"):
+        write("t.csv", f"{header}\n1,{SECRET}\n1,{SECRET}\n")
+        code, out, _ = run("check", "t.csv", "--policy", one)
+        assert code == 3
+        assert "direct identifier 'name' is not a column, but" in out
+        assert run("report", "t.csv", "--policy", one, "--html", "r.html")[0] == 3
+    write("t.csv", "zip, age\n1,2\n1,2\n")
+    assert run("check", "t.csv", "--policy", one)[0] == 0
+    write("t.csv", "zip, name,name\n1,2,3\n1,2,3\n")
+    assert run("check", "t.csv", "--policy", one)[0] == 1
+
+
 def test_a_column_that_was_not_read_cannot_be_measured():
     from anonrisk.engines.pandas.read import _unread
 
