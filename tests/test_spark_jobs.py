@@ -101,6 +101,62 @@ def test_other_sources_and_partitions(job, spark, tmp_path):
     assert json.loads(part.read_text())["sizes"]["k"] == 2
 
 
+def test_numbers_that_are_no_floats_are_refused(job, tmp_path):
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "n", "m", "--dtypes", "n=number")
+    kept = [
+        "1.0",
+        "+1e0",
+        "0.30000000000000004",
+        "0.3",
+        "-0",
+        "0.0",
+        "1e300",
+        "10000000000000000000000",
+        "1e22",
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["n,m", *(f"{cell},1" for cell in kept)]))
+    code, found = job(*asked)
+    assert (code, found["sizes"]["n_classes"]) == (0, 6)
+    lost = ("12345678901234567891", "9007199254740993", "0.1000000000000000055", "1e400", "1e-400")
+    rows = [f"{cell},{i}" for i, cell in enumerate((*lost, "1.2345678e-320"))]
+    (tmp_path / "t.csv").write_text("\n".join(["n,m", *rows, "1,1"]))
+    code, found = job(*asked)
+    assert code == 3
+    assert "column 'n' has 6 numbers with more digits" in found["message"]
+    # The end of a line is no part of a number.
+    (tmp_path / "t.csv").write_text('n,m\n"12\n",1\n12,1\n')
+    code, found = job(*asked)
+    assert "1 other cell" in found["message"]
+
+
+def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["zip"]}}))
+    check = ("check", "d", "--policy", "p.json")
+    (tmp_path / "d").mkdir()
+    frame = pd.DataFrame({"zip": ["1", "1"], "n": [1, 2]})
+    frame.to_parquet(tmp_path / "d/a.parquet")
+    assert job(*check)[0] == 0
+    assert job(*check[:2], tmp_path / "d/a.parquet", *check[2:])[0] == 2
+    damaged = bytearray((tmp_path / "d/a.parquet").read_bytes())
+    damaged[4:40] = b"\xff" * 36
+    (tmp_path / "d/b.parquet").write_bytes(damaged)
+    ignoring = "spark.sql.files.ignoreCorruptFiles"
+    spark.conf.set(ignoring, "true")
+    try:
+        assert job(*check)[0] == 3
+        assert spark.conf.get(ignoring) == "true"
+        assert job(*check, "--option", "ignorecorruptfiles=true")[0] == 2
+    finally:
+        spark.conf.unset(ignoring)
+    (tmp_path / "t/zip=1011").mkdir(parents=True)
+    frame.assign(zip=["1", "2"]).to_parquet(tmp_path / "t/zip=1011/a.parquet")
+    code, found = job("check", "t", *check[2:])
+    assert code == 3
+    assert "column 'zip' is in the files and in their folders" in json.dumps(found)
+    # Here the folder is the table, and stands for no column.
+    assert job("check", tmp_path / "t/zip=1011", *check[2:])[0] == 1
+
+
 def submit(name, *arguments, cwd):
     import pyspark
 
