@@ -209,6 +209,14 @@ def not_exact(name: str, n_cells: int) -> UnreadableTableError:
     )
 
 
+def blank(line: str) -> UnreadableTableError:
+    """Say that nobody can tell whether a line of a table of one column is a row."""
+    return UnreadableTableError(
+        f"{line} is blank: with one column that may be a missing value or no row at all; "
+        'write "" for a missing value'
+    )
+
+
 def in_folders_too(name: str) -> UnreadableTableError:
     """Say that nobody can tell which of two columns of one name is meant."""
     return UnreadableTableError(f"column {name!r} is in the files and in their folders")

@@ -129,6 +129,17 @@ def test_numbers_that_are_no_floats_are_refused(job, tmp_path):
     assert "1 other cell" in found["message"]
 
 
+def test_a_missing_value_in_a_table_of_one_column(job, tmp_path):
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "zip", "--missing", "drop")
+    (tmp_path / "t.csv").write_text('zip\n1\n""\n1\n')
+    code, found = job(*asked)
+    assert (code, found["sizes"]["n_records"], found["sizes"]["n_dropped"]) == (0, 2, 1)
+    (tmp_path / "t.csv").write_text("zip\r\n1\r\n1\r\n\r\n")
+    code, found = job(*asked)
+    assert code == 3
+    assert "a line is blank" in found["message"]
+
+
 def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["zip"]}}))
     check = ("check", "d", "--policy", "p.json")

@@ -132,10 +132,7 @@ def _csv_rows(part: Part, file: Any, sep: str | None) -> Iterator[list[str]]:
                 width = width or len(row)
                 yield row
             elif width == 1:
-                raise UnreadableTableError(
-                    f"line {reader.line_num:,} of {part.shown} is blank: with one column that may "
-                    'be a missing value or no row at all; write "" for a missing value'
-                )
+                raise files.blank(f"line {reader.line_num:,} of {part.shown}")
     except csv_module.Error:
         raise UnreadableTableError(
             f"{part.shown} is not a CSV file, or is damaged, near line {reader.line_num:,}: "

@@ -119,6 +119,19 @@ def _check_files(
         for name in inside:
             if name.casefold() in keys:
                 raise files.in_folders_too(name)
+    own = [name for name in frame.columns if name.casefold() not in keys]
+    if format == "csv" and len(own) == 1:
+        _check_lines(spark, paths, options)
+
+
+def _check_lines(spark: SparkSession, paths: Sequence[str], options: Mapping[str, str]) -> None:
+    """Refuse blank lines of a table of one column, which Spark takes for no rows."""
+    from pyspark.sql import functions as f
+
+    whole = {**options, "recursiveFileLookup": "true"}
+    lines = spark.read.format("text").options(**whole).load(list(paths))
+    if lines.where(f.trim("value") == "").limit(1).count():
+        raise files.blank("a line")
 
 
 def write(spark: SparkSession, text: str, path: str) -> None:
