@@ -533,6 +533,34 @@ def test_parquet_files_that_say_different_things_of_their_columns(run):
     assert run("check", "d", "--policy", k)[0] == 1
 
 
+def test_roles_in_parquet_that_spark_wrote(run):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    table = pa.table({"zip": ["1", "1"], "name": [SECRET, "B"]})
+    declared = table.to_pandas().anon.declare(quasi="zip", direct="name")
+    roles = json.dumps(declared.attrs["anonrisk"])
+    told = (
+        ({"anonrisk": roles}, {"anonrisk": roles}, 1),
+        ({"anonrisk_perturbed": "permute"}, {}, 3),
+        ({}, {"other": "words"}, 0),
+        ({"anonrisk": roles}, {"anonrisk": "{}"}, 3),
+        ({"anonrisk": "{"}, {}, 3),
+    )
+    for of_zip, of_name, code in told:
+        fields = [{"name": "zip", "metadata": of_zip}, {"name": "name", "metadata": of_name}]
+        row = json.dumps({"type": "struct", "fields": fields})
+        marked = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": row})
+        parquet.write_table(marked, "t.parquet")
+        assert run("check", "t.parquet", "--policy", policy(quasi=["zip"]))[0] == code
+    for damaged in ("[]", "7", "{"):
+        marked = table.replace_schema_metadata({"PANDAS_ATTRS": damaged})
+        parquet.write_table(marked, "t.parquet")
+        code, out, _ = run("check", "t.parquet", "--policy", policy(quasi=["zip"]))
+        assert code == 3
+        assert "roles that the file carries are damaged" in out
+
+
 def test_a_column_of_parquet_that_is_in_the_folders_too(run):
     pytest.importorskip("pyarrow")
     Path("d/zip=1011").mkdir(parents=True)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk.cli import main as command_line
 from anonrisk.cli.job import main
 
 ROOT = Path(__file__).parents[1]
@@ -88,6 +89,12 @@ def test_other_sources_and_partitions(job, spark, tmp_path):
     table = spark.createDataFrame(frame)
     table.write.partitionBy("zip").parquet(str(tmp_path / "t"))
     assert job("measure", "t", "--qids", "zip", "n")[1]["sizes"]["n_classes"] == 2
+    # Roles that Spark wrote hold on the command line, where pandas reads.
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["n"]}}))
+    about = ("--policy", str(tmp_path / "p.json"))
+    for said, code in ((table, 0), (table.anon.declare(quasi="n", direct="zip"), 1)):
+        said.coalesce(1).write.mode("overwrite").parquet(str(tmp_path / "u"))
+        assert command_line(["check", str(tmp_path / "u"), *about]) == code
     table.createOrReplaceTempView("job_table")
     asked = ("--format", "table", "--qids", "zip", "n", "--group-size", 2)
     code, found = job("predict", "--input", "job_table", *asked)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.
 _DECLARED = b"PANDAS_ATTRS"
+# Where Spark keeps the metadata of its columns there, and with them the same.
+_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+_ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
 
 
 def read(
@@ -82,7 +85,7 @@ def _parquet(
     files.check_names(wanted, {}, [*names, *keys])
     attrs = _common_attrs(schemas)
     chosen = [name for name in names if wanted.columns is None or name in wanted.columns]
-    if any(_DECLARED in (schema.metadata or {}) for schema in schemas):
+    if attrs:
         # A table that says itself what its columns are is asked about all of them.
         chosen = names
     pieces, n_rows = [], 0
@@ -142,16 +145,23 @@ def _in_order(stored: Any) -> Any:
 
 
 def _attrs(schema: Any) -> dict[Any, Any]:
-    stored = (schema.metadata or {}).get(_DECLARED)
-    if stored is None:
-        return {}
+    metadata = schema.metadata or {}
     try:
-        attrs = json.loads(stored)
-    except ValueError:
-        attrs = None
-    if not isinstance(attrs, dict):
-        raise UnreadableTableError("the roles that the file carries are damaged")
-    return attrs
+        attrs = json.loads(metadata.get(_DECLARED, b"{}"))
+        return {**_attrs_of_spark(json.loads(metadata.get(_OF_SPARK, b"{}"))), **attrs}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UnreadableTableError("the roles that the file carries are damaged") from None
+
+
+def _attrs_of_spark(row: dict[str, Any]) -> dict[str, Any]:
+    """Read roles and marks that were declared on Spark, as pandas would have kept them."""
+    fields = [(one["name"], one.get("metadata") or {}) for one in row.get("fields", ())]
+    roles = {told[_ROLES] for _, told in fields if told.get(_ROLES)}
+    marks = [[name, told[_MARKS]] for name, told in fields if told.get(_MARKS)]
+    if len(roles) > 1:
+        raise ValueError
+    attrs: dict[str, Any] = {_ROLES: json.loads(roles.pop())} if roles else {}
+    return {**attrs, _MARKS: marks} if marks else attrs
 
 
 def _schema(part: Part) -> Any:
