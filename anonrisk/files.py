@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import os
 import re
 import sys
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from anonrisk import packed
 from anonrisk.columns import nearest
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 from anonrisk.render import count_of
@@ -27,7 +29,6 @@ _SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
 }
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 _TABBED = (".tsv", ".tab")
 # What Hive and Spark call the folder of rows that have no value in the column.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -92,13 +93,13 @@ class Part:
 def find(paths: Sequence[str]) -> list[Part]:
     """List the files that paths, folders and patterns mean, in order."""
     parts = [part for path in paths for part in _found(path)]
-    seen: set[Path] = set()
+    seen: set[object] = set()
     for part in parts:
-        where = part.path.resolve()
-        if where in seen:
+        where = _identities(part)
+        if where & seen:
             # Every person in it would have a twin to hide behind.
             raise ArgumentError(f"{part.shown} is named twice")
-        seen.add(where)
+        seen |= where
     keys = {tuple(part.partitions) for part in parts}
     if len(keys) > 1:
         raise UnreadableTableError("the folders of this table are not divided by the same columns")
@@ -189,6 +190,51 @@ def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
     )
 
 
+def digits(number: str) -> str:
+    """Give the digits of a number that count, wherever its point is.
+
+    Examples
+    --------
+    >>> digits("-0.0250"), digits("2.5e+20"), digits("0.0")
+    ('25', '25', '')
+    """
+    return re.sub(r"[eE].*|[^0-9a-zA-Z]", "", number).strip("0")
+
+
+def not_exact(name: str, n_cells: int) -> UnreadableTableError:
+    """Say that some cells would be the same number although they are written differently."""
+    return UnreadableTableError(
+        f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
+        f"number keeps, so that different ones would count as the same; say --dtypes {name}=text"
+    )
+
+
+def blank(line: str) -> UnreadableTableError:
+    """Say that nobody can tell whether a line of a table of one column is a row."""
+    return UnreadableTableError(
+        f"{line} is blank: with one column that may be a missing value or no row at all; "
+        'write "" for a missing value'
+    )
+
+
+def in_folders_too(name: str) -> UnreadableTableError:
+    """Say that nobody can tell which of two columns of one name is meant."""
+    return UnreadableTableError(f"column {name!r} is in the files and in their folders")
+
+
+def _identities(part: Part) -> set[object]:
+    """Say which file it is: a file has many paths, and by links more than one name."""
+    found: set[object] = {part.path.resolve()}
+    try:
+        piped = str(part.path) == STDIN
+        state = os.fstat(sys.stdin.fileno()) if piped else part.path.stat()
+    except (OSError, ValueError, AttributeError):
+        # Standard input may be closed, or no file; reading what is not there says so.
+        return found
+    # Some file systems do not number their files.
+    return found | {(state.st_dev, state.st_ino)} if state.st_ino else found
+
+
 def _found(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]
@@ -246,7 +292,7 @@ def _suffix_format(part: Part) -> str:
     if str(part.path) == STDIN:
         return "csv"
     suffixes = [suffix.casefold() for suffix in part.path.suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
+    while suffixes and suffixes[-1] in packed.SUFFIXES:
         suffixes.pop()
     known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if known is None:
@@ -259,40 +305,9 @@ def _suffix_format(part: Part) -> str:
 
 @contextmanager
 def _binary(part: Part) -> Iterator[Any]:
+    """Open a file for its bytes, or standard input, which belongs to the caller."""
     if str(part.path) == STDIN:
         yield sys.stdin.buffer
         return
-    suffix = part.path.suffix.casefold()
-    if suffix == ".gz":
-        import gzip
-
-        with gzip.open(part.path, "rb") as file:
-            yield file
-    elif suffix == ".bz2":
-        import bz2
-
-        with bz2.open(part.path, "rb") as file:
-            yield file
-    elif suffix == ".xz":
-        import lzma
-
-        with lzma.open(part.path, "rb") as file:
-            yield file
-    elif suffix == ".zip":
-        with _in_zip(part) as file:
-            yield file
-    else:
-        with part.path.open("rb") as file:
-            yield file
-
-
-@contextmanager
-def _in_zip(part: Part) -> Iterator[Any]:
-    import zipfile
-
-    with zipfile.ZipFile(part.path) as archive:
-        names = [info for info in archive.infolist() if not info.is_dir()]
-        if len(names) != 1:
-            raise UnreadableTableError(f"{part.shown} must hold one file; it has {len(names)}")
-        with archive.open(names[0]) as file:
-            yield file
+    with packed.opened(part.path) as file:
+        yield file

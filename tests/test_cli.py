@@ -289,6 +289,38 @@ def test_huge_numbers_stay_apart(run):
     assert sizes(run, "t.jsonl", "--qids", "n")["n_classes"] == 3
 
 
+def test_numbers_that_are_no_floats_are_refused(run):
+    asked = ("t.csv", "--qids", "n", "--dtypes", "n=number")
+    refused = (
+        ("12345678901234567890", "12345678901234567891"),
+        ("9007199254740993", "0.5"),
+        ("0.1", "0.1000000000000000055"),
+        ("1e400", "1e401"),
+        ("0", "1e-400"),
+        ("1.2345678e-320", "1"),
+    )
+    for cells in refused:
+        write("t.csv", "\n".join(["n", *cells, ""]))
+        code, out, err = run("measure", *asked)
+        assert (code, out) == (3, ""), cells
+        assert "column 'n' has" in err
+        assert "--dtypes n=text" in err
+        assert not any(cell in err for cell in cells if len(cell) > 3)
+    kept = {
+        ("1", "1.0", "+1e0", "100e-2", "01"): 1,
+        ("0.30000000000000004", "0.3", "-0", "0.0"): 3,
+        ("999999999999999999", "999999999999999998", ""): 3,
+        ("1e300", "1.5e-300", "10000000000000000000000", "1e22"): 3,
+    }
+    for cells, n_classes in kept.items():
+        write("t.csv", "\n".join(["n,x", *(f"{cell},1" for cell in cells)]))
+        assert sizes(run, *asked)["n_classes"] == n_classes, cells
+    # A weight is a size, not a name: its last digits tell nobody apart.
+    write("t.csv", "zip,w\n" + "a,1.33333333333333333333333\n" * 2)
+    weighted = policy(quasi=["zip"], weight="w", risk={"journalist": {"highest": 1.0}})
+    assert run("check", "t.csv", "--policy", weighted)[0] == 0
+
+
 def test_weights_are_numbers(run):
     write("t.csv", "zip,w\na,2\na,2\nb,3\nb,3\n")
     weighted = policy(quasi=["zip"], weight="w", risk={"journalist": {"highest": 0.5}})
@@ -300,6 +332,20 @@ def test_columns_that_are_not_read_are_published_all_the_same(run):
     assert run("check", "t.csv", "--policy", policy(direct=["name"]))[0] == 1
     assert run("check", "t.csv", "--policy", policy(strict=True))[0] == 1
     assert run("check", "t.csv", "--policy", policy(strict=True, insensitive=["name"]))[0] == 0
+
+
+def test_a_direct_identifier_does_not_hide_behind_white_space(run):
+    one = policy(quasi=["zip"], direct=["name"])
+    for header in ("zip, name", "zip,name ", "zip,\tname"):
+        write("t.csv", f"{header}\n1,{SECRET}\n1,{SECRET}\n")
+        code, out, _ = run("check", "t.csv", "--policy", one)
+        assert code == 3
+        assert "direct identifier 'name' is not a column, but" in out
+        assert run("report", "t.csv", "--policy", one, "--html", "r.html")[0] == 3
+    write("t.csv", "zip, age\n1,2\n1,2\n")
+    assert run("check", "t.csv", "--policy", one)[0] == 0
+    write("t.csv", "zip, name,name\n1,2,3\n1,2,3\n")
+    assert run("check", "t.csv", "--policy", one)[0] == 1
 
 
 def test_a_column_that_was_not_read_cannot_be_measured():
@@ -324,10 +370,20 @@ def test_packed_files(run):
     with zipfile.ZipFile("t.csv.zip", "a") as archive:
         archive.writestr("another.csv", raw)
     assert run("measure", "t.csv.zip", "--qids", "zip")[0] == 3
-    Path("t.csv.gz").write_bytes(gzip.compress(raw * 1000)[:-30])
-    code, _, err = run("measure", "t.csv.gz", "--qids", "zip")
-    assert code == 3
-    assert "damaged" in err
+    more = b"".join(b"%d,30,flu\n" % i for i in range(50_000))
+    for suffix, compress in packed.items():
+        whole = compress(raw * 1000)
+        damaged = (whole[:-30], whole[: len(whole) // 2], whole + b"garbage", whole + whole[:20])
+        for content in (*damaged, b"garbage", whole + b"\1" * 100_000):
+            Path(f"t.csv.{suffix}").write_bytes(content)
+            code, _, err = run("measure", f"t.csv.{suffix}", "--qids", "zip")
+            assert code == 3
+            assert "damaged" in err
+        # Packed in pieces, and larger than what is read at once.
+        Path(f"t.csv.{suffix}").write_bytes(compress(raw) + compress(more) + compress(b""))
+        assert sizes(run, f"t.csv.{suffix}", "--qids", "zip")["n_records"] == 50_004
+    Path("t.csv.xz").write_bytes(lzma.compress(raw) + b"\0" * 8 + lzma.compress(b"1,2,3\n"))
+    assert sizes(run, "t.csv.xz", "--qids", "zip")["n_records"] == 5
 
 
 def test_folders_patterns_and_several_files(run):
@@ -340,7 +396,10 @@ def test_folders_patterns_and_several_files(run):
     for paths in (["e"], ["e/*.csv"], ["d/*.tsv"]):
         assert run("measure", *paths, "--qids", "zip")[0] == 3
     # A file that is counted twice would give everybody in it a twin.
-    for twice in (["d", "d/a.csv"], ["d/a.csv", "d/../d/a.csv"]):
+    os.link("d/a.csv", "hard.csv")
+    Path("soft.csv").symlink_to("d/a.csv")
+    doubles = ["d", "d/a.csv"], ["d/a.csv", "d/../d/a.csv"], ["d", "hard.csv"], ["d", "soft.csv"]
+    for twice in doubles:
         code, _, err = run("measure", *twice, "--qids", "zip")
         assert code == 2
         assert "named twice" in err
@@ -399,6 +458,13 @@ def test_json_lines(run):
     assert run("measure", "t.jsonl", "--qids", "zip", "--dtypes", "zip=text")[0] == 2
 
 
+def test_infinity_in_json_lines_is_a_value(run):
+    write("t.jsonl", '{"n": Infinity}\n{"n": -Infinity}\n{"n": NaN}\n{"n": null}\n{"n": 1}\n')
+    found = sizes(run, "t.jsonl", "--qids", "n", "--missing", "drop")
+    assert (found["n_classes"], found["n_dropped"]) == (3, 2)
+    assert sizes(run, "t.jsonl", "--qids", "n")["n_classes"] == 4
+
+
 def test_parquet(run):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"zip": ["1", "1"], "n": pd.array([2**60 + 1, None], dtype="Int64")})
@@ -428,6 +494,81 @@ def test_parquet(run):
     frame[["n"]].to_parquet("d/zip=01/a.parquet")
     Path("d/a.parquet").unlink()
     assert sizes(run, "d", "--qids", "zip", "n")["n_classes"] == 2
+
+
+def test_parquet_files_that_say_different_things_of_their_columns(run):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"zip": ["1", "1"], "age": ["2", "2"], "name": [SECRET, "B"]})
+    Path("d").mkdir()
+    declared = frame.anon.declare(quasi="zip", direct="name")
+    marked = frame.anon.permute("zip", seed=1)
+    others = (
+        declared,
+        marked,
+        frame.anon.declare(quasi=["zip", "age"]),
+        frame.anon.declare(quasi="zip", unit="name"),
+    )
+    k = policy(quasi=["zip"])
+    declared.to_parquet("d/b.parquet")
+    assert run("check", "d/b.parquet", "--policy", k)[0] == 1
+    marked.to_parquet("d/b.parquet")
+    assert run("check", "d/b.parquet", "--policy", k)[0] == 3
+    for first, second in (
+        (frame, declared),
+        (declared, frame),
+        (declared, others[2]),
+        *((frame, one) for one in others),
+    ):
+        first.to_parquet("d/a.parquet")
+        second.to_parquet("d/b.parquet")
+        code, out, _ = run("check", "d", "--policy", k)
+        assert code == 3
+        assert "the 2 files of this table declare different roles" in out
+    # What they agree on holds for the whole table, however it is written down.
+    frame.anon.declare(quasi=["zip", "age"]).to_parquet("d/a.parquet")
+    frame[["name", "age", "zip"]].anon.declare(quasi=["age", "zip"]).to_parquet("d/b.parquet")
+    assert sorted(sizes(run, "d")["qid"]) == ["age", "zip"]
+    declared.to_parquet("d/a.parquet")
+    declared.to_parquet("d/b.parquet")
+    assert run("check", "d", "--policy", k)[0] == 1
+
+
+def test_roles_in_parquet_that_spark_wrote(run):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    table = pa.table({"zip": ["1", "1"], "name": [SECRET, "B"]})
+    declared = table.to_pandas().anon.declare(quasi="zip", direct="name")
+    roles = json.dumps(declared.attrs["anonrisk"])
+    told = (
+        ({"anonrisk": roles}, {"anonrisk": roles}, 1),
+        ({"anonrisk_perturbed": "permute"}, {}, 3),
+        ({}, {"other": "words"}, 0),
+        ({"anonrisk": roles}, {"anonrisk": "{}"}, 3),
+        ({"anonrisk": "{"}, {}, 3),
+    )
+    for of_zip, of_name, code in told:
+        fields = [{"name": "zip", "metadata": of_zip}, {"name": "name", "metadata": of_name}]
+        row = json.dumps({"type": "struct", "fields": fields})
+        marked = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": row})
+        parquet.write_table(marked, "t.parquet")
+        assert run("check", "t.parquet", "--policy", policy(quasi=["zip"]))[0] == code
+    for damaged in ("[]", "7", "{"):
+        marked = table.replace_schema_metadata({"PANDAS_ATTRS": damaged})
+        parquet.write_table(marked, "t.parquet")
+        code, out, _ = run("check", "t.parquet", "--policy", policy(quasi=["zip"]))
+        assert code == 3
+        assert "roles that the file carries are damaged" in out
+
+
+def test_a_column_of_parquet_that_is_in_the_folders_too(run):
+    pytest.importorskip("pyarrow")
+    Path("d/zip=1011").mkdir(parents=True)
+    pd.DataFrame({"zip": ["1", "2"], "n": [1, 1]}).to_parquet("d/zip=1011/a.parquet")
+    for column in ("zip", "n"):
+        code, out, _ = run("check", "d", "--policy", policy(quasi=[column]))
+        assert code == 3
+        assert "column 'zip' is in the files and in their folders" in out
 
 
 def test_an_index_and_odd_names_in_parquet(run):
@@ -484,6 +625,8 @@ def test_separators_encodings_and_marks(run):
         (f'zip,age\n1,2\n"{SECRET}"x,3\n', "near line 3"),
         ("zip,age,zip\n1,2,3\n", "'zip' is the name of 2 columns"),
         ("Zip,age\n1,2\n", "did you mean 'Zip'?"),
+        ("zip\n1\n\n1\n", "line 3 of 't.csv' is blank"),
+        ("\nzip\n1\n1\n\n", "line 5 of 't.csv' is blank"),
     ],
 )
 def test_damaged_csv(run, text, said):
@@ -494,6 +637,14 @@ def test_damaged_csv(run, text, said):
     code, out, _ = run("check", "t.csv", "--policy", policy())
     assert code == 3
     assert said in out
+
+
+def test_a_missing_value_in_a_table_of_one_column(run):
+    write("t.csv", '\n\nzip\n1\n1\n""\n')
+    found = sizes(run, "t.csv", "--qids", "zip", "--missing", "drop")
+    assert (found["n_records"], found["n_dropped"]) == (2, 1)
+    write("t.csv", "zip,age\n1,2\n\n1,2\n\n")
+    assert sizes(run, "t.csv", "--qids", "zip")["n_records"] == 2
 
 
 def test_other_columns_may_share_a_name(run):
@@ -655,11 +806,17 @@ def start(*arguments, **keywords):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="standard input has no name here")
 def test_pipes(tmp_path):
     whole = start("measure", "-", "--qids", "zip", "--json")
     out, err = whole.communicate(PEOPLE.encode())
     assert whole.returncode == 0, err
     assert json.loads(out)["sizes"]["k"] == 2
+    # A pipe has more than one name.
+    twice = start("measure", "-", "/dev/stdin", "--format", "csv", "--qids", "zip")
+    out, err = twice.communicate(PEOPLE.encode())
+    assert twice.returncode == 2
+    assert b"named twice" in err
     # Whoever reads the output has gone before there is any.
     closed = start("measure", "-", "--qids", "zip")
     closed.stdout.close()

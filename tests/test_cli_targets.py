@@ -76,3 +76,78 @@ def test_a_device_is_written_to(tmp_path):
         stream.flush()
         write(f"/dev/fd/{stream.fileno()}", "after")
     assert (tmp_path / "out").read_text() == "before after"
+
+
+def test_half_a_character_in_a_name_is_written_as_json_writes_it(check, tmp_path, capsys):
+    # What Python makes of a byte of another encoding on the command line.
+    verdict, junit = tmp_path / "v.json", tmp_path / "j.xml"
+    verdict.write_text('{"status": "pass"}')
+    assert check("--qids", "z\udce9", "--output", verdict, "--junit", junit) == 3
+    found = json.loads(verdict.read_text(encoding="utf-8"))
+    assert found["status"] == "could_not_assess"
+    assert found["budgets"][0]["qid"] == ["z\udce9"]
+    assert 'errors="1"' in junit.read_text(encoding="utf-8")
+    assert "\\udce9" in capsys.readouterr().out
+    table, page = tmp_path / "t.jsonl", tmp_path / "p.html"
+    table.write_text('{"a\\ud800": 1}\n{"a\\ud800": 1}\n')
+    about = [str(table), "--qids", "a\ud800", "--output", str(verdict), "--json"]
+    assert main(["measure", *about]) == 0
+    for written in (capsys.readouterr().out, verdict.read_text(encoding="utf-8")):
+        assert json.loads(written)["sizes"]["qid"] == ["a\ud800"]
+    assert main(["report", *about, "--html", str(page)]) == 0
+    assert "a\ufffd" in page.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    """Results of an earlier run, which passed."""
+    paths = tmp_path / "v.json", tmp_path / "j.xml"
+    for path in paths:
+        path.write_text('{"status": "pass"}')
+    return paths
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("secret"), OSError(28, "full")])
+def test_no_earlier_result_outlives_a_run_that_has_none(check, earlier, monkeypatch, capsys, error):
+    def broken(*_, **__):
+        raise error
+
+    verdict, junit = earlier
+    monkeypatch.setattr("anonrisk.cli.junit.document", broken)
+    assert check("--output", verdict, "--junit", junit) == 3
+    assert not verdict.exists()
+    assert not junit.exists()
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "secret" not in said.err
+
+
+def test_nor_one_that_ends_in_a_traceback(check, earlier, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError
+
+    verdict, junit = earlier
+    monkeypatch.setattr("anonrisk.Policy.check", broken)
+    with pytest.raises(RuntimeError):
+        check("--output", verdict, "--junit", junit, "--traceback")
+    assert not verdict.exists()
+    assert not junit.exists()
+
+
+def test_nor_one_beside_a_file_that_cannot_be_written(check, earlier, tmp_path):
+    verdict, _ = earlier
+    assert check("--output", verdict, "--junit", tmp_path / "no" / "j.xml") == 3
+    assert not verdict.exists()
+    # What is no file is left alone.
+    assert check("--output", tmp_path, "--junit", tmp_path / "no" / "j.xml") == 3
+    assert tmp_path.is_dir()
+
+
+def test_the_table_is_not_removed_either(check, tmp_path):
+    assert check("--output", tmp_path / "t.csv") == 2
+    assert (tmp_path / "t.csv").read_text().startswith("zip")
+
+
+def test_a_path_that_no_system_takes_is_wrong_usage(check, capsys):
+    assert check("--output", "v" * 5_000) == 2
+    assert "a path cannot be used" in capsys.readouterr().err

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk.cli import main as command_line
 from anonrisk.cli.job import main
 
 ROOT = Path(__file__).parents[1]
@@ -88,6 +89,12 @@ def test_other_sources_and_partitions(job, spark, tmp_path):
     table = spark.createDataFrame(frame)
     table.write.partitionBy("zip").parquet(str(tmp_path / "t"))
     assert job("measure", "t", "--qids", "zip", "n")[1]["sizes"]["n_classes"] == 2
+    # Roles that Spark wrote hold on the command line, where pandas reads.
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["n"]}}))
+    about = ("--policy", str(tmp_path / "p.json"))
+    for said, code in ((table, 0), (table.anon.declare(quasi="n", direct="zip"), 1)):
+        said.coalesce(1).write.mode("overwrite").parquet(str(tmp_path / "u"))
+        assert command_line(["check", str(tmp_path / "u"), *about]) == code
     table.createOrReplaceTempView("job_table")
     asked = ("--format", "table", "--qids", "zip", "n", "--group-size", 2)
     code, found = job("predict", "--input", "job_table", *asked)
@@ -99,6 +106,73 @@ def test_other_sources_and_partitions(job, spark, tmp_path):
     assert main("measure", arguments) == 0
     (part,) = (tmp_path / "verdict").glob("part-*")
     assert json.loads(part.read_text())["sizes"]["k"] == 2
+
+
+def test_numbers_that_are_no_floats_are_refused(job, tmp_path):
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "n", "m", "--dtypes", "n=number")
+    kept = [
+        "1.0",
+        "+1e0",
+        "0.30000000000000004",
+        "0.3",
+        "-0",
+        "0.0",
+        "1e300",
+        "10000000000000000000000",
+        "1e22",
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["n,m", *(f"{cell},1" for cell in kept)]))
+    code, found = job(*asked)
+    assert (code, found["sizes"]["n_classes"]) == (0, 6)
+    lost = ("12345678901234567891", "9007199254740993", "0.1000000000000000055", "1e400", "1e-400")
+    rows = [f"{cell},{i}" for i, cell in enumerate((*lost, "1.2345678e-320"))]
+    (tmp_path / "t.csv").write_text("\n".join(["n,m", *rows, "1,1"]))
+    code, found = job(*asked)
+    assert code == 3
+    assert "column 'n' has 6 numbers with more digits" in found["message"]
+    # The end of a line is no part of a number.
+    (tmp_path / "t.csv").write_text('n,m\n"12\n",1\n12,1\n')
+    code, found = job(*asked)
+    assert "1 other cell" in found["message"]
+
+
+def test_a_missing_value_in_a_table_of_one_column(job, tmp_path):
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "zip", "--missing", "drop")
+    (tmp_path / "t.csv").write_text('zip\n1\n""\n1\n')
+    code, found = job(*asked)
+    assert (code, found["sizes"]["n_records"], found["sizes"]["n_dropped"]) == (0, 2, 1)
+    (tmp_path / "t.csv").write_text("zip\r\n1\r\n1\r\n\r\n")
+    code, found = job(*asked)
+    assert code == 3
+    assert "a line is blank" in found["message"]
+
+
+def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["zip"]}}))
+    check = ("check", "d", "--policy", "p.json")
+    (tmp_path / "d").mkdir()
+    frame = pd.DataFrame({"zip": ["1", "1"], "n": [1, 2]})
+    frame.to_parquet(tmp_path / "d/a.parquet")
+    assert job(*check)[0] == 0
+    assert job(*check[:2], tmp_path / "d/a.parquet", *check[2:])[0] == 2
+    damaged = bytearray((tmp_path / "d/a.parquet").read_bytes())
+    damaged[4:40] = b"\xff" * 36
+    (tmp_path / "d/b.parquet").write_bytes(damaged)
+    ignoring = "spark.sql.files.ignoreCorruptFiles"
+    spark.conf.set(ignoring, "true")
+    try:
+        assert job(*check)[0] == 3
+        assert spark.conf.get(ignoring) == "true"
+        assert job(*check, "--option", "ignorecorruptfiles=true")[0] == 2
+    finally:
+        spark.conf.unset(ignoring)
+    (tmp_path / "t/zip=1011").mkdir(parents=True)
+    frame.assign(zip=["1", "2"]).to_parquet(tmp_path / "t/zip=1011/a.parquet")
+    code, found = job("check", "t", *check[2:])
+    assert code == 3
+    assert "column 'zip' is in the files and in their folders" in json.dumps(found)
+    # Here the folder is the table, and stands for no column.
+    assert job("check", tmp_path / "t/zip=1011", *check[2:])[0] == 1
 
 
 def submit(name, *arguments, cwd):

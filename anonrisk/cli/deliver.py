@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
+# Options that name a file which tells what a command found.
+_RESULTS = ("html", "junit", "output")
 _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 
 
@@ -32,6 +34,22 @@ def perform(
     except ArgumentError as error:
         say(f"wrong usage: {error}")
         return CODES["wrong_usage"]
+    except OSError as error:
+        say(f"wrong usage: a path cannot be used: {error.strerror}")
+        return CODES["wrong_usage"]
+    code = None
+    try:
+        code = _perform(run, given, source)
+    finally:
+        if code is None:
+            _forget_results(given)
+    return CODES[COULD_NOT_ASSESS] if code is None else code
+
+
+def _perform(
+    run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
+) -> int | None:
+    """Run a command and deliver its result; None, and a message, if that cannot be done."""
     try:
         with source.open():
             outcome = _attempt(run, given, source)
@@ -46,7 +64,11 @@ def perform(
     except OSError as error:
         _forget_output()
         say(f"could not assess: the result cannot be written: {error.strerror}")
-    return CODES[COULD_NOT_ASSESS]
+    except Exception as error:
+        if getattr(given, "traceback", False):
+            raise
+        say(f"could not assess: {_unexpected(error)}")
+    return None
 
 
 def say(message: str) -> None:
@@ -92,7 +114,7 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     """Write the files first: a program that waits for the output may look for them."""
     if outcome.message:
         say(outcome.message)
-    written = json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False)
+    written = _whole(json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False))
     if getattr(given, "junit", None) is not None:
         warn = getattr(given, "fail_on", "fail") == "warn"
         write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
@@ -112,27 +134,53 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
 def write(path: str, text: str) -> None:
     """Write a whole file or none: half a verdict must not be read as one."""
     place = Path(path)
-    if place.parts[:2] in _OF_THE_SYSTEM or (place.exists() and not place.is_file()):
+    if _is_stream(place):
         # A pipe, a terminal or a device is written to; a file in its place would reach nobody.
         with place.open("a", encoding="utf-8") as stream:
-            stream.write(text)
+            stream.write(_whole(text))
         return
     # What a link points at is replaced, not the link.
     place = place.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
+    beside.write_text(_whole(text), encoding="utf-8")
     beside.replace(place)
 
 
+def _is_stream(place: Path) -> bool:
+    return place.parts[:2] in _OF_THE_SYSTEM or (place.exists() and not place.is_file())
+
+
 def _print(text: str, *, styled: bool = False) -> None:
+    shown = _whole(text, sys.stdout.encoding or "utf-8")
     if styled:
         from anonrisk.cli.style import show
 
-        if show(text):
+        if show(shown):
             return
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.write(shown + "\n")
     sys.stdout.flush()
+
+
+def _whole(text: str, encoding: str = "utf-8") -> str:
+    r"""Escape what cannot be encoded, as half a character in a name; JSON has the same escapes.
+
+    Examples
+    --------
+    >>> json.loads(_whole('"a\ud800"')) == "a\ud800"
+    True
+    """
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _forget_results(given: argparse.Namespace) -> None:
+    """Remove the files of an earlier run where this one has nothing to put in their place."""
+    for option in _RESULTS:
+        path = getattr(given, option, None)
+        try:
+            if path is not None and not _is_stream(Path(path)):
+                Path(path).resolve().unlink(missing_ok=True)
+        except OSError as error:
+            say(f"{path!r} of an earlier run cannot be removed: {error.strerror}")
 
 
 def _forget_output() -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.
 _DECLARED = b"PANDAS_ATTRS"
+# Where Spark keeps the metadata of its columns there, and with them the same.
+_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+_ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
 
 
 def read(
@@ -76,9 +79,13 @@ def _parquet(
                     f"{parts[0].shown}"
                 )
     keys = list(parts[0].partitions)
+    for key in keys:
+        if key in names:
+            raise files.in_folders_too(key)
     files.check_names(wanted, {}, [*names, *keys])
+    attrs = _common_attrs(schemas)
     chosen = [name for name in names if wanted.columns is None or name in wanted.columns]
-    if any(_DECLARED in (schema.metadata or {}) for schema in schemas):
+    if attrs:
         # A table that says itself what its columns are is asked about all of them.
         chosen = names
     pieces, n_rows = [], 0
@@ -88,7 +95,7 @@ def _parquet(
         n_rows += len(piece)
         progress(n_rows)
     frame = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
-    frame.attrs = _attrs(schemas[0])
+    frame.attrs = attrs
     for one in names:
         if one not in chosen:
             frame[one] = _unread(n_rows)
@@ -109,15 +116,52 @@ def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:
     return piece
 
 
+def _common_attrs(schemas: Sequence[Any]) -> dict[Any, Any]:
+    """Give what the files say of their columns, or refuse where one says less than another.
+
+    Taking the word of one file would publish what another calls a name.
+    """
+    found = [_attrs(schema) for schema in schemas]
+    said = {_what_is_said(attrs) for attrs in found}
+    if len(said) > 1:
+        raise UnreadableTableError(
+            f"the {len(found):,} files of this table declare different roles, or different columns "
+            "that were changed at random; declare the roles of the whole table, or check the files "
+            "one by one"
+        )
+    return found[0]
+
+
+def _what_is_said(attrs: dict[Any, Any]) -> str:
+    """Write down roles and marks so that equal ones look equal, in whatever order they are."""
+    ours = {key: _in_order(attrs[key]) for key in attrs if str(key).startswith("anonrisk")}
+    return json.dumps(ours, sort_keys=True)
+
+
+def _in_order(stored: Any) -> Any:
+    if isinstance(stored, dict):
+        return {key: _in_order(value) for key, value in stored.items()}
+    return sorted(stored, key=json.dumps) if isinstance(stored, list) else stored
+
+
 def _attrs(schema: Any) -> dict[Any, Any]:
-    stored = (schema.metadata or {}).get(_DECLARED)
-    if stored is None:
-        return {}
+    metadata = schema.metadata or {}
     try:
-        attrs = json.loads(stored)
-    except ValueError:
+        attrs = json.loads(metadata.get(_DECLARED, b"{}"))
+        return {**_attrs_of_spark(json.loads(metadata.get(_OF_SPARK, b"{}"))), **attrs}
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise UnreadableTableError("the roles that the file carries are damaged") from None
-    return attrs if isinstance(attrs, dict) else {}
+
+
+def _attrs_of_spark(row: dict[str, Any]) -> dict[str, Any]:
+    """Read roles and marks that were declared on Spark, as pandas would have kept them."""
+    fields = [(one["name"], one.get("metadata") or {}) for one in row.get("fields", ())]
+    roles = {told[_ROLES] for _, told in fields if told.get(_ROLES)}
+    marks = [[name, told[_MARKS]] for name, told in fields if told.get(_MARKS)]
+    if len(roles) > 1:
+        raise ValueError
+    attrs: dict[str, Any] = {_ROLES: json.loads(roles.pop())} if roles else {}
+    return {**attrs, _MARKS: marks} if marks else attrs
 
 
 def _schema(part: Part) -> Any:

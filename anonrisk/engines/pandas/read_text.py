@@ -82,7 +82,9 @@ def csv(
     cells = {}
     for name, codes in read.items():
         kind = "number" if name in wanted.numbers else "text"
-        cells[name] = _typed(name, codes, text.dtypes.get(name, kind))
+        # What is measured on a scale, as a weight, need not be told apart by its last digits.
+        exact = name not in wanted.numbers
+        cells[name] = _typed(name, codes, text.dtypes.get(name, kind), exact=exact)
     return [(name, cells.get(name)) for name in [*header, *parts[0].partitions]], n_rows
 
 
@@ -121,10 +123,16 @@ def json_lines(
 
 
 def _csv_rows(part: Part, file: Any, sep: str | None) -> Iterator[list[str]]:
-    """Give the rows; blank lines are none."""
+    """Give the rows; blank lines are none, where a row has more than one cell."""
+    width = 0
     reader = csv_module.reader(file, delimiter=sep or ("\t" if part.tabbed else ","), strict=True)
     try:
-        yield from (row for row in reader if row)
+        for row in reader:
+            if row:
+                width = width or len(row)
+                yield row
+            elif width == 1:
+                raise files.blank(f"line {reader.line_num:,} of {part.shown}")
     except csv_module.Error:
         raise UnreadableTableError(
             f"{part.shown} is not a CSV file, or is damaged, near line {reader.line_num:,}: "
@@ -163,7 +171,7 @@ def _columns_to_read(
     chosen = [name for name in every if wanted.columns is None or name in wanted.columns]
     for name in chosen:
         if name in header and name in part.partitions:
-            raise _twice(name)
+            raise files.in_folders_too(name)
         if header.count(name) > 1:
             raise UnreadableTableError(
                 f"{name!r} is the name of {header.count(name)} columns of this table; "
@@ -186,7 +194,7 @@ def _blocks(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[
         yield list(zip(*block, strict=True))
 
 
-def _typed(name: str, read: _Codes, kind: str) -> Any:
+def _typed(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
     codes = np.frombuffer(read.codes, dtype=np.int64) if read.codes else np.empty(0, np.int64)
     if kind == "text":
         categories = pd.Index(read.values_seen, dtype=object)
@@ -202,6 +210,10 @@ def _typed(name: str, read: _Codes, kind: str) -> Any:
     whole = all(isinstance(cell, int) for cell in cells)
     if whole:
         return pd.arrays.IntegerArray(np.array([*cells, 0], dtype=np.int64)[codes], missing)
+    if exact:
+        lost = [i for i, text in enumerate(read.values_seen) if not _is_float(text)]
+        if lost:
+            raise files.not_exact(name, int(np.isin(codes, lost).sum()))
     return pd.arrays.FloatingArray(np.array([*cells, 0], dtype=np.float64)[codes], missing)
 
 
@@ -211,6 +223,14 @@ def _number(text: str) -> int | float | None:
     if _NUMBER.fullmatch(text):
         return float(text)
     return None
+
+
+def _is_float(text: str) -> bool:
+    """Tell whether a float keeps a number apart from all others: if it is written with its digits.
+
+    The shortest way to write a float has the digits of every number of up to 15 digits.
+    """
+    return files.digits(text) == files.digits(repr(float(text)))
 
 
 def _day(text: str) -> date | None:
@@ -230,17 +250,13 @@ def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
             found = _object(part, line, number)
             for key in part.partitions:
                 if key in found:
-                    raise _twice(key)
+                    raise files.in_folders_too(key)
             yield {**found, **part.partitions}
-
-
-def _twice(key: str) -> UnreadableTableError:
-    return UnreadableTableError(f"column {key!r} is in the files and in their folders")
 
 
 def _object(part: Part, line: str, number: int) -> dict[str, Any]:
     try:
-        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=lambda _: None)
+        found = json.loads(line, object_pairs_hook=_pairs, parse_constant=_constant)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -251,6 +267,11 @@ def _object(part: Part, line: str, number: int) -> dict[str, Any]:
             f"line {number:,} of {part.shown} is not one JSON object with each key once{hint}"
         )
     return found
+
+
+def _constant(name: str) -> float | None:
+    """Read what is no JSON but often written: infinity is a value, NaN is a missing one."""
+    return None if name == "NaN" else float(name)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
