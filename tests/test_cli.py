@@ -358,6 +358,7 @@ def test_a_column_that_was_not_read_cannot_be_measured():
 # ---- where a table is -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_packed_files(run):
     raw = PEOPLE.encode()
     packed = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}

@@ -97,6 +97,7 @@ def test_singletons_after_a_cut_are_bounded(rows, by_second):
     assert alone <= minimal.most_singletons(sizes, n_values)
 
 
+@pytest.mark.slow
 def test_most_sets_are_never_counted():
     random = np.random.default_rng(5)
     n = 400

@@ -359,6 +359,7 @@ def as_rows(records, columns):
     return sorted(tuple(plain[i : i + width]) for i in range(0, len(plain), width))
 
 
+@pytest.mark.slow
 def test_emitted_sql_runs_and_does_the_same():
     duckdb = pytest.importorskip("duckdb")
     for table, plan in plans():

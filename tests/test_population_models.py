@@ -171,6 +171,7 @@ def whole_programme(sample, gain, sign):
     return -sign * found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [60, 700, 1500])
 @pytest.mark.parametrize("fraction", [0.01, 0.05, 0.2, 0.6])
 def test_the_grid_of_sizes_does_not_narrow_the_bounds(people, fraction):
@@ -444,6 +445,7 @@ def test_dankar_follows_its_rule():
     assert "zayatz" in dankar(alone).note
 
 
+@pytest.mark.slow
 def test_no_singletons_are_an_upper_bound():
     sample = Sample.of({3: 6, 4: 8, 5: 9, 6: 7, 7: 3}, 3000)
     most = most_uniques(sample)

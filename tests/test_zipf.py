@@ -259,6 +259,7 @@ def test_it_prints():
     assert table._repr_html_().startswith("<table><caption>Zipf model: 2,497 items")
 
 
+@pytest.mark.slow
 def test_fewer_than_k_people_and_exact_sums_against_every_sequence():
     from itertools import product as every
 
