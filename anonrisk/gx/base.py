@@ -127,8 +127,8 @@ class PrivacyExpectation(GateExpectation):
         needless = not drops and values.get("missing_sensitive") != "drop"
         if (drops and not limited) or (limited and needless):
             raise ValueError(
-                "missing='drop' and max_dropped_fraction belong together: dropped records must be "
-                "removed before the release, and the limit says how many that may be"
+                "missing='drop' needs max_dropped_fraction, which says how many records may be "
+                "left out; it is taken with missing='drop' or missing_sensitive='drop' only"
             )
         return values
 

@@ -5,6 +5,7 @@ Great Expectations calls these with any of their arguments missing.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from great_expectations.expectations.expectation import render_suite_parameter_string
@@ -48,9 +49,9 @@ class Rendered:
     """Renderers that build on one sentence per expectation."""
 
     @classmethod
+    @abstractmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
         """Say what is expected, with `$name` where the value of a field stands."""
-        raise NotImplementedError
 
     @classmethod
     def template(cls, asked: Mapping[str, Any]) -> tuple[str, dict[str, str]]:

@@ -16,6 +16,8 @@ from anonrisk.policy.words import percent
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anonrisk.columns import Name, Qid
     from anonrisk.engines.base import Group
     from anonrisk.policy.budgets import Budget
@@ -102,10 +104,24 @@ def _direct(policy: Policy, table: Table) -> list[Finding]:
         ]
     known = _known(policy, table)
     renamed = column_roles.renamed_direct(table.declared, table.columns, table.index, known)
-    if renamed:
-        return [unknown("direct", Problem(renamed))]
+    doubt = renamed or _behind_white_space(table, named)
+    if doubt:
+        return [unknown("direct", Problem(doubt))]
     told = "No direct identifier is left in the table."
     return [Finding("direct", PASS, "fail", told, value=0, limit=0, margin=0)]
+
+
+def _behind_white_space(table: Table, direct: Iterable[Name]) -> str | None:
+    """Find a direct identifier whose name in the table has white space around it."""
+    stripped = {str(name).strip(): name for name in (*table.columns, *table.index)}
+    for name in direct:
+        if name in stripped:
+            return (
+                f"direct identifier {name!r} is not a column, but {stripped[name]!r} is: it "
+                "differs by white space alone; write the name as the table does, or remove the "
+                "column"
+            )
+    return None
 
 
 def _strict(policy: Policy, table: Table) -> list[Finding]:
@@ -206,11 +222,11 @@ def _of_subsets(findings: list[Finding], n_subsets: int) -> list[Finding]:
 def _dropped(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
     """Judge the rows that were left out for a missing quasi-identifier."""
     limit = policy.max_dropped_fraction
-    if limit is None:
+    if limit is None or policy.missing != "drop":
         return []
     findings = []
     for qid, found in measured.items():
-        if isinstance(found.groups, Problem) or found.groups is None:
+        if not isinstance(found.groups, list):
             continue
         n_dropped, n_rows = _rows(found.groups)
         share = n_dropped / max(n_dropped + n_rows, 1)
@@ -226,18 +242,7 @@ def _dropped(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
                 " They would be published unmeasured: remove them and say so with "
                 "dropped_are_removed: true, or count them with missing: value."
             )
-        findings.append(
-            Finding(
-                "max_dropped_fraction",
-                status,
-                "fail",
-                told,
-                value=share,
-                limit=limit,
-                margin=limit - share,
-                qid=qid,
-            )
-        )
+        findings.append(_of_share("max_dropped_fraction", status, told, share, limit, qid=qid))
     return findings
 
 
@@ -265,19 +270,16 @@ def _left_out(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
                 continue
             status = PASS if within(share, limit, at_least=False) else FAIL
             told += f"; at most {percent(limit)} may be."
-            findings.append(
-                Finding(
-                    "missing_sensitive",
-                    status,
-                    "fail",
-                    told,
-                    value=share,
-                    limit=limit,
-                    margin=limit - share,
-                    **about,
-                )
-            )
+            findings.append(_of_share("missing_sensitive", status, told, share, limit, **about))
     return findings
+
+
+def _of_share(
+    budget: str, status: str, told: str, share: float, limit: float, **about: Any
+) -> Finding:
+    """Make a finding about a share of the rows that must not exceed a limit."""
+    margin = limit - share
+    return Finding(budget, status, "fail", told, value=share, limit=limit, margin=margin, **about)
 
 
 def _rows(groups: list[Group]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -18,7 +19,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, repr=False)
-class _Listing(Generic[Item]):
+class _Listing(ABC, Generic[Item]):
     """A frozen list of one kind of thing."""
 
     items: tuple[Item, ...]
@@ -59,20 +60,20 @@ class _Listing(Generic[Item]):
 
         return pd.DataFrame(self._plain(), columns=self._columns())
 
-    def _plain(self) -> list[dict[str, Any]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _plain(self) -> list[dict[str, Any]]: ...
 
-    def _columns(self) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _columns(self) -> list[str]: ...
 
-    def _title(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _title(self) -> str: ...
 
-    def _header(self) -> tuple[str, ...]:
-        raise NotImplementedError
+    @abstractmethod
+    def _header(self) -> tuple[str, ...]: ...
 
-    def _rows(self) -> list[list[str]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _rows(self) -> list[list[str]]: ...
 
     def _remarks(self) -> tuple[str, ...]:
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import pairwise
 from numbers import Integral
@@ -26,19 +27,19 @@ if TYPE_CHECKING:
 PARTS = ("month", "quarter", "half", "year", "decade")
 
 
-class Recoding:
+class Recoding(ABC):
     """How the values of one column are put together."""
 
     name: ClassVar[str]
     # Kinds of values that it takes; None for all.
     takes: ClassVar[tuple[str, ...] | None] = None
 
+    @abstractmethod
     def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
         """Give each known value the number of its group, and the groups their labels.
 
         Labels are None where values stay themselves.
         """
-        raise NotImplementedError
 
     @property
     def for_missing(self) -> str | None:

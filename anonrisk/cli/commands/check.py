@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
-from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.judge import unknown
 from anonrisk.policy.measure import Problem
@@ -52,7 +51,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     if given.n_original is not None and given.n_original < 1:
         raise ArgumentError("--n-original is a number of rows, at least 1")
     try:
-        frame = table_for(policy, given, source)
+        frame = source.read(given, wanted_by(policy))
         population = None
         if given.population is not None:
             population = source.read(given, wanted_by(policy), given.population)
@@ -80,20 +79,6 @@ def policy_of(given: argparse.Namespace) -> Policy:
     if given.missing is not None:
         policy = Policy.from_dict({**policy.to_dict(), "missing": given.missing})
     return policy
-
-
-def table_for(policy: Policy, given: argparse.Namespace, source: Source) -> Any:
-    """Read the table; refuse a direct identifier that hides behind white space in its name."""
-    frame = source.read(given, wanted_by(policy))
-    columns = engine_for(frame).columns(frame)
-    hidden = {str(name).strip(): name for name in columns if str(name) != str(name).strip()}
-    for name in policy.roles.direct:
-        if name in hidden and name not in columns:
-            raise UnreadableTableError(
-                f"direct identifier {name!r} is not a column, but {hidden[name]!r} is: it differs "
-                "by white space alone; write the name as the table does, or remove the column"
-            )
-    return frame
 
 
 def wanted_by(policy: Policy) -> Wanted:

@@ -59,7 +59,7 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
         names = [] if unit is None else [unit]
         frame = source.read(given, wanted(qids, sensitive, names))
     else:
-        frame = check.table_for(policy, given, source)
+        frame = source.read(given, check.wanted_by(policy))
         roles = policy.roles
         qids, sensitive, unit = list(roles.quasi) or None, list(roles.sensitive) or None, roles.unit
         missing = policy.missing
