@@ -227,7 +227,8 @@ class PrivacyExpectation(GateExpectation):
             "unit": counted.roles.unit,
             "size": size_of(counted),
         }
-        return Judged(findings, "", decisive.value, _details(findings, decisive, counted), about)
+        details = _details(findings, decisive, counted)
+        return Judged(findings, observed=decisive.value, details=details, about=about)
 
 
 def _or_sample(name: str, value: Any) -> Any:

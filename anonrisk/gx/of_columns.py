@@ -13,6 +13,7 @@ from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.verdict import unseen
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
             f"None of the {count_of(n_columns, 'column')} must be removed.",
             direct + n_loose,
             {"columns": n_columns, "direct": direct, "unclassified": n_loose},
+            unseen(release_rules.described(policy, published)["not_looked_at"]),
             {"published": published.to_dict(), "engine": found.engine},
         )
 
