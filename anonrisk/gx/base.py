@@ -217,7 +217,7 @@ class PrivacyExpectation(GateExpectation):
             return could_not_assess("nothing was counted")
         policy = self.policy_of(self._given(), self.finding_severity)
         findings = of_counts(policy, counted)
-        if counted.empty:
+        if found.empty:
             findings.append(release_rules.no_records())
         decisive = worst(findings)
         about = {

@@ -80,7 +80,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         given = {name: getattr(self, name) for name in self.own_keys}
         policy = self.policy_of({**given, "classified": filled(self.classified)})
         findings = release_rules.of_columns(policy, published)
-        if not found.has_rows:
+        if found.empty:
             findings.append(release_rules.no_records())
         n_columns = len(published.names)
         direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
