@@ -503,7 +503,7 @@ VALUES = st.one_of(
     st.booleans(),
     st.integers(-1, 3),
     st.sampled_from([0.0, 0.5, 1.0, 1.5, 5.0]),
-    st.sampled_from(["", "zip", "5", "warn", "drop", "equal", "recursive"]),
+    st.sampled_from(["", "zip", "zip, born", "5", "warn", "drop", "equal", "recursive"]),
     st.just([]),
     st.just({}),
     st.just(["zip"]),

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from great_expectations.compatibility import pydantic
 
+from anonrisk.columns import several_in_one
 from anonrisk.errors import ArgumentError
 
 # A dict is a suite parameter, {"$PARAMETER": "name"}, to be filled in when the suite runs.
@@ -84,6 +85,9 @@ def filled(value: Any) -> Any:
 
 def names(given: Any) -> Any:
     """Read one name as a list of one; a list of names stays as it is."""
+    wrong = several_in_one(given)
+    if wrong:
+        raise ValueError(wrong)
     return [given] if isinstance(given, str) else given
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import GateExpectation
-from anonrisk.gx.fields import Columns, filled, parameter
+from anonrisk.gx.fields import Columns, filled, names, parameter
 from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.policy.check import UNNAMED
@@ -22,9 +22,9 @@ class ExpectColumnsToBePublishable(GateExpectation):
     """Expect no direct identifier in the table, and no column that nobody has classified.
 
     Args:
-        direct (list of str): Columns that name a person, and must be gone; so must those that a
-            pandas or Spark table itself declares so.
-        classified (list of str): All columns that may be there; left out, any other may.
+        direct (str or list of str): Columns that name a person, and must be gone; so must those
+            that a pandas or Spark table itself declares so.
+        classified (str or list of str): All columns that may be there; left out, any other may.
     """
 
     direct: list[pydantic.StrictStr] = pydantic.Field(...)
@@ -32,6 +32,10 @@ class ExpectColumnsToBePublishable(GateExpectation):
     own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified")
     success_keys: ClassVar[tuple[str, ...]] = own_keys
     metric: ClassVar[str] = COLUMNS
+
+    @pydantic.validator("direct", "classified", pre=True)
+    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
+        return names(given)
 
     @pydantic.validator("classified")
     def _is_a_list(cls, given: Any, field: Any) -> Any:  # noqa: N805

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.columns import nearest
+from anonrisk.columns import nearest, several_in_one
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -161,6 +161,9 @@ def name(given: Any, where: str) -> Name:
 def names(given: Any, where: str) -> Qid:
     """Read a name or a list of names, none of them twice."""
     if not isinstance(given, (list, tuple)):
+        wrong = several_in_one(given, quoted=False)
+        if wrong:
+            raise PolicyError(f"{where}: {wrong}")
         return (name(given, where),)
     found: dict[Name, None] = {}
     for item in listed(given, where):

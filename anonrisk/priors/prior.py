@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
-from anonrisk.columns import nearest
+from anonrisk.columns import nearest, several_in_one
 from anonrisk.errors import (
     ArgumentError,
     InvalidPriorError,
@@ -208,6 +208,9 @@ _NEEDED = ("qid", "population", "kl", "s2", "s3", "n_values", "n_records", "by")
 
 def as_qid(given: Any) -> tuple[str, ...]:
     """Read a quasi-identifier as a set of names: sorted, so that their order does not matter."""
+    wrong = several_in_one(given)
+    if wrong:
+        raise ArgumentError(f"qid: {wrong}")
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, (list, tuple, set, frozenset)):
         raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(given)}")
