@@ -96,7 +96,7 @@ class Roles:
 
     def __repr__(self) -> str:
         """Print a table of columns and roles."""
-        rows = [("column", "role"), *((str(c), self.of(c) or "-") for c in self.columns)]
+        rows = [("column", "role"), *((render.shown(c), self.of(c) or "-") for c in self.columns)]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}   {role}" for name, role in rows)
 

@@ -17,7 +17,7 @@ from great_expectations.expectations.registry import get_expectation_impl
 
 from anonrisk.errors import ReleaseBlocked
 from anonrisk.gx.expectations import EXPECTATIONS
-from anonrisk.render import count_of
+from anonrisk.render import count_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -127,7 +127,7 @@ def check(results: Iterable[Any], required: Mapping[str, Mapping[str, int]], blo
     if not found:
         reasons.append("nothing was validated")
     if reasons:
-        listed = "\n".join(f"- {reason}" for reason in reasons)
+        listed = "\n".join(f"- {shown(reason)}" for reason in reasons)
         raise ReleaseBlocked(f"this table must not be published:\n{listed}")
 
 

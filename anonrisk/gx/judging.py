@@ -11,7 +11,7 @@ from anonrisk.gx.fields import filled
 from anonrisk.policy.judge import Judge, within, worst
 from anonrisk.policy.measure import Measured
 from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
-from anonrisk.render import count_of, percent
+from anonrisk.render import count_of, percent, shown
 
 if TYPE_CHECKING:
     from anonrisk.counts import ClassSizes
@@ -30,7 +30,7 @@ class Judged:
     def to_result(self) -> dict[str, Any]:
         """Give the result as Great Expectations takes it: numbers and column names, no cell."""
         unknown = self.status == COULD_NOT_ASSESS
-        message = " ".join(self.sentences)
+        message = shown(" ".join(self.sentences))
         return {
             "success": self.status == PASS,
             "result": {

@@ -12,7 +12,7 @@ from anonrisk.gx.fields import Column, Columns, Number, Whole, filled
 from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import SEARCH, Measured
 from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS
-from anonrisk.render import count_of, percent
+from anonrisk.render import count_of, joined, percent, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +140,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
     worst = max(report.sets, key=lambda one: one.share)
     sets = count_of(len(report.sets), "set of columns", "sets of columns")
     single = "singles" if len(report.sets) == 1 else "single"
-    most = " + ".join(map(str, worst.columns))
+    most = joined(worst.columns)
     share = percent(worst.share)
     people = _people(report)
     return [f"{sets} {single} out more than {limit} of the {people}; {most} most, with {share}."]
@@ -148,7 +148,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
 
 def _of_look_alikes(report: QidReport) -> list[str]:
     return [
-        f"Column {one.column} seems to be a direct identifier: {one.reason} "
+        f"Column {shown(one.column)} seems to be a direct identifier: {one.reason} "
         f"({percent(one.share)} singletons)."
         for one in report.direct
     ]

@@ -24,6 +24,7 @@ from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
 from anonrisk.gx import gate
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +95,7 @@ def _expectation(stored: dict[str, Any], i: int) -> Any:
 def _said(error: Any) -> str:
     """Say what is wrong with a field; pydantic's own words hold no value."""
     where = ".".join(str(part) for part in error["loc"] if part != "__root__")
-    return f"{where}: {error['msg']}" if where else str(error["msg"])
+    return shown(f"{where}: {error['msg']}" if where else error["msg"])
 
 
 def run_gate(

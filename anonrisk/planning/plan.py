@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk import render
+from anonrisk import documents, render
 from anonrisk.errors import PlanError
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.planning.budget import Budget
@@ -115,9 +115,7 @@ class Plan:
 
     def to_yaml(self) -> str:
         """Write the plan as YAML (needs PyYAML); see `to_json`."""
-        import yaml
-
-        return str(yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
+        return documents.to_yaml(self.to_dict())
 
     @classmethod
     def from_dict(
@@ -211,7 +209,7 @@ class Plan:
         return "".join(tables)
 
     def _title(self) -> str:
-        names = " + ".join(map(str, self.qids))
+        names = render.joined(self.qids)
         if self.k is None:
             return f"Plan for {names}"
         best = ", the best of those offered" if self.optimal else ""

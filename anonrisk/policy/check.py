@@ -13,7 +13,7 @@ from anonrisk.policy.measure import Measured, Problem, Table, attempt, measure, 
 from anonrisk.policy.rules import check_subsets
 from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding, Verdict
 from anonrisk.policy.words import percent
-from anonrisk.render import count_of
+from anonrisk.render import count_of, joined, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -230,7 +230,7 @@ def _dropped(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
             continue
         n_dropped, n_rows = _rows(found.groups)
         share = n_dropped / max(n_dropped + n_rows, 1)
-        of = " + ".join(map(str, qid))
+        of = joined(qid)
         told = (
             f"{count_of(n_dropped, 'row')} ({percent(share)}) left out for a missing value of "
             f"{of}; at most {percent(limit)} may be."
@@ -258,10 +258,11 @@ def _left_out(policy: Policy, measured: dict[Qid, Measured]) -> list[Finding]:
             if n_rows <= n_scored:
                 continue
             share = (n_rows - n_scored) / n_rows
-            why = f"{column}" if policy.by is None else f"{column} or {policy.by}"
+            name = shown(column)
+            why = name if policy.by is None else f"{name} or {shown(policy.by)}"
             told = (
                 f"{count_of(n_rows - n_scored, 'row')} ({percent(share)}) left out of the measures "
-                f"of {column} for a missing value of {why} (missing_sensitive: drop)"
+                f"of {name} for a missing value of {why} (missing_sensitive: drop)"
             )
             about: dict[str, Any] = {"qid": qid, "sensitive": column}
             if limit is None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk import documents
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ def from_file(path: str | Path) -> Any:
 
 def to_yaml(document: dict[str, Any]) -> str:
     """Write plain values as YAML, in the order given."""
-    text: str = _library().safe_dump(
-        document, sort_keys=False, allow_unicode=True, default_flow_style=None
-    )
-    return text
+    _library()
+    return documents.to_yaml(document, default_flow_style=None)
 
 
 def canonical(document: Any) -> str:

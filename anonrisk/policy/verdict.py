@@ -195,7 +195,7 @@ class Verdict:
         status = self.status if fail_on == "fail" else self.status_with_warnings
         if status != PASS:
             bad = self.failures if fail_on == "fail" else (*self.failures, *self.warnings)
-            told = " ".join(f.sentence for f in bad[:5])
+            told = " ".join(render.shown(f.sentence) for f in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
             why = told or "Nothing was checked."
             raise ReleaseBlocked(f"the table does not pass ({status}): {why}{more}")
@@ -289,7 +289,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
-        told = [f"- {finding.sentence}" for finding in self._first() if not finding.passed]
+        told = [
+            f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
+        ]
         rest = [f"({self._more()})"] if self._more() else []
         table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
         return "\n".join((self._title(), table, *rest, *told))
@@ -301,7 +303,7 @@ class Verdict:
 
     def _title(self) -> str:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
-        of = "" if self.policy_name is None else f" ({self.policy_name})"
+        of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
         return f"{words[self.status]}{of}: {_tally(self.findings)}"
 
     def _first(self) -> list[Finding]:
@@ -317,7 +319,7 @@ _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
 def _row(finding: Finding) -> list[str]:
-    of = " + ".join(map(str, finding.qid))
+    of = render.joined(finding.qid)
     if finding.sensitive is not None:
         of += f" : {finding.sensitive}"
     if finding.group is not None:

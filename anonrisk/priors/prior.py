@@ -121,8 +121,7 @@ class Prior:
         qid = as_qid(counted.qid if qid is None else qid)
         if counted.qid and as_qid(counted.qid) != qid:
             raise ArgumentError(
-                f"these classes are of {' + '.join(map(str, counted.qid))}, "
-                f"not of {' + '.join(qid)}"
+                f"these classes are of {render.joined(counted.qid)}, not of {render.joined(qid)}"
             )
         if counted.n_memberships != counted.n_records:
             raise ArgumentError(
@@ -198,7 +197,7 @@ class Prior:
         people = render.count_of(self.n_records, "record")
         values = f"{self.n_values:,} {self.domain} values"
         return (
-            f"{' + '.join(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
+            f"{render.joined(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
             f"s2 {self.s2:g}, s3 {self.s3:g}, {values}, about {people}; by {self.by}, {self.when}"
         )
 

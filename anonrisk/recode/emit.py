@@ -8,8 +8,12 @@ from anonrisk.arguments import one_of
 from anonrisk.errors import PlanError
 from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom
 from anonrisk.recode.labels import of_earlier, of_number
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anonrisk.columns import Name
     from anonrisk.planning.plan import Plan
     from anonrisk.recode import Recoding
 
@@ -50,7 +54,7 @@ def pyspark_code(plan: Plan) -> str:
         "",
         "",
         "def anonymise(df: DataFrame) -> DataFrame:",
-        f'    """Recode {", ".join(str(name) for name in plan.qids)}'
+        f'    """Recode {_quotable(plan.qids)}'
         + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
         "    recoded = {",
     ]
@@ -78,6 +82,12 @@ def pyspark_code(plan: Plan) -> str:
             "",
         ]
     )
+
+
+def _quotable(names: Iterable[Name]) -> str:
+    """List names as they may stand between quotes: none of them ends the text it stands in."""
+    listed = ", ".join(map(shown, names))
+    return listed.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _listed(cells: list[str]) -> str:
