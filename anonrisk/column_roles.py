@@ -89,7 +89,7 @@ class Roles:
         """Read back what `to_dict` gave, also after a round trip through JSON."""
         try:
             return cls(**{name: _restored(value) for name, value in stored.items()})
-        except (AttributeError, TypeError):
+        except (AttributeError, RecursionError, TypeError):
             raise RolesLostError(
                 "the roles that this table carries cannot be read; declare them again"
             ) from None

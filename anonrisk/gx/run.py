@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from great_expectations.expectations.expectation_configuration import Expectatio
 
 from anonrisk import column_roles
 from anonrisk.column_roles import Roles
+from anonrisk.documents import Reader
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
 from anonrisk.gx import gate
@@ -74,11 +74,12 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
 
 def _read(path: str | Path) -> Any:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ArgumentError(f"cannot read the suite {str(path)!r}: {error.strerror}") from None
     except ValueError:
         raise ArgumentError(f"the suite {str(path)!r} is not JSON in UTF-8") from None
+    return Reader(f"suite {str(path)!r}", ArgumentError).json(text)
 
 
 def _expectation(stored: dict[str, Any], i: int) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.recode import Recoding
 
 _VERSION = 1
+_READER = documents.Reader("plan", PlanError)
 
 
 @dataclass(frozen=True)
@@ -154,22 +155,12 @@ class Plan:
     @classmethod
     def from_json(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
         """Read a plan from JSON; hierarchies by column where it has levels of them."""
-        try:
-            stored = json.loads(text)
-        except ValueError:
-            raise PlanError("this is not a stored plan") from None
-        return cls.from_dict(stored, hierarchies)
+        return cls.from_dict(_READER.json(text), hierarchies)
 
     @classmethod
     def from_yaml(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
         """Read a plan from YAML (needs PyYAML)."""
-        import yaml
-
-        try:
-            stored = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise PlanError("this is not a stored plan") from None
-        return cls.from_dict(stored, hierarchies)
+        return cls.from_dict(_READER.yaml(text), hierarchies)
 
     def to_pyspark(self) -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.

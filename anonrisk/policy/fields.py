@@ -155,6 +155,8 @@ def name(given: Any, where: str) -> Name:
         raise PolicyError(f"{where} names a column by a text, not by {_kind(given)}{hint}")
     if isinstance(given, str) and not given:
         raise PolicyError(f"{where} names a column by an empty text")
+    if not isinstance(given, str) and not abs(given) < 2**63:
+        raise PolicyError(f"{where} names a column by a number that is too long to be a name")
     return given if isinstance(given, str) else int(given)
 
 

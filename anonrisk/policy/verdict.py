@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
 from anonrisk._version import __version__
+from anonrisk.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
 SCHEMA_VERSION = 1
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
+_READER = Reader("verdict", ArgumentError)
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class Verdict:
         True
         """
         try:
-            stored = json.loads(text)
+            stored = _READER.json(text)
             if stored["schema_version"] != SCHEMA_VERSION:
                 raise ArgumentError("this verdict was written in another schema version")
             verdict = cls(
