@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from anonrisk import packed
 from anonrisk.columns import nearest
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
-from anonrisk.render import count_of
+from anonrisk.render import count_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -205,7 +205,7 @@ def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
     """Say that some cells are not what the caller takes them for."""
     return UnreadableTableError(
         f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
-        f"say --dtypes {name}=text, or which text means missing with --na"
+        f"say --dtypes {shown(name)}=text, or which text means missing with --na"
     )
 
 
@@ -224,7 +224,8 @@ def not_exact(name: str, n_cells: int) -> UnreadableTableError:
     """Say that some cells would be the same number although they are written differently."""
     return UnreadableTableError(
         f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
-        f"number keeps, so that different ones would count as the same; say --dtypes {name}=text"
+        "number keeps, so that different ones would count as the same; "
+        f"say --dtypes {shown(name)}=text"
     )
 
 

@@ -15,6 +15,7 @@ from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy.finding import COULD_NOT_ASSESS
+from anonrisk.render import escaped, escaped_json, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -73,11 +74,11 @@ def _perform(
 
 
 def say(message: str) -> None:
-    """Write a message to standard error, which may be closed."""
+    """Write a message of one line to standard error, which may be closed."""
     if sys.stderr is None:
         return
     try:
-        print(f"anonrisk: {message}", file=sys.stderr, flush=True)
+        print(f"anonrisk: {shown(message)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
@@ -121,10 +122,16 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     if given.json:
         # Other encodings than UTF-8 may lack a letter.
         utf8 = (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"
-        _print(written if utf8 else json.dumps(outcome.document, indent=2, allow_nan=False))
+        _print(written if utf8 else _json(outcome, ascii_alone=True))
     elif outcome.text:
         _print(outcome.text, styled=sys.stdout.isatty())
     return outcome.code
+
+
+def _json(outcome: Outcome, *, ascii_alone: bool) -> str:
+    return escaped_json(
+        json.dumps(outcome.document, indent=2, ensure_ascii=ascii_alone, allow_nan=False)
+    )
 
 
 def _not_finished(given: argparse.Namespace, source: Source) -> None:
@@ -151,7 +158,7 @@ def _take_back(given: argparse.Namespace, source: Source) -> None:
 
 def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
     """Write the files that a command's options name; give the document as JSON."""
-    written = _whole(json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False))
+    written = _json(outcome, ascii_alone=False)
     if getattr(given, "junit", None) is not None:
         write(given.junit, junit.document(outcome))
     if getattr(given, "output", None) is not None and not source.write(written, given.output):
@@ -186,13 +193,14 @@ def _is_stream(place: Path) -> bool:
 
 
 def _print(text: str, *, styled: bool = False) -> None:
-    shown = _whole(text, sys.stdout.encoding or "utf-8")
+    # Names are escaped where they are written; nothing that was overlooked reaches a terminal.
+    whole = _whole(escaped(text, but="\n"), sys.stdout.encoding or "utf-8")
     if styled:
         from anonrisk.cli.style import show
 
-        if show(shown):
+        if show(whole):
             return
-    sys.stdout.write(shown + "\n")
+    sys.stdout.write(whole + "\n")
     sys.stdout.flush()
 
 

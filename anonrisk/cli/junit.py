@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from anonrisk.policy.finding import FAIL
-from anonrisk.render import clean
+from anonrisk.render import joined, shown
 
 if TYPE_CHECKING:
     from anonrisk.cli.outcome import Outcome
@@ -35,7 +35,7 @@ def document(outcome: Outcome) -> str:
         if not finding.blocks(said.get("fail_on", "fail")):
             kind = "skipped"
         numbers[kind if kind == "skipped" else f"{kind}s"] += 1
-        told = clean(finding.sentence)
+        told = shown(finding.sentence)
         ET.SubElement(case, kind, message=told).text = told
     for name, number in numbers.items():
         suite.set(name, str(number))
@@ -46,16 +46,16 @@ def document(outcome: Outcome) -> str:
         properties = ET.Element("properties")
         suite.insert(0, properties)
         for name, value in about.items():
-            ET.SubElement(properties, "property", name=name, value=clean(str(value)))
+            ET.SubElement(properties, "property", name=name, value=shown(value))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode") + "\n"
 
 
 def _name(finding: Finding) -> str:
-    of = " + ".join(map(str, finding.qid))
-    parts = [finding.budget, f"of {of}" if of else ""]
+    of = joined(finding.qid)
+    parts = [shown(finding.budget), f"of {of}" if of else ""]
     if finding.sensitive is not None:
-        parts.append(f"in {finding.sensitive}")
+        parts.append(f"in {shown(finding.sensitive)}")
     if finding.group is not None:
-        parts.append(f"for {finding.group}")
-    return clean(" ".join(filter(None, parts)))
+        parts.append(f"for {shown(finding.group)}")
+    return " ".join(filter(None, parts))

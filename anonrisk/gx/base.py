@@ -132,7 +132,7 @@ class PrivacyExpectation(GateExpectation):
 
     @pydantic.validator("qids", pre=True)
     def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return [given] if isinstance(given, str) else given
+        return fields.names(given)
 
     @pydantic.validator("*")
     def _dict_is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805

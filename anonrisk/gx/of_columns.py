@@ -8,7 +8,7 @@ from great_expectations.compatibility import pydantic
 
 from anonrisk.errors import PolicyError
 from anonrisk.gx.base import GateExpectation
-from anonrisk.gx.fields import Columns, filled, is_parameter, parameter
+from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
@@ -40,6 +40,10 @@ class ExpectColumnsToBePublishable(GateExpectation):
     own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified", "unlisted", "reviewed")
     success_keys: ClassVar[tuple[str, ...]] = own_keys
     metric: ClassVar[str] = COLUMNS
+
+    @pydantic.validator("direct", "classified", pre=True)
+    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
+        return names(given)
 
     @pydantic.validator("classified")
     def _is_a_list(cls, given: Any, field: Any) -> Any:  # noqa: N805

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
 from anonrisk.policy.verdict import overall
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
@@ -50,7 +51,7 @@ class Judged:
     def to_result(self) -> dict[str, Any]:
         """Give the result as Great Expectations takes it: numbers and column names, no cell."""
         sentences = [finding.sentence for finding in self.findings] or [self.told]
-        message = " ".join(filter(None, (*sentences, self.note)))
+        message = shown(" ".join(filter(None, (*sentences, self.note))))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
         return {
             "success": self.status == PASS,
@@ -62,7 +63,7 @@ class Judged:
             # Kept at every result_format, as the meta is; this one is shown to people.
             "exception_info": {
                 "raised_exception": bool(doubt),
-                "exception_message": " ".join(doubt) or None,
+                "exception_message": shown(" ".join(doubt)) or None,
                 "exception_traceback": None,
             },
         }

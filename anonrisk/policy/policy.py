@@ -282,13 +282,15 @@ class Policy:
         return render.html_table(self._title(), header, self._rows())
 
     def _title(self) -> str:
-        return f"Policy {self.name or self.digest[:19]}, missing values: {self.missing}"
+        return (
+            f"Policy {render.shown(self.name or self.digest[:19])}, missing values: {self.missing}"
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
         for rule in self.rules:
             columns = rule.columns or self.roles.whole
-            of = " + ".join(map(str, columns)) or "as the table declares"
+            of = render.joined(columns) or "as the table declares"
             if rule.every_subset_of:
                 of = f"every {rule.every_subset_of} of {of}"
             for budget in rule.budgets:

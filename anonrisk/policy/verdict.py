@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
 from anonrisk._version import __version__
+from anonrisk.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, plain_name, unknown
 
@@ -23,6 +24,7 @@ SCHEMA_VERSION = 2
 ROW_LABELS = "row labels"
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
+_READER = Reader("verdict", ArgumentError)
 
 
 def now() -> str:
@@ -147,7 +149,7 @@ class Verdict:
         status = self.status if fail_on == "fail" else self.status_with_warnings
         if status != PASS:
             bad = self.failures if fail_on == "fail" else (*self.failures, *self.warnings)
-            told = " ".join(f.sentence for f in bad[:5])
+            told = " ".join(render.shown(f.sentence) for f in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
             why = told or "Nothing was checked."
             of = f"table {self.table!r}" if self.table else "the table"
@@ -220,7 +222,7 @@ class Verdict:
         True
         """
         try:
-            verdict = cls._read(json.loads(text))
+            verdict = cls._read(_READER.json(text))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, ArgumentError):
                 raise
@@ -269,7 +271,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
-        told = [f"- {finding.sentence}" for finding in self._first() if not finding.passed]
+        told = [
+            f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
+        ]
         told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
         table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
@@ -282,8 +286,8 @@ class Verdict:
 
     def _title(self) -> str:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
-        of = "" if self.policy_name is None else f" ({self.policy_name})"
-        about = "" if self.table is None else f" for {self.table}"
+        of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
+        about = "" if self.table is None else f" for {render.shown(self.table)}"
         return f"{words[self.status]}{about}{of}: {_tally(self.findings)}"
 
     def _first(self) -> list[Finding]:
@@ -299,7 +303,7 @@ _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
 def _row(finding: Finding) -> list[str]:
-    of = " + ".join(map(str, finding.qid))
+    of = render.joined(finding.qid)
     if finding.sensitive is not None:
         of += f" : {finding.sensitive}"
     if finding.group is not None:
@@ -337,7 +341,7 @@ def unseen(names: Qid) -> str:
     if not names:
         return ""
     hint = " (write the table with index=False)" if ROW_LABELS in names else ""
-    return f"Not looked at: {', '.join(map(str, names))}{hint}."
+    return f"Not looked at: {', '.join(map(render.shown, names))}{hint}."
 
 
 def overall(findings: Iterable[Finding]) -> str:

@@ -13,6 +13,7 @@ from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import AnonRiskError, UnwritableTableError
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +86,7 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
         code, documents["verdict"] = CODES[verdict.status], verdict.to_dict()
     made = Outcome.of(code=code, html=given.html, **found.to_dict(), **documents)
     status = "" if verdict is None else f"{verdict.status.replace('_', ' ')}\n"
-    return page, Outcome(f"{status}Wrote {given.html}", made.document, code)
+    return page, Outcome(f"{status}Wrote {shown(given.html)}", made.document, code)
 
 
 def _write(path: str, page: str) -> None:
