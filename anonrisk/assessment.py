@@ -85,9 +85,9 @@ class Assessment:
         """Print as text."""
         header = ("measure", "sensitive", "value", "distance")
         people = render.count_of(self.sizes.n_records, "record")
-        of = " + ".join(map(str, self.sizes.qid))
+        of = render.joined(self.sizes.qid)
         return f"{people}, classes of {of}\n{render.text_table(header, self._rows())}"
 
     def _repr_html_(self) -> str:
         header = ("measure", "sensitive", "value", "distance")
-        return render.html_table(" + ".join(map(str, self.sizes.qid)), header, self._rows())
+        return render.html_table(render.joined(self.sizes.qid), header, self._rows())

@@ -212,7 +212,5 @@ class ClassProfiles:
         kinds = render.count_of(len(self.sizes), "kind")
         classes = render.count_of(int(self.classes.sum()), "class", "classes")
         values = render.count_of(len(self.overall), "value")
-        return (
-            f"Profiles of {self.sensitive} in {classes} of {' + '.join(map(str, self.qid))}: "
-            f"{kinds} of class, {values}"
-        )
+        of = f"{render.shown(self.sensitive)} in {classes} of {render.joined(self.qid)}"
+        return f"Profiles of {of}: {kinds} of class, {values}"

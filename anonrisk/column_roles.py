@@ -85,14 +85,14 @@ class Roles:
         """Read back what `to_dict` gave, also after a round trip through JSON."""
         try:
             return cls(**{name: _restored(value) for name, value in stored.items()})
-        except (AttributeError, TypeError):
+        except (AttributeError, RecursionError, TypeError):
             raise RolesLostError(
                 "the roles that this table carries cannot be read; declare them again"
             ) from None
 
     def __repr__(self) -> str:
         """Print a table of columns and roles."""
-        rows = [("column", "role"), *((str(c), self.of(c) or "-") for c in self.columns)]
+        rows = [("column", "role"), *((render.shown(c), self.of(c) or "-") for c in self.columns)]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}   {role}" for name, role in rows)
 

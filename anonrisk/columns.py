@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import KeysView
 from datetime import date
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     Qid: TypeAlias = tuple[Hashable, ...]
 
 MISSING = ("value", "drop", "error")
+# Commas, and everything that ends a line.
+_BETWEEN = re.compile("[,\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Letters that nobody sees, although Unicode does not count them among its formatting characters.
 _UNSEEN = frozenset(
     chr(code)
@@ -111,6 +114,32 @@ def _hashable(given: Any) -> bool:
     return True
 
 
+def several_in_one(
+    given: Any, columns: Collection[Name] = (), *, quoted: bool = True
+) -> str | None:
+    """Say what is wrong with one text where a list may stand: a comma in it may mean several names.
+
+    Taken for one name, a direct identifier of that name is nowhere, and the gate passes. Inside a
+    list it is a name.
+
+    Examples
+    --------
+    >>> several_in_one("name, ssn")
+    "'name, ssn' is one name; write a list: ['name', 'ssn']"
+    >>> several_in_one("name, ssn", quoted=False)
+    "'name, ssn' is one name; write a list: [name, ssn]"
+    >>> several_in_one("name")
+    """
+    if not isinstance(given, str) or not _BETWEEN.search(given):
+        return None
+    pieces = [piece.strip() for piece in _BETWEEN.split(given) if piece.strip()]
+    one = given in columns or not pieces
+    # Only what needs no quotes in YAML is shown without.
+    plain = not quoted and all(re.fullmatch(r"\w[\w .-]*", piece) for piece in pieces)
+    meant = [repr(given)] if one else pieces if plain else map(repr, pieces)
+    return f"{given!r} is one name; write a list: [{', '.join(meant)}]"
+
+
 def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
     """Read a name or a list of names; a tuple counts as one name where a column is called that.
 
@@ -125,6 +154,9 @@ def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
         names = tuple(as_name(name, role) for name in given)
     else:
         names = (as_name(given, role),)
+        wrong = several_in_one(given, columns)
+        if wrong:
+            raise ArgumentError(f"{role}: {wrong}")
     if not names:
         raise NoColumnsError(f"no {role} given: the list is empty")
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)

@@ -362,7 +362,7 @@ class ClassSizes:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         kinds = render.count_of(self.n_classes, "class", "classes")
-        of = f" of {' + '.join(map(str, self.qid))}" if self.qid else ""
+        of = f" of {render.joined(self.qid)}" if self.qid else ""
         unique = self.records_at_most(1)
         lines = [
             f"Classes{of}: {people} in {kinds}, k = {self.k}",
@@ -371,7 +371,8 @@ class ClassSizes:
         ]
         if self.unit is not None:
             rows = render.count_of(self.n_rows, "row")
-            lines.append(f"{rows}; a person ({self.unit}) counts in the smallest of their classes")
+            who = render.shown(self.unit)
+            lines.append(f"{rows}; a person ({who}) counts in the smallest of their classes")
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")
             lines.append(f"{rows} with a missing quasi-identifier left out")

@@ -12,6 +12,8 @@ import numpy as np
 
 from anonrisk.errors import HierarchyError
 
+# What a column is generalised to has names that people know; a deeper tree is something else.
+_MOST_LEVELS = 100
 # A node is the path of labels from the root down to it, so that two may share a label.
 Node = tuple[str, ...]
 
@@ -151,6 +153,9 @@ def _label(given: Any) -> str:
     nan = isinstance(given, (float, np.floating)) and np.isnan(given)
     if given is None or nan or type(given).__name__ in ("NAType", "NaTType"):
         raise HierarchyError("a node of the hierarchy is missing: None or NaN is no label")
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+        kind = type(given).__name__
+        raise HierarchyError(f"a label of a hierarchy is one value, not a {kind}")
     return text_of(given)
 
 
@@ -158,6 +163,8 @@ def _from_paths(paths: Iterable[Node]) -> Hierarchy:
     leaves: dict[str, Node] = {}
     heights: dict[Node, int] = {}
     for path in paths:
+        if len(path) > _MOST_LEVELS:
+            raise HierarchyError(f"a hierarchy has at most {_MOST_LEVELS} levels")
         if leaves.setdefault(path[-1], path) != path:
             raise HierarchyError("not a tree: a value hangs in two places")
         for up in range(len(path)):

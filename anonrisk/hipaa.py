@@ -15,7 +15,8 @@ from anonrisk.errors import (
     UnsupportedColumnError,
 )
 from anonrisk.planning.plan import Plan
-from anonrisk.recode import DatePart, Prefix, TopBottom
+from anonrisk.recode import DatePart, TopBottom, ZipArea
+from anonrisk.recode.kinds import AREA, ZIP
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 # 45 CFR 164.514(b)(2): three digits where more than 20,000 people share them, ages up to 89.
 MIN_PEOPLE = 20_000
 OLDEST = 90
-_DIGITS = 3
 
 
 def safe_harbor(
@@ -50,9 +50,11 @@ def safe_harbor(
     ages : name or list of names, optional
         Ages: 90 stands for 90 and more.
     zips : name or list of names, optional
-        Postal codes as text: three digits, 000 where at most 20,000 people share those.
+        ZIP codes as text: three digits, 000 where at most 20,000 people share those, and for every
+        cell that is not a code of five digits, or of five and four as 12345-6789.
     zip_population : dict, optional
-        Number of people by postal code, of three digits or more; a code that it lacks becomes 000.
+        Number of people by ZIP code, or by its first three digits; a code that it lacks becomes
+        000.
     year : int, optional
         The year of the release, needed with `births`.
 
@@ -99,7 +101,7 @@ def safe_harbor(
         recodings |= dict.fromkeys(named(births, "birth"), DatePart("year", earliest=earliest))
     recodings |= dict.fromkeys(named(ages, "age"), TopBottom(top=OLDEST))
     if zips is not None:
-        known = Prefix(_DIGITS, known=_large(zip_population), other="0" * _DIGITS)
+        area = ZipArea(_large(zip_population))
         codes = named(zips, "zip code")
         for name in codes:
             if not engine.is_text(frame, name):
@@ -108,7 +110,7 @@ def safe_harbor(
                     "leading zeros, so that their first three digits are others; write them as "
                     "text of five digits first"
                 )
-        recodings |= dict.fromkeys(codes, known)
+        recodings |= dict.fromkeys(codes, area)
     if not recodings:
         raise NoColumnsError("name at least one of dates=, births=, ages= and zips=")
     engine.check(frame, dict.fromkeys(recodings, "column"))
@@ -123,13 +125,16 @@ def _large(population: Any) -> tuple[str, ...]:
     """List the first three digits that more than 20,000 people share."""
     if not isinstance(population, Mapping) or not population:
         raise ArgumentError(
-            "zips= needs zip_population=, a dict of postal code to number of people: which first "
+            "zips= needs zip_population=, a dict of ZIP code to number of people: which first "
             "three digits may be told depends on how many share them"
         )
     people: dict[str, int] = {}
     for code, number in population.items():
-        if not isinstance(code, str) or len(code) < _DIGITS:
-            raise ArgumentError("zip_population maps postal codes, as text, to numbers of people")
-        head = code[:_DIGITS]
+        if not isinstance(code, str) or not (AREA.fullmatch(code) or ZIP.fullmatch(code)):
+            raise ArgumentError(
+                "zip_population maps ZIP codes, as text of three or five digits, to numbers of "
+                "people"
+            )
+        head = code[: ZipArea.digits]
         people[head] = people.get(head, 0) + whole_number(number, "a population", at_least=0)
     return tuple(sorted(head for head, number in people.items() if number > MIN_PEOPLE))

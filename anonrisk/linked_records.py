@@ -254,7 +254,7 @@ class Trajectory:
                 render.count_of(self.n_items, "item"),
             )
         )
-        of = f"Traces of {self.user} over {' + '.join(map(str, self.item))}"
+        of = f"Traces of {render.shown(self.user)} over {render.joined(self.item)}"
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
@@ -375,7 +375,7 @@ class Linkability:
         wrong = render.count_of(self.n_false, "value")
         return (
             f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
-            f"pseudonyms, matched by {' + '.join(map(str, self.qid))} (one value, or all of a "
+            f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
             f"person's); {wrong} would link two different persons"
         )
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk import render
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -28,7 +30,7 @@ def class_sizes(counts: ClassSizes, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("class size")
     ax.set_ylabel("share of records in classes of at most this size")
-    ax.set_title(" + ".join(map(str, counts.qid)))
+    ax.set_title(render.joined(counts.qid))
     ax.axhline(counts.uniqueness, linestyle=":", linewidth=1, color="grey")
     ax.annotate(
         f"{counts.uniqueness:.1%} singletons",
@@ -46,7 +48,9 @@ def questionnaire(result: Questionnaire, ax: Axes | None = None) -> Axes:
     if ax is None:
         _, ax = plt.subplots(figsize=(8, 1.4 + 0.5 * len(result.steps)), layout="constrained")
     names = ["everybody"]
-    names += [f"+ {step.question}\n{step.answer}".strip() for step in result.steps]
+    for step in result.steps:
+        question, answer = render.shown(step.question), render.shown(step.answer)
+        names.append(f"+ {question}\n{answer}".strip())
     sizes = [float(result.population), *(step.size for step in result.steps)]
     highest = [float(result.population), *(step.highest for step in result.steps)]
     # A logarithmic scale has no zero; half a person stands for nobody.
@@ -102,6 +106,6 @@ def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_xticks([step.length for step in result.measured])
     ax.set_xlabel("linked records known of a user")
     ax.set_ylabel(f"share of users singled out (k = {result.k})")
-    ax.set_title(" + ".join(map(str, result.item)))
+    ax.set_title(render.joined(result.item))
     ax.legend()
     return ax

@@ -84,10 +84,12 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
     True
     """
     sizes = found.sizes
-    of = " + ".join(map(str, sizes.qid))
+    of = render.joined(sizes.qid)
     parts = [f"<p>Classes of {escape(of)}.</p>"]
     if verdict is not None:
-        parts += [_banner(verdict.status, _STATUS[verdict.status]), _table(verdict)]
+        when = f"Checked at {verdict.checked_at} (UTC)."
+        parts += [_banner(verdict.status, _STATUS[verdict.status]), f"<p>{escape(when)}</p>"]
+        parts.append(_table(verdict))
     parts += ["<h2>How many people share a combination</h2>", _picture(sizes), _table(sizes)]
     names = list(dict.fromkeys(name for name, _ in found.values))
     meanings = [f"<dt>{name}</dt><dd>{_MEANINGS[name]}</dd>" for name in names]
@@ -102,7 +104,7 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
 def refused(message: str, title: str = _TITLE) -> str:
     """Write a page that says why there is nothing to show, in place of an older one."""
     told = _banner(COULD_NOT_ASSESS, _STATUS[COULD_NOT_ASSESS])
-    return _document(title, [told, f"<p>{escape(message)}</p>"])
+    return _document(title, [told, f"<p>{escape(render.shown(message))}</p>"])
 
 
 _ATTACKERS = (
@@ -121,17 +123,17 @@ def _document(title: str, parts: list[str], *, groups: bool = False) -> str:
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{escape(render.shown(title))}</title>
 <style>{_STYLE}</style>
 </head>
 <body>
-<h1>{escape(title)}</h1>
+<h1>{escape(render.shown(title))}</h1>
 {body}
 <footer>anonrisk {escape(__version__)}. No cell of the table{but} is on this page.</footer>
 </body>
 </html>
 """
-    return render.clean(page)
+    return render.escaped(page, but="\n")
 
 
 def _banner(status: str, text: str) -> str:

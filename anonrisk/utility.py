@@ -105,7 +105,7 @@ class Utility:
         return first + render.html_table("Columns", *self._columns())
 
     def _title(self) -> str:
-        names = " + ".join(map(str, self.qid))
+        names = render.joined(self.qid)
         records = render.count_of(self.n_records, "record")
         return f"Utility for {names}: {records}, {self.n_suppressed:,} of them suppressed"
 

@@ -22,7 +22,7 @@ from anonrisk.engines.pandas.tally import tally
 from anonrisk.planning import budget, search
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
-from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star
+from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star, ZipArea
 
 QIDS = ["age", "zip", "sex", "born"]
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -336,7 +336,7 @@ def every_recoding():
 
 PARTS = [
     {"zip": Prefix(3, width=5), "born": DatePart("quarter"), "age": Star()},
-    {"zip": Prefix(3, known=("100", "101")), "born": DatePart("half")},
+    {"zip": ZipArea(("100", "101")), "born": DatePart("half")},
     {"born": DatePart("month"), "age": anonrisk.recode.TopBottom(20, 90)},
     {"born": DatePart("year", earliest=1960)},
 ]

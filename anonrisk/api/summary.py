@@ -10,6 +10,7 @@ from anonrisk.api.ask import ask
 from anonrisk.arguments import whole_number
 from anonrisk.columns import as_name, require
 from anonrisk.errors import EmptyTableError, RoleConflictError
+from anonrisk.render import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,7 @@ def _check_at(at: Any) -> list[int]:
 
 
 def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
-    return [" + ".join(map(str, qid)) for qid in qids]
+    return [joined(qid) for qid in qids]
 
 
 def _row(

@@ -16,8 +16,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk import render
 from anonrisk._version import __version__
 from anonrisk.cli import commands
 from anonrisk.cli.deliver import perform
@@ -34,7 +35,7 @@ EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not asse
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; give the exit code."""
     source = Files()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="anonrisk",
         description="How many people in a table can be singled out.",
         epilog=EPILOG,
@@ -51,6 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.arguments(one, source)
         one.set_defaults(run=getattr(command, "run", None))
     return parse_and_perform(parser, source, arguments)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors quote arguments in one line, whatever is in them."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and end."""
+        super().error(render.shown(message))
 
 
 def load(name: str) -> Any:

@@ -6,13 +6,16 @@ import json
 import os
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy.finding import COULD_NOT_ASSESS
+from anonrisk.render import escaped, escaped_json, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
-# Options that name a file which tells what a command found.
-_RESULTS = ("html", "junit", "output")
 _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 
 
@@ -42,7 +43,7 @@ def perform(
         code = _perform(run, given, source)
     finally:
         if code is None:
-            _forget_results(given)
+            _take_back(given, source)
     return CODES[COULD_NOT_ASSESS] if code is None else code
 
 
@@ -52,6 +53,7 @@ def _perform(
     """Run a command and deliver its result; None, and a message, if that cannot be done."""
     try:
         with source.open():
+            _not_finished(given, source)
             outcome = _attempt(run, given, source)
             return _deliver(outcome, given, source)
     except KeyboardInterrupt:
@@ -72,11 +74,11 @@ def _perform(
 
 
 def say(message: str) -> None:
-    """Write a message to standard error, which may be closed."""
+    """Write a message of one line to standard error, which may be closed."""
     if sys.stderr is None:
         return
     try:
-        print(f"anonrisk: {message}", file=sys.stderr, flush=True)
+        print(f"anonrisk: {shown(message)}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
@@ -114,21 +116,54 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     """Write the files first: a program that waits for the output may look for them."""
     if outcome.message:
         say(outcome.message)
-    written = _whole(json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False))
-    if getattr(given, "junit", None) is not None:
-        warn = getattr(given, "fail_on", "fail") == "warn"
-        write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
-    if getattr(given, "output", None) is not None and not source.write(written, given.output):
-        write(given.output, written + "\n")
+    written = _write_results(outcome, given, source)
     if sys.stdout is None:
         raise BrokenPipeError
     if given.json:
         # Other encodings than UTF-8 may lack a letter.
         utf8 = (sys.stdout.encoding or "").casefold().replace("-", "") == "utf8"
-        _print(written if utf8 else json.dumps(outcome.document, indent=2, allow_nan=False))
+        _print(written if utf8 else _json(outcome, ascii_alone=True))
     elif outcome.text:
         _print(outcome.text, styled=sys.stdout.isatty())
     return outcome.code
+
+
+def _json(outcome: Outcome, *, ascii_alone: bool) -> str:
+    return escaped_json(
+        json.dumps(outcome.document, indent=2, ensure_ascii=ascii_alone, allow_nan=False)
+    )
+
+
+def _not_finished(given: argparse.Namespace, source: Source) -> None:
+    """Replace results of an earlier run: whatever kills this one, they are not taken for its own.
+
+    What goes to a stream would be read as a result.
+    """
+    paths = {option: getattr(given, option, None) for option in ("junit", "output")}
+    files = {option: path for option, path in paths.items() if path and not _is_stream(Path(path))}
+    about = {"fail_on": getattr(given, "fail_on", None)}
+    named = SimpleNamespace(**files)
+    _write_results(Outcome.not_finished(**about), named, source)
+
+
+def _take_back(given: argparse.Namespace, source: Source) -> None:
+    """Leave no result of a run that could not deliver all of it."""
+    with suppress(Exception):
+        _not_finished(given, source)
+    page = getattr(given, "html", None)
+    with suppress(OSError):
+        if page is not None and not _is_stream(Path(page)):
+            Path(page).resolve().unlink(missing_ok=True)
+
+
+def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
+    """Write the files that a command's options name; give the document as JSON."""
+    written = _json(outcome, ascii_alone=False)
+    if getattr(given, "junit", None) is not None:
+        write(given.junit, junit.document(outcome))
+    if getattr(given, "output", None) is not None and not source.write(written, given.output):
+        write(given.output, written + "\n")
+    return written
 
 
 def write(path: str, text: str) -> None:
@@ -142,8 +177,15 @@ def write(path: str, text: str) -> None:
     # What a link points at is replaced, not the link.
     place = place.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}")
-    beside.write_text(_whole(text), encoding="utf-8")
-    beside.replace(place)
+    try:
+        beside.write_text(_whole(text), encoding="utf-8")
+        beside.replace(place)
+    except OSError:
+        # Neither half a result nor that of an earlier run is left.
+        for left in (beside, place):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+        raise
 
 
 def _is_stream(place: Path) -> bool:
@@ -151,13 +193,14 @@ def _is_stream(place: Path) -> bool:
 
 
 def _print(text: str, *, styled: bool = False) -> None:
-    shown = _whole(text, sys.stdout.encoding or "utf-8")
+    # Names are escaped where they are written; nothing that was overlooked reaches a terminal.
+    whole = _whole(escaped(text, but="\n"), sys.stdout.encoding or "utf-8")
     if styled:
         from anonrisk.cli.style import show
 
-        if show(shown):
+        if show(whole):
             return
-    sys.stdout.write(shown + "\n")
+    sys.stdout.write(whole + "\n")
     sys.stdout.flush()
 
 
@@ -170,17 +213,6 @@ def _whole(text: str, encoding: str = "utf-8") -> str:
     True
     """
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _forget_results(given: argparse.Namespace) -> None:
-    """Remove the files of an earlier run where this one has nothing to put in their place."""
-    for option in _RESULTS:
-        path = getattr(given, option, None)
-        try:
-            if path is not None and not _is_stream(Path(path)):
-                Path(path).resolve().unlink(missing_ok=True)
-        except OSError as error:
-            say(f"{path!r} of an earlier run cannot be removed: {error.strerror}")
 
 
 def _forget_output() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
-from anonrisk.cli import EPILOG, help_of, load, parse_and_perform
+from anonrisk.cli import EPILOG, Parser, help_of, load, parse_and_perform
 from anonrisk.cli.source import SparkSource
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ def main(name: str, arguments: Sequence[str] | None = None) -> int:
     """Run one command on Spark; give the exit code."""
     command = load(name)
     source = SparkSource(f"anonrisk {name}")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"{name}.py", description=help_of(command), epilog=EPILOG, allow_abbrev=False
     )
     command.arguments(parser, source)

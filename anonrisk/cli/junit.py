@@ -6,23 +6,25 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from anonrisk.policy.finding import FAIL
-from anonrisk.render import clean
+from anonrisk.render import joined, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from anonrisk.cli.outcome import Outcome
     from anonrisk.policy.finding import Finding
 
 
-def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
+def document(outcome: Outcome) -> str:
     """Write a test case for each finding: failed, in error if nobody can tell, skipped if it warns.
 
     Examples
     --------
+    >>> from anonrisk.cli.outcome import Outcome
     >>> from anonrisk.policy import Finding
-    >>> print(document([Finding("k", "pass", "fail", "Fine.", qid=("zip",))], warnings_fail=False))
+    >>> found = (Finding("k", "pass", "fail", "Fine.", qid=("zip",)),)
+    >>> print(document(Outcome("", {}, findings=found)))
     <testsuite name="anonrisk" tests="1" failures="0" errors="0" skipped="0">...
     """
+    findings, said = outcome.findings, outcome.document
     suite = ET.Element("testsuite", name="anonrisk", tests=str(len(findings)))
     numbers = {"failures": 0, "errors": 0, "skipped": 0}
     for finding in findings:
@@ -30,22 +32,30 @@ def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
         if finding.passed:
             continue
         kind = "failure" if finding.status == FAIL else "error"
-        if finding.severity == "warn" and not warnings_fail:
+        if not finding.blocks(said.get("fail_on", "fail")):
             kind = "skipped"
         numbers[kind if kind == "skipped" else f"{kind}s"] += 1
-        told = clean(finding.sentence)
+        told = shown(finding.sentence)
         ET.SubElement(case, kind, message=told).text = told
     for name, number in numbers.items():
         suite.set(name, str(number))
+    about = {key: said[key] for key in ("table", "checked_at") if said.get(key)}
+    if said.get("not_looked_at"):
+        about["not_looked_at"] = ", ".join(map(str, said["not_looked_at"]))
+    if about:
+        properties = ET.Element("properties")
+        suite.insert(0, properties)
+        for name, value in about.items():
+            ET.SubElement(properties, "property", name=name, value=shown(value))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode") + "\n"
 
 
 def _name(finding: Finding) -> str:
-    of = " + ".join(map(str, finding.qid))
-    parts = [finding.budget, f"of {of}" if of else ""]
+    of = joined(finding.qid)
+    parts = [shown(finding.budget), f"of {of}" if of else ""]
     if finding.sensitive is not None:
-        parts.append(f"in {finding.sensitive}")
+        parts.append(f"in {shown(finding.sensitive)}")
     if finding.group is not None:
-        parts.append(f"for {finding.group}")
-    return clean(" ".join(filter(None, parts)))
+        parts.append(f"for {shown(finding.group)}")
+    return " ".join(filter(None, parts))

@@ -31,5 +31,5 @@ def show(text: str) -> bool:
     )
     console = Console(theme=theme, highlighter=Words())
     # As wide as it is: a table that is folded cannot be read.
-    console.print(text, markup=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, soft_wrap=True)
     return True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from great_expectations.compatibility import pydantic
 
+from anonrisk.columns import several_in_one
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ def filled(value: Any) -> Any:
     if is_parameter(value):
         raise ArgumentError(f"suite parameter {value.get(_PARAMETER)!r} has no value")
     return value
+
+
+def names(given: Any) -> Any:
+    """Read one name as a list of one; a list of names stays as it is."""
+    wrong = several_in_one(given)
+    if wrong:
+        raise ValueError(wrong)
+    return [given] if isinstance(given, str) else given
 
 
 def need_one(values: dict[str, Any], names: Iterable[str]) -> None:

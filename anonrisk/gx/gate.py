@@ -20,7 +20,7 @@ from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
 from anonrisk.gx.suite import changed, policy_of
 from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
-from anonrisk.render import count_of
+from anonrisk.render import count_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -243,7 +243,7 @@ def judge(
     if not verdict.passed:
         told = [*reasons, *(f.sentence for f in added if not f.passed)]
         told += [line for result in found for line in _not_passed(result, block_on)]
-        listed = "\n".join(f"- {line}" for line in told)
+        listed = "\n".join(f"- {shown(line)}" for line in told)
         raise ReleaseBlocked(f"this table must not be published:\n{listed}", verdict)
     return verdict
 

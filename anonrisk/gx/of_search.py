@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import GateExpectation
-from anonrisk.gx.fields import Column, Columns, Number, filled, is_parameter, parameter
+from anonrisk.gx.fields import Column, Columns, Number, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import SEARCH, Measured
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
-from anonrisk.render import count_of, percent
+from anonrisk.render import count_of, joined, percent, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
 
     @pydantic.validator("columns", "declared", pre=True)
     def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return [given] if isinstance(given, str) else given
+        return names(given)
 
     @pydantic.validator("columns", "declared", "unit")
     def _is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805
@@ -156,7 +156,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
     worst = max(report.sets, key=lambda one: one.share)
     sets = count_of(len(report.sets), "set of columns", "sets of columns")
     single = "singles" if len(report.sets) == 1 else "single"
-    most = " + ".join(map(str, worst.columns))
+    most = joined(worst.columns)
     share = percent(worst.share)
     people = _people(report)
     return [f"{sets} {single} out more than {limit} of the {people}; {most} most, with {share}."]
@@ -164,7 +164,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
 
 def _of_look_alikes(report: QidReport) -> list[str]:
     return [
-        f"Column {one.column} seems to be a direct identifier: {one.reason} "
+        f"Column {shown(one.column)} seems to be a direct identifier: {one.reason} "
         f"({percent(one.share)} singletons)."
         for one in report.direct
     ]

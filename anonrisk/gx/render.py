@@ -19,6 +19,7 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 from great_expectations.render.util import parse_row_condition_string
 
+from anonrisk import render
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Rendered:
         if isinstance(qids, dict):
             # A suite parameter stands for all of them.
             qids = [shown(qids)]
-        params = {f"qid_{i}": str(name) for i, name in enumerate(qids)}
+        params = {f"qid_{i}": render.shown(name) for i, name in enumerate(qids)}
         params |= {name: shown(value) for name, value in asked.items() if name != "qids"}
         sentence = cls.says(asked).replace("$qids", listed([f"$qid_{i}" for i in range(len(qids))]))
         if asked.get("unit"):
@@ -73,7 +74,8 @@ class Rendered:
         if asked.get("missing") == "error":
             sentence += " No quasi-identifier may be missing."
         if asked.get("row_condition"):
-            params["row_condition"] = parse_row_condition_string(asked["row_condition"])
+            condition = parse_row_condition_string(asked["row_condition"])
+            params["row_condition"] = render.shown(condition)
             sentence = f"Where $row_condition: {sentence[0].lower()}{sentence[1:]}"
         return sentence, {name: value for name, value in params.items() if f"${name}" in sentence}
 
@@ -162,17 +164,17 @@ def _text(
 def shown(value: Any) -> str:
     """Write the value of a field; a suite parameter by its name."""
     if isinstance(value, dict):
-        return f"(suite parameter {value.get('$PARAMETER', '?')})"
+        return f"(suite parameter {render.shown(value.get('$PARAMETER', '?'))})"
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ", ".join(map(render.shown, value))
     return number(value)
 
 
 def number(value: Any) -> str:
-    """Write a number as people do; anything else as it is."""
+    """Write a number as people do; anything else in one line."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else render.shown(value)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
 from anonrisk.policy.verdict import overall
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
@@ -29,6 +30,8 @@ class Judged:
         The value that Great Expectations shows.
     details : dict
         Counts for Data Docs.
+    note : str
+        What is said in any case.
     about : dict
         What a verdict says of the table: what it publishes, how large it is.
     """
@@ -37,6 +40,7 @@ class Judged:
     told: str = ""
     observed: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
     about: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -46,7 +50,8 @@ class Judged:
 
     def to_result(self) -> dict[str, Any]:
         """Give the result as Great Expectations takes it: numbers and column names, no cell."""
-        message = " ".join(finding.sentence for finding in self.findings) or self.told
+        sentences = [finding.sentence for finding in self.findings] or [self.told]
+        message = shown(" ".join(filter(None, (*sentences, self.note))))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
         return {
             "success": self.status == PASS,
@@ -58,7 +63,7 @@ class Judged:
             # Kept at every result_format, as the meta is; this one is shown to people.
             "exception_info": {
                 "raised_exception": bool(doubt),
-                "exception_message": " ".join(doubt) or None,
+                "exception_message": shown(" ".join(doubt)) or None,
                 "exception_traceback": None,
             },
         }

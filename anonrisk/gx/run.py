@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from great_expectations.exceptions.exceptions import (
 )
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
+from anonrisk.documents import Reader
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
 from anonrisk.gx import gate
@@ -26,6 +26,7 @@ from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
 from anonrisk.policy import Policy, Verdict, release_rules
 from anonrisk.policy.finding import unknown
 from anonrisk.policy.table import published_by
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,11 +78,12 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
 
 def _read(path: str | Path) -> Any:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ArgumentError(f"cannot read the suite {str(path)!r}: {error.strerror}") from None
     except ValueError:
         raise ArgumentError(f"the suite {str(path)!r} is not JSON in UTF-8") from None
+    return Reader(f"suite {str(path)!r}", ArgumentError).json(text)
 
 
 def _expectation(stored: dict[str, Any], i: int) -> Any:
@@ -98,7 +100,7 @@ def _expectation(stored: dict[str, Any], i: int) -> Any:
 def _said(error: Any) -> str:
     """Say what is wrong with a field; pydantic's own words hold no value."""
     where = ".".join(str(part) for part in error["loc"] if part != "__root__")
-    return f"{where}: {error['msg']}" if where else str(error["msg"])
+    return shown(f"{where}: {error['msg']}" if where else error["msg"])
 
 
 def run_gate(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk import render
+from anonrisk import documents, render
 from anonrisk.errors import PlanError
 from anonrisk.hierarchy import Hierarchy
 from anonrisk.planning.budget import Budget
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.recode import Recoding
 
 _VERSION = 1
+_READER = documents.Reader("plan", PlanError)
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,7 @@ class Plan:
 
     def to_yaml(self) -> str:
         """Write the plan as YAML (needs PyYAML); see `to_json`."""
-        import yaml
-
-        return str(yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
+        return documents.to_yaml(self.to_dict())
 
     @classmethod
     def from_dict(
@@ -156,22 +155,12 @@ class Plan:
     @classmethod
     def from_json(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
         """Read a plan from JSON; hierarchies by column where it has levels of them."""
-        try:
-            stored = json.loads(text)
-        except ValueError:
-            raise PlanError("this is not a stored plan") from None
-        return cls.from_dict(stored, hierarchies)
+        return cls.from_dict(_READER.json(text), hierarchies)
 
     @classmethod
     def from_yaml(cls, text: str, hierarchies: Mapping[Name, Any] | None = None) -> Self:
         """Read a plan from YAML (needs PyYAML)."""
-        import yaml
-
-        try:
-            stored = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise PlanError("this is not a stored plan") from None
-        return cls.from_dict(stored, hierarchies)
+        return cls.from_dict(_READER.yaml(text), hierarchies)
 
     def to_pyspark(self) -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.
@@ -211,7 +200,7 @@ class Plan:
         return "".join(tables)
 
     def _title(self) -> str:
-        names = " + ".join(map(str, self.qids))
+        names = render.joined(self.qids)
         if self.k is None:
             return f"Plan for {names}"
         best = ", the best of those offered" if self.optimal else ""

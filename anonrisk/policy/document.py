@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk import documents
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
 # A policy is written by hand; a longer text is another file, given by mistake.
 _LONGEST = 4_000_000
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_READER = documents.Reader("policy", PolicyError)
 
 
 def from_yaml(source: str | Path) -> Any:
     """Read a YAML file, or YAML text; a key written twice is refused."""
-    return _parsed(source, _yaml)
+    return _parsed(source, _READER.yaml)
 
 
 def from_json(source: str | Path) -> Any:
     """Read a JSON file, or JSON text; a key written twice is refused, and so is NaN."""
-    return _parsed(source, _json)
+    return _parsed(source, _READER.json)
 
 
 def from_file(path: str | Path) -> Any:
     """Read a file by its ending: .json as JSON, anything else as YAML."""
     where = Path(path)
-    return _parsed(where, _json if where.suffix.casefold() == ".json" else _yaml)
+    return _parsed(where, _READER.json if where.suffix.casefold() == ".json" else _READER.yaml)
 
 
 def to_yaml(document: dict[str, Any]) -> str:
     """Write plain values as YAML, in the order given."""
-    text: str = _library().safe_dump(
-        document, sort_keys=False, allow_unicode=True, default_flow_style=None
-    )
-    return text
+    _READER.library()
+    return documents.to_yaml(document, default_flow_style=None)
 
 
 def canonical(document: Any) -> str:
@@ -51,14 +48,12 @@ def canonical(document: Any) -> str:
 
 def _parsed(source: Any, parse: Callable[[str], Any]) -> Any:
     if not isinstance(source, (str, Path)):
-        raise PolicyError(f"a policy is read from a path or a text, not from a {_kind(source)}")
+        kind = type(source).__name__
+        raise PolicyError(f"a policy is read from a path or a text, not from a {kind}")
     text = _text(source) if _is_path(source) else str(source)
     if len(text) > _LONGEST:
         raise PolicyError("this text is too long to be a policy")
-    try:
-        return parse(text)
-    except RecursionError:
-        raise PolicyError("the policy is nested too deeply to be one") from None
+    return parse(text)
 
 
 def _is_path(source: str | Path) -> bool:
@@ -71,104 +66,11 @@ def _is_path(source: str | Path) -> bool:
 
 def _text(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open(encoding="utf-8-sig") as file:
+            # Some files have no end.
+            return file.read(_LONGEST + 1)
     except UnicodeDecodeError:
         raise PolicyError(f"policy {str(path)!r} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"
         raise PolicyError(f"cannot read the policy {str(path)!r}: {why}") from None
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise PolicyError(
-            f"the policy is not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
-        ) from None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise PolicyError(f"key {key!r} is written twice in the policy")
-        found[key] = value
-    return found
-
-
-def _no_constant(word: str) -> Any:
-    raise PolicyError(f"{word} is not a number that a budget can have")
-
-
-def _library() -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise PolicyError(
-            "YAML needs PyYAML, as in pip install 'anonrisk[policy]'; JSON works without"
-        ) from None
-    return yaml
-
-
-def _yaml(text: str) -> Any:
-    yaml = _library()
-    try:
-        return yaml.load(text, Loader=_loader(yaml))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = "" if mark is None else f" in line {mark.line + 1}, column {mark.column + 1}"
-        what = getattr(error, "problem", None) or "it cannot be read"
-        raise PolicyError(f"the policy is not YAML of plain values{place}: {what}") from None
-    except (ValueError, TypeError) as error:
-        # Dates and numbers that look like one and are not.
-        raise PolicyError(f"the policy is not YAML of plain values: {error}") from None
-
-
-def _loader(yaml: Any) -> Any:
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """PyYAML's safe loader, which takes the last of two equal keys; this one refuses them."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
-            seen: set[Hashable] = set()
-            for key_node, _ in node.value:
-                if key_node.tag == "tag:yaml.org,2002:merge":
-                    raise PolicyError("merge keys (<<) are not taken: write the keys out")
-                key = self.construct_object(key_node, deep=True)
-                if not isinstance(key, (str, int, float)) or isinstance(key, bool):
-                    line = key_node.start_mark.line + 1
-                    raise PolicyError(
-                        f"the key in line {line} is not a text; yes, no, on, off and dates "
-                        "need quotes in YAML"
-                    )
-                if key in seen:
-                    line = key_node.start_mark.line + 1
-                    raise PolicyError(f"key {key!r} is written twice in the policy (line {line})")
-                seen.add(key)
-            return super().construct_mapping(node, deep)
-
-        def construct_yaml_int(self, node: Any) -> Any:
-            """Read a plain number; YAML 1.1 takes 011 for 9 and 1:30 for 90."""
-            return int(_plain(node, _WHOLE))
-
-        def construct_yaml_float(self, node: Any) -> Any:
-            """Read a plain number; YAML 1.1 takes 1:30.5 for one, and knows .nan and .inf."""
-            return float(_plain(node, _DECIMAL))
-
-    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
-    Loader.add_constructor("tag:yaml.org,2002:float", Loader.construct_yaml_float)
-    return Loader
-
-
-def _plain(node: Any, pattern: re.Pattern[str]) -> str:
-    written = str(node.value)
-    if not pattern.fullmatch(written):
-        line = node.start_mark.line + 1
-        raise PolicyError(
-            f"{written!r} in line {line} is not a plain decimal number; a text needs quotes"
-        )
-    return written
-
-
-def _kind(given: object) -> str:
-    return type(given).__name__

@@ -70,7 +70,7 @@ class Explanation:
         return [
             [
                 one.before.budget,
-                " + ".join(map(str, one.before.qid)),
+                render.joined(one.before.qid),
                 str(one.column),
                 _shown(one.before.value),
                 _shown(one.after.value),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.columns import nearest
+from anonrisk.columns import nearest, several_in_one
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -155,12 +155,17 @@ def name(given: Any, where: str) -> Name:
         raise PolicyError(f"{where} names a column by a text, not by {_kind(given)}{hint}")
     if isinstance(given, str) and not given:
         raise PolicyError(f"{where} names a column by an empty text")
+    if not isinstance(given, str) and not abs(given) < 2**63:
+        raise PolicyError(f"{where} names a column by a number that is too long to be a name")
     return given if isinstance(given, str) else int(given)
 
 
 def names(given: Any, where: str) -> Qid:
     """Read a name or a list of names, none of them twice."""
     if not isinstance(given, (list, tuple)):
+        wrong = several_in_one(given, quoted=False)
+        if wrong:
+            raise PolicyError(f"{where}: {wrong}")
         return (name(given, where),)
     found: dict[Name, None] = {}
     for item in listed(given, where):

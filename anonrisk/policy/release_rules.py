@@ -16,7 +16,7 @@ from anonrisk.columns import nearest, skeleton
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
 from anonrisk.policy.verdict import ROW_LABELS
 from anonrisk.policy.words import percent
-from anonrisk.render import count_of
+from anonrisk.render import count_of, joined, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -220,11 +220,11 @@ def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
         return
     told = []
     if loose:
-        have = "has" if len(loose) == 1 else "have"
+        have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
         told.append(
-            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)} "
-            "Nobody has said what may be learned from them. Give each a role; what tells nothing "
-            f"of a person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
+            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)}, "
+            f"so that nobody has said what may be learned from {them}; what tells nothing of a "
+            f"person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
         )
     if labels:
         told.append(_DROP_LABELS)
@@ -236,8 +236,8 @@ def _meant(policy: Policy, published: Published, loose: Qid) -> str:
     for name in loose:
         hint = nearest(name, gone)
         if hint:
-            return f" ({name!r}{hint})."
-    return "."
+            return f" ({name!r}{hint})"
+    return ""
 
 
 def _pasted(name: Name) -> str:
@@ -268,10 +268,9 @@ def _dropped(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
         return
     n_dropped, n_rows = found.n_dropped, found.n_rows
     share = n_dropped / max(n_dropped + n_rows, 1)
-    of = " + ".join(map(str, qid))
     told = (
         f"{count_of(n_dropped, 'row')} ({percent(share)}) left out for a missing value of "
-        f"{of}; at most {percent(limit)} may be."
+        f"{joined(qid)}; at most {percent(limit)} may be."
     )
     status = PASS if within(share, limit, at_least=False) else FAIL
     if n_dropped and status == PASS and not policy.dropped_are_removed:
@@ -290,10 +289,11 @@ def _without_value(policy: Policy, qid: Qid, found: Measured) -> Iterator[Findin
         if n_rows <= n_scored:
             continue
         share = (n_rows - n_scored) / n_rows
-        why = f"{column}" if policy.by is None else f"{column} or {policy.by}"
+        of = shown(column)
+        why = of if policy.by is None else f"{of} or {shown(policy.by)}"
         told = (
             f"{count_of(n_rows - n_scored, 'row')} ({percent(share)}) left out of the measures "
-            f"of {column} for a missing value of {why} (missing_sensitive: drop)"
+            f"of {of} for a missing value of {why} (missing_sensitive: drop)"
         )
         about: dict[str, Any] = {"qid": qid, "sensitive": column}
         if limit is None:

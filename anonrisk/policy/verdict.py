@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
 from anonrisk._version import __version__
+from anonrisk.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
@@ -31,6 +32,7 @@ SCHEMA_VERSION = 2
 ROW_LABELS = "row labels"
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
+_READER = Reader("verdict", ArgumentError)
 
 
 def now() -> str:
@@ -155,7 +157,7 @@ class Verdict:
         status = self.status if fail_on == "fail" else self.status_with_warnings
         if status != PASS:
             bad = self.failures if fail_on == "fail" else (*self.failures, *self.warnings)
-            told = " ".join(f.sentence for f in bad[:5])
+            told = " ".join(render.shown(f.sentence) for f in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
             why = told or "Nothing was checked."
             of = f"table {self.table!r}" if self.table else "the table"
@@ -228,7 +230,7 @@ class Verdict:
         True
         """
         try:
-            verdict = cls._read(json.loads(text))
+            verdict = cls._read(_READER.json(text))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, ArgumentError):
                 raise
@@ -278,29 +280,24 @@ class Verdict:
 
     def __repr__(self) -> str:
         """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
-        told = [f"- {finding.sentence}" for finding in self._first() if not finding.passed]
-        told += [f"- {self._unseen()}"] if self.not_looked_at else []
+        told = [
+            f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
+        ]
+        told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
         table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
         return "\n".join((self._title(), table, *rest, *told))
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]
-        caption = ". ".join(filter(None, (self._title(), self._more(), self._unseen())))
+        caption = ". ".join(filter(None, (self._title(), self._more(), unseen(self.not_looked_at))))
         return render.html_table(caption, (*_HEADER, "in words"), rows)
 
     def _title(self) -> str:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
-        of = "" if self.policy_name is None else f" ({self.policy_name})"
-        about = "" if self.table is None else f" for {self.table}"
+        of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
+        about = "" if self.table is None else f" for {render.shown(self.table)}"
         return f"{words[self.status]}{about}{of}: {_tally(self.findings)}"
-
-    def _unseen(self) -> str:
-        """Name the columns that nobody looked at."""
-        if not self.not_looked_at:
-            return ""
-        hint = " (write the table with index=False)" if ROW_LABELS in self.not_looked_at else ""
-        return f"Not looked at: {', '.join(map(str, self.not_looked_at))}{hint}."
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -315,7 +312,7 @@ _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
 def _row(finding: Finding) -> list[str]:
-    of = " + ".join(map(str, finding.qid))
+    of = render.joined(finding.qid)
     if finding.sensitive is not None:
         of += f" : {finding.sensitive}"
     if finding.group is not None:
@@ -346,6 +343,14 @@ def _tally(findings: Iterable[Finding]) -> str:
     if (FAIL, "warn") in statuses:
         counts.append(render.count_of(statuses.count((FAIL, "warn")), "warning"))
     return ", ".join(counts)
+
+
+def unseen(names: Qid) -> str:
+    """Name the columns that nobody looked at; nothing where there is none."""
+    if not names:
+        return ""
+    hint = " (write the table with index=False)" if ROW_LABELS in names else ""
+    return f"Not looked at: {', '.join(map(render.shown, names))}{hint}."
 
 
 def overall(findings: Iterable[Finding]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.render import count_of
+from anonrisk.render import count_of, joined, shown
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
@@ -34,7 +34,7 @@ def label(group: Any) -> str:
 def unknown(budget: str, message: str, group: str | None = None) -> str:
     """Say that something could not be assessed, and why."""
     what = _WHAT.get(budget, f"Budget {budget}")
-    return f"{_inside(group)}{what} could not be assessed: {message.rstrip('.')}."
+    return f"{_inside(group)}{what} could not be assessed: {shown(message).rstrip('.')}."
 
 
 def sentence(
@@ -49,7 +49,7 @@ def sentence(
     group: str | None,
 ) -> str:
     """Say what was measured and what is asked for."""
-    of = " + ".join(map(str, qid))
+    of = joined(qid)
     told = (
         _of_risk(budget, value, who)
         if budget.name.startswith("risk.")
@@ -73,7 +73,7 @@ def percent(share: float) -> str:
 
 
 def _inside(group: str | None) -> str:
-    return "" if group is None else f"In {group}: "
+    return "" if group is None else f"In {shown(group)}: "
 
 
 def _told(  # noqa: PLR0917
@@ -91,11 +91,11 @@ def _told(  # noqa: PLR0917
     if budget.name == "ldiv":
         return (
             f"The least diverse class of {of} has a {budget.kind} l-diversity of {value:.6g} "
-            f"in {sensitive}; at least {limit:g} is asked for"
+            f"in {shown(sensitive)}; at least {limit:g} is asked for"
         )
     if budget.name == "tcloseness":
         return (
-            f"The worst class of {of} is {value:.6g} away from the table in {sensitive} "
+            f"The worst class of {of} is {value:.6g} away from the table in {shown(sensitive)} "
             f"({budget.distance} distance); at most {limit:g} is allowed"
         )
     if budget.name == "predicted_singletons":

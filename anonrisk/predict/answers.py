@@ -11,6 +11,7 @@ from typing import Any
 from anonrisk.arguments import whole_number
 from anonrisk.columns import nearest
 from anonrisk.errors import ArgumentError
+from anonrisk.render import joined
 
 # Counts that statistics offices publish are often rounded, so that they need not be whole.
 Counts = dict[tuple[Any, ...], float]
@@ -88,7 +89,7 @@ class JointTable:
     counts: Counts
 
     def __post_init__(self) -> None:
-        name = " + ".join(map(str, self.questions))
+        name = joined(self.questions)
         if len(set(self.questions)) != len(self.questions) or not self.questions:
             raise ArgumentError("a joint table needs questions, each of them once")
         rows: Mapping[Any, Any] = self.counts

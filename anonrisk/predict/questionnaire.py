@@ -80,7 +80,7 @@ class Questionnaire:
         """What the sizes take for granted, in words."""
         if len(self.independent) == 1:
             return "No independence is assumed: all shares come from one source."
-        parts = ", ".join(" with ".join(part) for part in self.independent)
+        parts = ", ".join(" with ".join(map(render.shown, part)) for part in self.independent)
         return (
             f"Assumed independent of each other: {parts}. Where answers go together, more people "
             "may be left; where they exclude each other, fewer. The column 'at most' holds in "

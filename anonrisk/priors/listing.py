@@ -114,7 +114,7 @@ class Submissions(_Listing[Prior]):
         return [
             [
                 "" if prior.number is None else str(prior.number),
-                " + ".join(prior.qid),
+                render.joined(prior.qid),
                 prior.population,
                 f"{prior.kl:.3g}",
                 f"{prior.s2:.3g}",
@@ -152,7 +152,7 @@ class Disagreements(_Listing[Disagreement]):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                " + ".join(found.first.qid),
+                render.joined(found.first.qid),
                 found.first.population,
                 found.what,
                 f"{found.values[0]:.3g} ({found.first.by})",

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
-from anonrisk.columns import nearest
+from anonrisk.columns import nearest, several_in_one
 from anonrisk.errors import (
     ArgumentError,
     InvalidPriorError,
@@ -121,8 +121,7 @@ class Prior:
         qid = as_qid(counted.qid if qid is None else qid)
         if counted.qid and as_qid(counted.qid) != qid:
             raise ArgumentError(
-                f"these classes are of {' + '.join(map(str, counted.qid))}, "
-                f"not of {' + '.join(qid)}"
+                f"these classes are of {render.joined(counted.qid)}, not of {render.joined(qid)}"
             )
         if counted.n_memberships != counted.n_records:
             raise ArgumentError(
@@ -198,7 +197,7 @@ class Prior:
         people = render.count_of(self.n_records, "record")
         values = f"{self.n_values:,} {self.domain} values"
         return (
-            f"{' + '.join(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
+            f"{render.joined(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
             f"s2 {self.s2:g}, s3 {self.s3:g}, {values}, about {people}; by {self.by}, {self.when}"
         )
 
@@ -208,6 +207,9 @@ _NEEDED = ("qid", "population", "kl", "s2", "s3", "n_values", "n_records", "by")
 
 def as_qid(given: Any) -> tuple[str, ...]:
     """Read a quasi-identifier as a set of names: sorted, so that their order does not matter."""
+    wrong = several_in_one(given)
+    if wrong:
+        raise ArgumentError(f"qid: {wrong}")
     names = (given,) if isinstance(given, str) else given
     if not isinstance(names, (list, tuple, set, frozenset)):
         raise ArgumentError(f"qid must be a name or a list of names, not a {_kind(given)}")

@@ -245,9 +245,9 @@ class Repository:
         found = self.query(qid, population, by=by)
         if found:
             return found
-        wanted, people = " + ".join(as_qid(qid)), as_population(population)
+        wanted, people = render.joined(as_qid(qid)), as_population(population)
         everything = self._read()
-        about = {" + ".join(prior.qid) for prior in everything if prior.population == people}
+        about = {render.joined(prior.qid) for prior in everything if prior.population == people}
         if about and by is None:
             known = sorted(about)
             raise PriorNotFoundError(

@@ -213,5 +213,5 @@ def _names(stored: Any) -> Any:
     """Read the names of a quasi-identifier; what is not a list of them is refused later."""
     try:
         return json.loads(stored)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None

@@ -9,6 +9,7 @@ from anonrisk.recode.kinds import (
     Recoding,
     Star,
     TopBottom,
+    ZipArea,
     from_dict,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "Recoding",
     "Star",
     "TopBottom",
+    "ZipArea",
     "from_dict",
 ]

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.arguments import one_of
 from anonrisk.errors import PlanError
-from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom
+from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
 from anonrisk.recode.labels import of_earlier, of_number
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anonrisk.columns import Name
     from anonrisk.planning.plan import Plan
     from anonrisk.recode import Recoding
 
@@ -50,7 +54,7 @@ def pyspark_code(plan: Plan) -> str:
         "",
         "",
         "def anonymise(df: DataFrame) -> DataFrame:",
-        f'    """Recode {", ".join(str(name) for name in plan.qids)}'
+        f'    """Recode {_quotable(plan.qids)}'
         + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
         "    recoded = {",
     ]
@@ -80,8 +84,20 @@ def pyspark_code(plan: Plan) -> str:
     )
 
 
+def _quotable(names: Iterable[Name]) -> str:
+    """List names as they may stand between quotes: none of them ends the text it stands in."""
+    listed = ", ".join(map(shown, names))
+    return listed.replace("\\", "\\\\").replace('"', '\\"')
+
+
 def _listed(cells: list[str]) -> str:
     return ",\n  ".join(cells)
+
+
+def _digits(text: str, places: Iterable[int]) -> str:
+    """Say that there are digits at these places."""
+    digits = ", ".join(f"'{digit}'" for digit in range(10))
+    return " AND ".join(f"SUBSTR({text}, {place}, 1) IN ({digits})" for place in places)
 
 
 class _Sql:
@@ -111,6 +127,7 @@ class _Sql:
             Bins: self._bins,
             TopBottom: self._top_bottom,
             Prefix: self._prefix,
+            ZipArea: self._area,
             DatePart: self._date,
             Level: self._level,
         }
@@ -156,15 +173,24 @@ class _Sql:
     def _prefix(self, column: str, recoding: Prefix) -> str:
         text = self._as_text(column)
         head = f"SUBSTR({text}, 1, {recoding.length})"
-        if recoding.known is not None:
-            known = ", ".join(self.text(word) for word in recoding.known) or "NULL"
-            return (
-                f"CASE WHEN {column} IS NULL THEN NULL WHEN {head} IN ({known}) THEN {head} "
-                f"ELSE {self.text(recoding.other)} END"
-            )
         stars = self.text("*" * (recoding.width or 255))
         width = recoding.width or f"LENGTH({text})"
         return f"{head} || SUBSTR({stars}, 1, {width} - LENGTH({head}))"
+
+    def _area(self, column: str, recoding: ZipArea) -> str:
+        text = self._as_text(column)
+        head = f"SUBSTR({text}, 1, {recoding.digits})"
+        known = ", ".join(self.text(area) for area in recoding.known) or "NULL"
+        five, four = _digits(text, range(1, 6)), _digits(text, range(7, 11))
+        # Dialects share no regular expressions.
+        form = (
+            f"{five} AND (LENGTH({text}) = 5 OR "
+            f"LENGTH({text}) = 10 AND SUBSTR({text}, 6, 1) = '-' AND {four})"
+        )
+        return (
+            f"CASE WHEN {column} IS NULL THEN NULL WHEN {head} IN ({known}) AND {form} "
+            f"THEN {head} ELSE {self.text(recoding.other)} END"
+        )
 
     def _date(self, column: str, recoding: DatePart) -> str:
         year, month = self._number(column, "YEAR"), self._number(column, "MONTH")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from anonrisk.recode.domain import Domain
 
 PARTS = ("month", "quarter", "half", "year", "decade")
+# ZIP codes in full, and the areas of their first three digits.
+ZIP, AREA = re.compile("[0-9]{5}(-[0-9]{4})?"), re.compile("[0-9]{3}")
 
 
 class Recoding(ABC):
@@ -152,19 +155,15 @@ class Prefix(Recoding):
         Number of characters to keep.
     width : int, optional
         Number of characters of a label; left out, that of the value itself.
-    known : tuple of str, optional
-        The prefixes that may be told; any other becomes `other`, and no stars are written.
 
     Examples
     --------
-    >>> Prefix(2).label("1011"), Prefix(3, known=("100",)).label("03601")
-    ('10**', '000')
+    >>> Prefix(2).label("1011"), Prefix(2, width=3).label("1011")
+    ('10**', '10*')
     """
 
     length: int
     width: int | None = None
-    known: tuple[str, ...] | None = None
-    other: str = "000"
     name: ClassVar[str] = "prefix"
     takes: ClassVar[tuple[str, ...] | None] = ("text", "whole")
 
@@ -176,8 +175,6 @@ class Prefix(Recoding):
     def label(self, value: str) -> str:
         """Write the label of one value."""
         head = value[: self.length]
-        if self.known is not None:
-            return head if head in self.known else self.other
         return head + text.MARKER * max((self.width or len(value)) - len(head), 0)
 
     def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
@@ -185,18 +182,63 @@ class Prefix(Recoding):
         return numbered([self.label(value) for value in domain.texts()])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the length, and the prefixes of a population table if there are any."""
+        """Give the length, and the width if there is one."""
         stored: dict[str, Any] = {"recoding": self.name, "length": self.length}
         if self.width is not None:
             stored["width"] = self.width
-        if self.known is not None:
-            stored |= {"known": list(self.known), "other": self.other}
         return stored
 
     def __str__(self) -> str:
         """Say what is done."""
-        rest = "" if self.known is None else f", small ones {self.other!r}"
-        return f"first {'character' if self.length == 1 else f'{self.length} characters'}{rest}"
+        return f"first {'character' if self.length == 1 else f'{self.length} characters'}"
+
+
+@dataclass(frozen=True)
+class ZipArea(Recoding):
+    """Keep the first three digits of a ZIP code where they may be told, and write 000 elsewhere.
+
+    What is not written as five digits, or as five and four (12345-6789), is 000: a code that has
+    lost its leading zero begins with the digits of another area.
+
+    Attributes
+    ----------
+    known : tuple of str
+        The areas that may be told: three digits each.
+
+    Examples
+    --------
+    >>> area = ZipArea(("100",))
+    >>> area.label("10011"), area.label("10011-2345"), area.label("1002"), area.label("03601")
+    ('100', '100', '000', '000')
+    """
+
+    known: tuple[str, ...]
+    name: ClassVar[str] = "zip"
+    takes: ClassVar[tuple[str, ...] | None] = ("text",)
+    digits: ClassVar[int] = 3
+    other: ClassVar[str] = "000"
+
+    def __post_init__(self) -> None:
+        """Refuse areas that are not three digits."""
+        if not all(AREA.fullmatch(str(area)) for area in self.known):
+            raise ArgumentError("areas of ZIP codes are texts of three digits")
+
+    def label(self, value: str) -> str:
+        """Write the label of one value."""
+        head = value[: self.digits]
+        return head if ZIP.fullmatch(value) and head in self.known else self.other
+
+    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+        """Give values with the same label one group."""
+        return numbered([self.label(value) for value in domain.texts()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the areas that may be told."""
+        return {"recoding": self.name, "known": list(self.known)}
+
+    def __str__(self) -> str:
+        """Say what is done."""
+        return f"first 3 digits, small areas and other texts {self.other!r}"
 
 
 @dataclass(frozen=True)
@@ -387,5 +429,5 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
 
 
 _SIMPLE: dict[str, Any] = {
-    kind.name: kind for kind in (Keep, Star, Bins, Prefix, DatePart, TopBottom)
+    kind.name: kind for kind in (Keep, Star, Bins, Prefix, ZipArea, DatePart, TopBottom)
 }

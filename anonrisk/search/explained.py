@@ -94,7 +94,7 @@ class RiskExplanation:
 
     def _headline(self) -> str:
         who = "record" if self.sizes.unit is None else "person"
-        columns = " + ".join(map(str, self.sizes.qid))
+        columns = render.joined(self.sizes.qid)
         return (
             f"{columns}: {self.singletons:,} of {render.count_of(self.sizes.n_records, who)} "
             f"({render.percent(self.sizes.uniqueness)}) are singletons"

@@ -96,7 +96,7 @@ class ProbabilisticK:
     def _headline(self) -> str:
         source = "given" if self.domain_given else "from the values that this table shows"
         return (
-            f"{' + '.join(map(str, self.sizes.qid))} in a population of {self.population_size:,}, "
+            f"{render.joined(self.sizes.qid)} in a population of {self.population_size:,}, "
             f"with probability {1 - self.beta:.4g} for each value by itself\n"
             f"{self.domain:,} values are possible ({source})"
         )
@@ -188,7 +188,7 @@ class QidAnswer:
     def __repr__(self) -> str:
         """Print as text."""
         source = "given" if self.domain_given else "seen in the table, which bounds nothing"
-        qid = " + ".join(map(str, self.qid))
+        qid = render.joined(self.qid)
         return (
             f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})\n"
             f"{render.percent(self.share)} of this table's records are singletons\n"

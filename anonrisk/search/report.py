@@ -276,10 +276,12 @@ class QidReport:
         for item in self.direct:
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
-            notes.append(f"{item.column} {item.reason} {seen}: remove it or make it coarser")
+            notes.append(
+                f"{render.shown(item.column)} {item.reason} {seen}: remove it or make it coarser"
+            )
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
-            names = ", ".join(map(str, self.not_searched))
+            names = ", ".join(map(render.shown, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
 
@@ -309,7 +311,7 @@ class QidReport:
         rows = []
         for found in self.sets:
             row = [
-                " + ".join(map(str, found.columns)),
+                render.joined(found.columns),
                 render.percent(found.share),
                 f"{found.singletons:,}",
                 f"{found.sizes.n_classes:,}",

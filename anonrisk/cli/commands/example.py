@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -25,5 +26,6 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
     table, policy = map(str, write_example(given.folder))
     made = Outcome.of(table=table, policy=policy)
+    table, policy = shown(table), shown(policy)
     text = f"Wrote {table} and {policy}. Now try:\n  anonrisk check {table} --policy {policy}"
     return Outcome(text, made.document)

@@ -10,6 +10,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
+from anonrisk.render import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -111,8 +112,8 @@ def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> No
 
 def _told(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
-    rest = ", ".join(map(str, as_it_is))
-    told = f"\nWrote {path}."
+    rest = ", ".join(map(shown, as_it_is))
+    told = f"\nWrote {shown(path)}."
     return told + (
         f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
     )

@@ -149,7 +149,7 @@ def _attrs(schema: Any) -> dict[Any, Any]:
     try:
         attrs = json.loads(metadata.get(_DECLARED, b"{}"))
         return {**_attrs_of_spark(json.loads(metadata.get(_OF_SPARK, b"{}"))), **attrs}
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise UnreadableTableError("the roles that the file carries are damaged") from None
 
 

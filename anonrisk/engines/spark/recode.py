@@ -9,7 +9,8 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom
+from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode.kinds import ZIP
 from anonrisk.recode.labels import of_earlier
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
         return in_bins(projection, column, recoding.edges, recoding.labels)
     if isinstance(recoding, TopBottom):
         return _clipped(projection, name, recoding)
-    if isinstance(recoding, Prefix):
-        return _prefix(projection, column.cast("string"), recoding)
+    if isinstance(recoding, (Prefix, ZipArea)):
+        return _beginning(projection, column.cast("string"), recoding)
     if isinstance(recoding, DatePart):
         return _period(projection, day(projection, name), recoding)
     if isinstance(recoding, Level):
@@ -127,16 +128,23 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
     return new
 
 
-def _prefix(projection: Projection, text: Column, recoding: Prefix) -> Any:
+def _beginning(projection: Projection, text: Column, recoding: Prefix | ZipArea) -> Any:
+    if isinstance(recoding, ZipArea):
+        return _area(projection, text, recoding)
     f = projection.functions
     head = f.substring(text, 1, recoding.length)
-    if recoding.known is not None:
-        told = f.when(head.isin(list(recoding.known)), head).otherwise(f.lit(recoding.other))
-        return f.when(text.isNotNull(), told)
     if recoding.width is not None:
         return f.rpad(head, recoding.width, "*")
     rest = f.substring(text, recoding.length + 1, 2**31 - 1)
     return f.concat(head, f.regexp_replace(rest, "(?s).", "*"))
+
+
+def _area(projection: Projection, text: Column, recoding: ZipArea) -> Any:
+    f = projection.functions
+    head = f.substring(text, 1, recoding.digits)
+    # Java's $ would take a line end after the last digit.
+    told = text.rlike(f"^{ZIP.pattern}\\z") & head.isin(list(recoding.known))
+    return f.when(text.isNotNull(), f.when(told, head).otherwise(f.lit(recoding.other)))
 
 
 def day(projection: Projection, name: Name) -> Any:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from anonrisk.column_roles import Roles
+from anonrisk.documents import Reader
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import RolesLostError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _METADATA_KEY = "anonrisk"
+_READER = Reader("declaration of roles", RolesLostError)
 
 
 def write(frame: DataFrame, declared: Roles) -> DataFrame:
@@ -47,4 +49,4 @@ def read(frame: DataFrame) -> Roles | None:
         raise RolesLostError(
             "columns of this table carry different declarations of roles; declare them again"
         )
-    return Roles.from_dict(json.loads(stored.pop())) if stored else None
+    return Roles.from_dict(_READER.json(stored.pop())) if stored else None

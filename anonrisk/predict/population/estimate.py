@@ -167,7 +167,7 @@ class PopulationEstimate:
         return table + "".join(f"<p>{escape(note)}</p>" for note in self._notes())
 
     def _sentences(self) -> list[str]:
-        by = f" by {' + '.join(map(str, self.qid))}" if self.qid else ""
+        by = f" by {render.joined(self.qid)}" if self.qid else ""
         people = f"{self.population_size:,} people"
         share = self.unique_fraction
         lines = [

@@ -1,0 +1,224 @@
+"""Files that somebody wrote to make a gate hang or stumble: refused at once, by our own errors."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk import Plan, Policy, Verdict, errors
+from anonrisk.cli import main
+from anonrisk.column_roles import Roles
+from anonrisk.documents import Reader
+from anonrisk.hierarchy import Hierarchy
+
+LONG = "9" * 5_000
+DEEP = 100_000
+READER = Reader("policy", errors.PolicyError)
+
+
+def bomb(levels, last="x"):
+    """A few lines of YAML that stand for 9 to the power of their number."""
+    lines = [f"a0: &a0 [{', '.join([last] * 9)}]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return lines
+
+
+def policy_with_bomb(levels):
+    return "\n".join(
+        [
+            "version: 1",
+            "roles: {quasi: [zip], sensitive: [ill]}",
+            "budgets:",
+            "  tcloseness:",
+            "    t: 0.2",
+            "    distance: hierarchical",
+            "    hierarchy:",
+            f"      - [flu, &b0 [{', '.join('x' * 9)}], any]",
+            *(
+                f"      - [v{i}, &b{i} [{', '.join([f'*b{i - 1}'] * 9)}], any]"
+                for i in range(1, levels)
+            ),
+        ]
+    )
+
+
+def quickly(call, error):
+    start = time.perf_counter()
+    with pytest.raises(error) as raised:
+        call()
+    assert time.perf_counter() - start < 5
+    assert len(str(raised.value)) < 500
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("levels", [5, 7, 9, 30])
+def test_aliases_are_not_written_out_without_limit(levels):
+    pytest.importorskip("yaml")
+    told = quickly(lambda: Policy.from_yaml(policy_with_bomb(levels)), errors.PolicyError)
+    assert "too large with its aliases" in told if levels > 6 else "not a list" in told
+    quickly(lambda: Plan.from_yaml("\n".join(bomb(max(levels, 7)))), errors.PlanError)
+
+
+def test_a_long_text_is_not_repeated_without_limit():
+    pytest.importorskip("yaml")
+    text = "\n".join(bomb(4, last="*t"))
+    told = quickly(lambda: READER.yaml(f"t: &t {'x' * 10_000}\n{text}"), errors.PolicyError)
+    assert "too large" in told
+
+
+def test_a_few_aliases_are_taken():
+    pytest.importorskip("yaml")
+    text = (
+        "version: 1\nroles: {quasi: &q [zip, age]}\nqids:\n- {columns: *q, budgets: {k: 2}}\n"
+        "budgets: {k: 2}"
+    )
+    assert Policy.from_yaml(text).rules[1].columns == ("zip", "age")
+
+
+def test_nesting_has_a_limit_by_aliases_too():
+    pytest.importorskip("yaml")
+    chain = "\n".join(["a0: &a0 [x]", *(f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 200))])
+    for text in (chain, "a: &a [*a]", "[" * DEEP, "a: " + "{a: " * DEEP):
+        assert "nested too deeply" in quickly(lambda t=text: READER.yaml(t), errors.PolicyError)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * DEEP, "[" * 200 + "]" * 200, '{"a":' * 300 + "1" + "}" * 300]
+)
+def test_json_has_the_same_limits(text):
+    for call, error in (
+        (lambda: READER.json(text), errors.PolicyError),
+        (lambda: Plan.from_json(text), errors.PlanError),
+        (lambda: Verdict.from_json(text), errors.ArgumentError),
+    ):
+        assert "nested too deeply" in quickly(call, error)
+
+
+@pytest.mark.parametrize("number", [LONG, f"-{LONG}"])
+def test_numbers_have_an_end(number):
+    policy = f'{{"version": 1, "roles": {{"quasi": ["zip"]}}, "budgets": {{"k": {number}}}}}'
+    for call, error in (
+        (lambda: Policy.from_json(policy), errors.PolicyError),
+        (lambda: Plan.from_json(f'{{"anonrisk_plan": {number}}}'), errors.PlanError),
+        (lambda: Verdict.from_json(f'{{"schema_version": {number}}}'), errors.ArgumentError),
+    ):
+        assert "digits is longer than any" in quickly(call, error)
+    pytest.importorskip("yaml")
+    for call, error in (
+        (lambda: Policy.from_yaml(policy), errors.PolicyError),
+        (lambda: Plan.from_yaml(f"anonrisk_plan: {number}"), errors.PlanError),
+    ):
+        assert "digits is longer than any" in quickly(call, error)
+
+
+def test_a_number_that_python_reads_slowly_is_not_read():
+    """Python has a limit of its own, which a program may have lifted."""
+    import sys
+
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        quickly(lambda: READER.json("9" * 3_000_000), errors.PolicyError)
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize("ending", ["json", "yaml"])
+def test_the_command_line_calls_it_wrong_usage(ending, tmp_path, capsys):
+    pytest.importorskip("yaml")
+    table, policy = tmp_path / "t.csv", tmp_path / f"p.{ending}"
+    table.write_text("zip\n1\n1\n")
+    policy.write_text(
+        f'{{"version": 1, "roles": {{"quasi": ["zip"]}}, "budgets": {{"k": {LONG}}}}}'
+    )
+    assert main(["check", str(table), "--policy", str(policy)]) == 2
+    assert "digits" in capsys.readouterr().err
+
+
+def test_names_that_are_numbers_have_an_end():
+    for name in (10**5_000, 2**64, 1e300):
+        assert "too long" in quickly(lambda n=name: Policy(quasi=[n], k=2), errors.PolicyError)
+
+
+@pytest.mark.parametrize("label", [["a"], ("a",), {"a": 1}, {"a"}])
+def test_a_label_of_a_hierarchy_is_one_value(label):
+    for tree in ([["flu", label, "any"]], {"any": {"cold": [label]}}):
+        if isinstance(tree, dict) and label == {"a"}:
+            continue
+        with pytest.raises(errors.HierarchyError, match="one value, not a "):
+            Hierarchy.of(tree)
+        with pytest.raises(errors.PolicyError, match=r"hierarchy: a label .* one value"):
+            Policy(
+                quasi=["zip"],
+                sensitive=["ill"],
+                tcloseness={"t": 0.2, "distance": "hierarchical", "hierarchy": tree},
+            )
+
+
+def test_a_tree_has_a_limited_height():
+    tree = ["flu"]
+    for i in range(300):
+        tree = {f"n{i}": tree}
+    assert "100 levels" in quickly(lambda: Hierarchy.of(tree), errors.HierarchyError)
+    hierarchical = {"t": 0.2, "distance": "hierarchical", "hierarchy": tree}
+    quickly(
+        lambda: Policy(quasi=["zip"], sensitive=["ill"], tcloseness=hierarchical),
+        errors.PolicyError,
+    )
+
+
+def test_stored_roles_that_are_damaged_are_lost():
+    nested = []
+    for _ in range(5_000):
+        nested = [nested]
+    quickly(lambda: Roles.from_dict({"quasi": nested}), errors.RolesLostError)
+
+
+def test_a_file_without_end_is_no_policy():
+    assert "too long" in quickly(lambda: Policy.load("/dev/zero"), errors.PolicyError)
+
+
+def test_a_parquet_file_with_damaged_roles_is_refused(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({"zip": ["a", "a"]})
+    path = tmp_path / "t.parquet"
+    parquet.write_table(table.replace_schema_metadata({"PANDAS_ATTRS": "[" * DEEP}), path)
+    policy = tmp_path / "p.json"
+    policy.write_text(Policy(quasi=["zip"], k=2).to_json())
+    assert main(["check", str(path), "--policy", str(policy)]) == 3
+
+
+def test_what_was_written_is_read_again():
+    df = pd.DataFrame({"zip": ["1", "1", "2", "2"], "age": [1, 2, 3, 4]})
+    plan = df.anon.plan(["zip", "age"], 2)
+    assert Plan.from_json(plan.to_json()).to_dict() == plan.to_dict()
+    verdict = Policy(quasi=["zip"], k=2).check(df)
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    pytest.importorskip("yaml")
+    assert Plan.from_yaml(plan.to_yaml()).to_dict() == plan.to_dict()
+
+
+@pytest.mark.slow
+def test_a_suite_has_the_same_limits(tmp_path):
+    pytest.importorskip("great_expectations")
+    from anonrisk import gx
+
+    path = tmp_path / "s.json"
+    for text in ("[" * DEEP, f'{{"name": {LONG}}}', '{"a": 1, "a": 2}', "{"):
+        path.write_text(text)
+        assert "suite" in quickly(lambda: gx.load_suite(path), errors.ArgumentError)
+    tree = [["flu", ["a", "b"], "any"]]
+    about = {"qids": ["zip"], "sensitive": "ill", "t": 0.2, "distance": "hierarchical"}
+    suite = {
+        "name": "s",
+        "expectations": [
+            {"type": "expect_t_closeness_to_be_at_most", "kwargs": {**about, "hierarchy": tree}}
+        ],
+    }
+    path.write_text(json.dumps(suite))
+    with pytest.raises(anonrisk.ReleaseBlocked, match="one value, not a list"):
+        gx.run_gate(path, pd.DataFrame({"zip": ["a", "a"], "ill": ["flu", "flu"]}))
