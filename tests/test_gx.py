@@ -37,16 +37,17 @@ def all_expectations(qids=None, sensitive="ill", **more):
     """One of each, some kept and some broken by CELLS."""
     qids = Q if qids is None else qids
     about = {"qids": qids, **more}
+    values = {"sensitive": sensitive, "missing_sensitive": "value", **about}
     return [
         gx.ExpectKAnonymityToBeAtLeast(k=1, **about),
         gx.ExpectKAnonymityToBeAtLeast(k=2, **about),
         gx.ExpectQidUniquenessToBeAtMost(max_unique_fraction=0.2, **about),
         gx.ExpectQidUniquenessToBeAtMost(max_unique_records=2, **about),
         gx.ExpectRecordsInSmallClassesToBeAtMost(k=3, max_fraction_below_k=0.5, **about),
-        gx.ExpectLDiversityToBeAtLeast(sensitive=sensitive, l=2, kind="distinct", **about),
-        gx.ExpectLDiversityToBeAtLeast(sensitive=sensitive, l=1, kind="entropy", **about),
-        gx.ExpectLDiversityToBeAtLeast(sensitive=sensitive, l=1, kind="recursive", c=2, **about),
-        gx.ExpectTClosenessToBeAtMost(sensitive=sensitive, t=0.9, distance="equal", **about),
+        gx.ExpectLDiversityToBeAtLeast(l=2, kind="distinct", **values),
+        gx.ExpectLDiversityToBeAtLeast(l=1, kind="entropy", **values),
+        gx.ExpectLDiversityToBeAtLeast(l=1, kind="recursive", c=2, **values),
+        gx.ExpectTClosenessToBeAtMost(t=0.9, distance="equal", **values),
         gx.ExpectReidentificationRiskToBeAtMost(
             attacker="prosecutor", max_highest=0.5, max_share_above=1, threshold=0.2, **about
         ),
@@ -131,6 +132,11 @@ def found(batch, expectation, **more):
     return validated(batch, [expectation], **more).results[0]
 
 
+def gated(suite, batch, **more):
+    """Run a suite made by hand, which is about no other columns than those that it names."""
+    return gx.run_gate(suite, batch, unlisted="ignore", **more)
+
+
 # ---- the same verdicts everywhere ---------------------------------------------------------------
 
 
@@ -192,12 +198,16 @@ def test_a_condition_leaves_rows_out(batch_of):
 def test_dropped_records_have_a_limit(batch_of):
     not_about_spark(batch_of)
     batch = batch_of(CELLS)
-    for limit, kept in ((0.25, True), (0.1, False)):
-        result = found(
-            batch,
-            gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1, missing="drop", max_dropped_fraction=limit),
-        )
-        assert result.success is kept
+    dropping = {"qids": Q, "k": 1, "missing": "drop"}
+    for limit, removed, status in (
+        (0.25, True, "pass"),
+        (0.25, False, "could_not_assess"),
+        (0.1, True, "fail"),
+    ):
+        asked = {**dropping, "max_dropped_fraction": limit, "dropped_are_removed": removed}
+        result = found(batch, gx.ExpectKAnonymityToBeAtLeast(**asked))
+        assert result.result["details"]["status"] == status
+        assert result.success is (status == "pass")
         assert result.result["details"]["dropped"] == 2
     refused = found(batch, gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1, missing="error"))
     assert not refused.success
@@ -244,9 +254,8 @@ def test_an_error_in_any_metric_fails_every_expectation_on_it(batch_of, monkeypa
     def broken(*_, **__):
         raise RuntimeError("MARKER")
 
-    monkeypatch.setattr(anonrisk, "classes", broken)
-    monkeypatch.setattr(anonrisk, "assess", broken)
-    monkeypatch.setattr(metrics, "engine_for", broken)
+    monkeypatch.setattr(metrics, "count", broken)
+    monkeypatch.setattr(metrics, "published_by", broken)
     publishable = gx.ExpectColumnsToBePublishable(direct=["name"])
     result = validated(batch, [*all_expectations(), publishable])
     for one in result.results:
@@ -263,7 +272,7 @@ def test_an_error_around_any_metric_fails_too(batch_of, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("outside")
 
-    for name in (metrics.SIZES, metrics.SCORES, metrics.COLUMNS):
+    for name in (metrics.COUNTS, metrics.COLUMNS):
         providers = registry._registered_metrics[name]["providers"]
         for engine, (provider, _) in list(providers.items()):
             monkeypatch.setitem(providers, engine, (provider, broken))
@@ -271,7 +280,7 @@ def test_an_error_around_any_metric_fails_too(batch_of, monkeypatch):
     result = validated(batch, [*all_expectations(), publishable])
     assert not any(one.success for one in result.results)
     with pytest.raises(ReleaseBlocked, match="outside"):
-        gx.gate.check([result], {}, "critical")
+        gx.gate.judge([result], [], {}, "critical")
 
 
 def test_columns_changed_at_random_cannot_be_assessed(pandas_batch, monkeypatch):
@@ -304,7 +313,7 @@ def test_no_cell_leaves(batch_of, result_format, caplog):
     result = validated(batch, [*all_expectations(), *broken], result_format=result_format)
     assert "MARKER" not in json.dumps(result.to_json_dict())
     with pytest.raises(ReleaseBlocked) as blocked:
-        gx.gate.check([result], {}, "critical")
+        gx.gate.judge([result], [], {}, "critical")
     assert "MARKER" not in str(blocked.value)
     if batch_of.kind != "spark":
         # What a test writes into a database is not ours.
@@ -317,34 +326,26 @@ def test_no_cell_leaves(batch_of, result_format, caplog):
 def test_expectations_on_the_same_columns_share_one_computation(batch_of, monkeypatch):
     batch = batch_of(CELLS)
     calls = []
-    for name in ("classes", "assess"):
-        real = getattr(anonrisk, name)
+    real = metrics.count
 
-        def counted(*args, _real=real, _name=name, **kwargs):
-            calls.append(_name)
-            return _real(*args, **kwargs)
+    def counted(policy, table):
+        calls.append(policy)
+        return real(policy, table)
 
-        monkeypatch.setattr(anonrisk, name, counted)
-    # Other columns, another order of them, another unit: only the order makes no difference.
-    expectations = [
-        *(one for one in all_expectations() if getattr(one, "kind", "") != "recursive"),
-        gx.ExpectKAnonymityToBeAtLeast(qids=Q[::-1], k=3),
-    ]
-    validated(batch, expectations)
-    assert sorted(calls) == ["assess", "classes"]
+    monkeypatch.setattr(metrics, "count", counted)
+    together = [one for one in all_expectations() if getattr(one, "kind", "") != "recursive"]
+    validated(batch, [*together, gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=3)])
+    # Sizes, and all scores that need nothing else.
+    assert len(calls) == 2
     if batch_of.kind != "spark":
         validated(batch, [gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1, unit="who")])
-        assert sorted(calls) == ["assess", "classes", "classes"]
+        assert len(calls) == 3
 
 
 def test_a_second_run_sees_the_second_table(context):
     source = context.data_sources.add_pandas("again")
     definition = source.add_dataframe_asset("a").add_batch_definition_whole_dataframe("b")
-    suite = context.suites.add(
-        gxp.ExpectationSuite(
-            name="again", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=2)]
-        )
-    )
+    suite = context.suites.add(anonrisk.Policy(quasi="zip", k=2).to_suite("again"))
     validation = context.validation_definitions.add(
         gxp.ValidationDefinition(name="again", data=definition, suite=suite)
     )
@@ -365,7 +366,7 @@ def test_a_second_run_sees_the_second_table(context):
 
 BAD = [
     ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"]}),
-    *(("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": k}) for k in (True, "5", 2.0, 0, {})),
+    *(("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": k}) for k in (True, "5", 2.5, 0, {})),
     *(
         ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": k})
         for k in ({"$PARAMETER": ""}, {"$PARAMETER": "k", "x": 1}, {"k": 5}, None)
@@ -431,6 +432,12 @@ def test_one_name_is_a_list_of_one():
     assert gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=2).qids == ["zip"]
 
 
+def test_numbers_are_those_that_a_policy_takes(pandas_batch):
+    batch = pandas_batch(pd.DataFrame({"zip": ["a"] * 5}))
+    assert found(batch, gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=5.0)).success
+    assert not found(batch, gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=6.0)).success
+
+
 def test_every_field_reaches_the_metric_or_the_result():
     from great_expectations.expectations.expectation import BatchExpectation
 
@@ -485,10 +492,10 @@ def test_suite_parameters_are_filled_in():
         ],
     )
     good = pd.DataFrame({"zip": ["a", "a"], "ill": ["flu", "cold"]})
-    assert gx.run_gate(suite, good, expectation_parameters=parameters).success
+    assert gated(suite, good, expectation_parameters=parameters).success
     for wrong in ({}, {**parameters, "k": "2"}, {**parameters, "k": 0}, {**parameters, "qids": []}):
-        with pytest.raises(ReleaseBlocked):
-            gx.run_gate(suite, good, expectation_parameters=wrong)
+        with pytest.raises(ReleaseBlocked, match="suite parameter"):
+            gated(suite, good, expectation_parameters=wrong)
 
 
 # ---- the gate -----------------------------------------------------------------------------------
@@ -504,13 +511,13 @@ def test_severity_decides_what_blocks():
         ],
     )
     frame = pd.DataFrame({"zip": ["a", "a"]})
-    assert gx.run_gate(suite, frame).success is False
+    assert gated(suite, frame).success is False
     with pytest.raises(ReleaseBlocked, match="at least 9"):
-        gx.run_gate(suite, frame, block_on="warning")
+        gated(suite, frame, block_on="warning")
     with pytest.raises(ReleaseBlocked, match="at least 8"):
-        gx.run_gate(suite, frame, block_on="info")
+        gated(suite, frame, block_on="info")
     with pytest.raises(ArgumentError, match="block_on"):
-        gx.run_gate(suite, frame, block_on="warn")
+        gated(suite, frame, block_on="warn")
 
 
 def test_other_expectations_block_too_without_their_words():
@@ -522,7 +529,7 @@ def test_other_expectations_block_too_without_their_words():
         ],
     )
     with pytest.raises(ReleaseBlocked, match="expect_column_values_to_be_in_set failed") as caught:
-        gx.run_gate(suite, pd.DataFrame({"zip": ["MARKER"]}))
+        gated(suite, pd.DataFrame({"zip": ["MARKER"]}))
     assert "MARKER" not in str(caught.value)
 
 
@@ -533,7 +540,7 @@ def test_the_gate_leaves_the_callers_context_alone(context):
     suite = gxp.ExpectationSuite(
         name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=1)]
     )
-    gx.run_gate(suite, pd.DataFrame({"zip": ["a"]}))
+    gated(suite, pd.DataFrame({"zip": ["a"]}))
     assert project_manager.get_current_project() is context
 
 
@@ -543,11 +550,11 @@ def test_the_gate_takes_batches_and_definitions(batch_of):
     good = gxp.ExpectationSuite(
         name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1)]
     )
-    assert gx.run_gate(good, batch).success
+    assert gated(good, batch).success
     with pytest.raises(ReleaseBlocked, match="was evaluated 1 of 2 times"):
-        gx.run_gate(good, batch, required={"s": {"expect_k_anonymity_to_be_at_least": 2}})
+        gated(good, batch, required={"s": {"expect_k_anonymity_to_be_at_least": 2}})
     with pytest.raises(ReleaseBlocked, match="suite 'other' was not run"):
-        gx.run_gate(good, batch, required={"other": {"expect_k_anonymity_to_be_at_least": 1}})
+        gated(good, batch, required={"other": {"expect_k_anonymity_to_be_at_least": 1}})
 
 
 @pytest.mark.spark("spark")
@@ -556,7 +563,7 @@ def test_the_gate_takes_a_spark_table(spark):
         name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=2)]
     )
     with pytest.raises(ReleaseBlocked, match="has 1 record"):
-        gx.run_gate(suite, spark_table(spark, CELLS))
+        gated(suite, spark_table(spark, CELLS))
 
 
 @pytest.mark.parametrize(
@@ -591,12 +598,15 @@ def test_a_run_that_breaks_down_blocks(pandas_batch):
 
 def test_columns_that_must_be_gone(batch_of):
     batch = batch_of(CELLS)
-    assert found(batch, gx.ExpectColumnsToBePublishable(direct=["name"])).success
+    named = {"direct": ["name"], "classified": list(CELLS)}
+    assert found(batch, gx.ExpectColumnsToBePublishable(**named)).success
     failed = found(batch, gx.ExpectColumnsToBePublishable(direct=["who"], classified=[*Q, "who"]))
     assert not failed.success
     sentence = failed.result["details"]["sentence"]
     assert "direct identifiers: 'who'" in sentence
-    assert "without a role: 'ill'" in sentence
+    assert "1 column has no role" in sentence
+    assert "[ill]" in sentence
+    assert failed.result["details"]["direct"] == failed.result["details"]["unclassified"] == 1
 
 
 # ---- policies -----------------------------------------------------------------------------------
@@ -617,26 +627,40 @@ POLICIES = [
     {"k": 1, "missing": "drop", "max_dropped_fraction": 0.5, "dropped_are_removed": True},
     {"k": 1, "missing": "drop", "max_dropped_fraction": 0.5},
     {"k": 1, "direct": ["who"]},
-    {"k": 1, "strict": True},
+    {"k": 1},
+    {"k": 1, "unlisted": "ignore"},
+    {"k": 2, "unlisted": "quasi", "qids": [{"columns": [ODD], "budgets": {"k": 2}}]},
+    {"k": 1, "insensitive": ["who"], "reviewed": False},
     {"qids": [{"every_subset_of": 1, "budgets": {"k": 2}}]},
+    {"ldiv": [{"l": 2}, {"l": 1, "kind": "recursive", "c": 9}], "missing_sensitive": None},
+    {"ldiv": {"l": 2}, "missing_sensitive": "drop", "max_dropped_fraction": 0.5},
+    {"tcloseness": {"t": 0.1, "distance": "ordered", "severity": "warn"}},
     {"k": {"at_least": 9, "severity": "warn"}},
 ]
 
 
 @pytest.mark.parametrize("budgets", POLICIES, ids=str)
-def test_a_suite_decides_as_its_policy(pandas_batch, budgets):
-    policy = anonrisk.Policy(quasi=Q, sensitive=["ill"], **budgets)
+@pytest.mark.parametrize("named", [{}, {"insensitive": ["who"]}], ids=["loose", "named"])
+def test_a_suite_decides_as_its_policy(budgets, named):
+    if "who" in str(budgets):
+        named = {}
+    keys = {"missing_sensitive": "value", **named, **budgets}
+    policy = anonrisk.Policy(quasi=Q, sensitive=["ill"], **keys)
     frame = pd.DataFrame(CELLS)
     verdict = policy.check(frame)
     suite = policy.to_suite()
-    assert len(suite.expectations) >= len(policy.rules[0].budgets)
+    assert len(suite.expectations) > len(policy.rules[0].budgets)
     loaded = gx.load_suite(json.loads(gx.suite_to_json(suite)))
     try:
-        gx.run_gate(loaded, frame)
-    except ReleaseBlocked:
-        assert not verdict.passed
-    else:
-        assert verdict.passed
+        stored = gx.run_gate(loaded, frame).meta["anonrisk"]
+        by_suite = anonrisk.Verdict.from_json(json.dumps(stored))
+    except ReleaseBlocked as blocked:
+        by_suite = blocked.verdict
+    assert by_suite.status == verdict.status
+    assert {one.key for one in by_suite.findings} == {one.key for one in verdict.findings}
+    assert (by_suite.columns, by_suite.not_looked_at) == (verdict.columns, verdict.not_looked_at)
+    assert (by_suite.n_rows, by_suite.unit) == (verdict.n_rows, verdict.unit)
+    assert by_suite.policy_digest == policy.digest
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ roles:
   insensitive: [note]
   unit: patient
   weight: w
-strict: true
+reviewed: false
+unlisted: quasi
 missing: drop
 missing_sensitive: error
 max_dropped_fraction: 0.01
@@ -121,7 +122,9 @@ def test_the_digest_tells_policies_apart_and_ignores_how_they_are_written():
         Policy(quasi="zap", k=5),
         Policy(quasi="zip", k=5, missing="error"),
         Policy(quasi="zip", k={"at_least": 5, "severity": "warn"}),
-        Policy(quasi="zip", k=5, strict=True),
+        Policy(quasi="zip", k=5, unlisted="ignore"),
+        Policy(quasi="zip", k=5, reviewed=False),
+        Policy(quasi="zip", k=5, missing_sensitive="value"),
     ]
     assert len({policy.digest for policy in (five, *others)}) == len(others) + 1
 
@@ -136,7 +139,7 @@ def test_the_digest_is_the_same_in_every_process():
 def test_a_policy_is_frozen_and_prints():
     policy = Policy(quasi=["zip", "<b>"], k=5, name="release")
     with pytest.raises(AttributeError):
-        policy.strict = True
+        policy.unlisted = "ignore"
     assert "≥ 5" in repr(policy)
     assert "release" in repr(policy)
     assert "&lt;b&gt;" in policy._repr_html_()
@@ -368,8 +371,14 @@ def test_budgets_that_are_refused(budgets, words):
         ({"roles": {"quasi": ["zip"], "unit": ["who"]}}, ["text"]),
         ({"roles": {"quasi": ["zip"], "weight": "zip"}}, ["both quasi and weight"]),
         ({"roles": {"quasi": ["zip"], "direct": "id", "unit": "id"}}, ["pseudonym"]),
-        ({"strict": "yes"}, ["true or false"]),
-        ({"strict": 1}, ["true or false"]),
+        ({"strict": True}, ["'strict'", "unlisted", "'refuse'", "'quasi'", "'ignore'"]),
+        ({"strict": False}, ["'strict'", "unlisted"]),
+        ({"unlisted": "refused"}, ["unlisted", "did you mean 'refuse'"]),
+        ({"unlisted": True}, ["unlisted"]),
+        ({"unlisted": None}, ["unlisted"]),
+        ({"reviewed": "no"}, ["true or false"]),
+        ({"reviewed": 0}, ["true or false"]),
+        ({"missing_sensitive": "values"}, ["did you mean 'value'"]),
         ({"missing": "wildcard"}, ["missing", "value"]),
         ({"missing": "vlaue"}, ["did you mean 'value'"]),
         ({"missing": "drop"}, ["max_dropped_fraction"]),
@@ -430,6 +439,7 @@ def test_a_qid_of_another_role_is_refused_without_quasi():
         ({"quasi": ["zip"], "roles": {"quasi": ["age"]}, "k": 5}, "twice"),
         ({"k": 5, "budgets": {"k": 6}}, "twice"),
         ({"k": 5, "budgets": [1]}, "mapping"),
+        ({"k": 5, "strict": True}, "no key 'strict': say with unlisted"),
     ],
 )
 def test_keywords_that_are_refused(keywords, words):
@@ -516,7 +526,9 @@ FREE = {
     "missing": "drop",
     "max_dropped_fraction": 0.1,
     "dropped_are_removed": True,
-    "strict": False,
+    "unlisted": "ignore",
+    "reviewed": True,
+    "missing_sensitive": "error",
     "suppressed": "*",
     "sampling_fraction": 0.5,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import anonrisk
 from anonrisk import errors
 from anonrisk.cli.outcome import Outcome
 from anonrisk.errors import PolicyError, ReleaseBlocked
-from anonrisk.policy import Policy, Verdict
+from anonrisk.policy import Policy, Verdict, release_rules
 
 WARN = {"severity": "warn"}
 CELLS = {"zip": ["a"] * 6, "age": [30, 31, 32, 33, 34, 35], "ill": ["flu", "cold"] * 3}
@@ -22,33 +23,42 @@ def table(**more):
     return pd.DataFrame({**CELLS, **more})
 
 
+def asking(**keys):
+    """A policy about something else than columns that it does not name."""
+    return Policy(**{"unlisted": "ignore", **keys})
+
+
 @pytest.mark.parametrize(
-    "policy",
+    ("asked", "why"),
     [
-        Policy(quasi="zip", sensitive="il", ldiv={"l": 2, **WARN}),
-        Policy(quasi="zip", sensitive="il", direct="name", ldiv={"l": 2, **WARN}),
-        Policy(quasi="zip", sensitive="il", k=1, ldiv={"l": 2, **WARN}),
-        Policy(quasi="zip", ldiv={"l": 2, **WARN}),
-        Policy(quasi="zip", predicted_singletons={"group_size": 500, "at_most": 1, **WARN}),
+        ({"sensitive": "il", "ldiv": {"l": 2, **WARN}}, "did you mean 'ill'"),
+        ({"sensitive": "il", "direct": "name", "ldiv": {"l": 2, **WARN}}, "did you mean 'ill'"),
+        ({"sensitive": "il", "k": 1, "ldiv": {"l": 2, **WARN}}, "did you mean 'ill'"),
+        ({"ldiv": {"l": 2, **WARN}}, "no sensitive column"),
+        ({"k": 1, "ldiv": {"l": 2, **WARN}}, "no sensitive column"),
+        ({"predicted_singletons": {"group_size": 500, "at_most": 1, **WARN}}, "500"),
     ],
     ids=str,
 )
-def test_warnings_do_not_hide_that_nothing_was_measured(policy):
-    verdict = policy.check(table())
+def test_a_warning_that_could_not_be_assessed_blocks(asked, why):
+    verdict = asking(quasi="zip", **asked).check(table())
     assert verdict.status == "could_not_assess"
-    assert verdict.failures[-1].budget == "table"
+    (blocking,) = verdict.failures
+    assert (blocking.severity, blocking.status) == ("warn", "could_not_assess")
+    assert why in blocking.sentence
+    assert not verdict.warnings
+    with pytest.raises(ReleaseBlocked, match="could_not_assess"):
+        verdict.raise_for_status()
 
 
 def test_a_budget_that_warns_does_not_block_where_it_was_measured():
-    policy = Policy(quasi="zip", sensitive="ill", k=1, ldiv={"l": 9, **WARN})
+    policy = asking(quasi="zip", sensitive="ill", k=1, ldiv={"l": 9, **WARN})
     assert policy.check(table()).passed
-    assert Policy(quasi="zip", k={"at_least": 99, **WARN}).check(table()).passed
-    # The table has no sensitive column at all, and another budget decides.
-    assert Policy(quasi="zip", k=1, ldiv={"l": 2, **WARN}).check(table()).passed
+    assert asking(quasi="zip", k={"at_least": 99, **WARN}).check(table()).passed
 
 
 def test_what_is_stored_agrees_with_the_exit_code():
-    verdict = Policy(quasi="zip", k={"at_least": 99, **WARN}).check(table())
+    verdict = asking(quasi="zip", k={"at_least": 99, **WARN}).check(table())
     for fail_on, code, status in (("fail", 0, "pass"), ("warn", 1, "fail")):
         outcome = Outcome.of_verdict(verdict, fail_on)
         stored = Verdict.from_json(json.dumps(outcome.document))
@@ -63,16 +73,13 @@ def test_what_is_stored_agrees_with_the_exit_code():
         stored.raise_for_status()
     assert stored.failures
     assert not stored.warnings
-    earlier = verdict.to_dict()
-    del earlier["fail_on"]
-    assert Verdict.from_json(json.dumps(earlier)).passed
     with pytest.raises(anonrisk.AnonRiskError, match="fail_on"):
-        Verdict.from_json(json.dumps({**earlier, "fail_on": "never"}))
+        Verdict.from_json(json.dumps({**verdict.to_dict(), "fail_on": "never"}))
 
 
 def test_a_column_changed_at_random_is_known_under_another_name():
     marked = table().anon.permute("age", seed=1)
-    policy = Policy(quasi=["zip", "years"], k=1)
+    policy = asking(quasi=["zip", "years"], k=1)
     for renamed in (
         marked.rename(columns={"age": "years"}),
         pd.concat([part.rename(columns={"age": "years"}) for part in (marked, marked)]),
@@ -81,7 +88,7 @@ def test_a_column_changed_at_random_is_known_under_another_name():
         assert verdict.status == "could_not_assess"
         assert "permute of 'age', which is gone: renamed?" in verdict.failures[0].sentence
     # Dropped, it is no matter; and neither is a new column while it is still there.
-    assert Policy(quasi="zip", k=1).check(marked.drop(columns="age")).passed
+    assert asking(quasi="zip", k=1).check(marked.drop(columns="age")).passed
     assert policy.check(marked.assign(years=1)).passed
 
 
@@ -111,36 +118,54 @@ def test_an_order_holds_no_nan():
     "name", [np.int64(3), pd.Timestamp("2020-01-01"), ("a", np.int64(1)), 2.5, "zip"], ids=repr
 )
 def test_a_verdict_with_any_name_of_a_column_is_stored(name):
-    verdict = Policy(quasi="zip", k=1).check(table())
-    found = anonrisk.policy.verdict.Finding("k", "pass", "fail", "", qid=(name,), sensitive=name)
-    odd = Verdict((*verdict.findings, found), verdict.policy_digest, unit=name)
-    assert Verdict.from_json(odd.to_json()).passed
+    verdict = asking(quasi="zip", k=1).check(table())
+    (found,) = verdict.findings
+    odd = replace(
+        verdict,
+        findings=(found, replace(found, qid=(name,), sensitive=name)),
+        columns={name: "quasi"},
+        not_looked_at=(name,),
+        unit=name,
+    )
+    again = Verdict.from_json(odd.to_json())
+    assert again.passed
+    assert again.to_json() == odd.to_json()
+    assert len(release_rules.once(again.findings)) == 2
 
 
 @pytest.mark.parametrize(
-    ("index", "passes"),
+    ("index", "passes", "unseen"),
     [
-        (pd.RangeIndex(6), True),
-        (pd.RangeIndex(1, 7), False),
-        (list("uvwxyz"), False),
-        (pd.Index(list("uvwxyz"), name="who"), True),
-        (pd.MultiIndex.from_product([["u"], range(6)], names=["who", None]), False),
+        (pd.RangeIndex(6), True, ()),
+        (pd.RangeIndex(1, 7), True, ("row labels",)),
+        (list("uvwxyz"), False, ()),
+        (pd.Index(list("uvwxyz"), name="who"), True, ()),
+        (pd.MultiIndex.from_product([["u"], range(6)], names=["who", None]), False, ()),
     ],
 )
-def test_a_strict_policy_looks_at_an_index_without_a_name(index, passes):
-    policy = Policy(quasi="zip", insensitive=["age", "ill", "who"], k=1, strict=True)
+def test_labels_of_rows_are_published_too(index, passes, unseen):
+    named = {"quasi": "zip", "insensitive": ["age", "ill", "who"], "k": 1}
     frame = table()
     frame.index = index
-    assert policy.check(frame).passed is passes
-    assert Policy(quasi="zip", k=1).check(frame).passed
+    verdict = Policy(**named).check(frame)
+    assert verdict.passed is passes
+    assert verdict.not_looked_at == unseen
+    assert Policy(**named, unlisted="ignore").check(frame).passed
     if not passes:
-        assert "The index has labels" in policy.check(frame).failures[0].sentence
+        assert "rows have labels without a name" in verdict.failures[0].sentence
 
 
 @pytest.mark.parametrize("more", [{}, {"by": "zip"}])
 def test_rows_left_out_for_a_missing_sensitive_value_have_a_limit(more):
     frame = table(ill=["flu", None, "cold", None, "flu", "cold"], sex=["f"] * 6)
-    asked = {"quasi": "sex", "sensitive": "ill", "ldiv": {"l": 2}, "missing_sensitive": "drop"}
+    asked = {
+        "quasi": "sex",
+        "sensitive": "ill",
+        "insensitive": "age",
+        "unlisted": "ignore",
+        "ldiv": {"l": 2},
+        "missing_sensitive": "drop",
+    }
     for limit, status in ((None, "could_not_assess"), (0.3, "fail"), (0.4, "pass")):
         policy = Policy(**asked, **more, max_dropped_fraction=limit)
         verdict = policy.check(frame)
@@ -166,7 +191,7 @@ def gated(policy, frame, *, passes):
         gx.run_gate(gx.to_suite(policy), frame)
 
 
-DECLARED = {"zip": ["a"] * 4, "born": [1, 2, 3, 4], "ill": ["flu"] * 4, "name": list("abcd")}
+DECLARED = {"zip": ["a"] * 4, "born": [1971, 1972, 1973, 1974], "ill": ["flu"] * 4, "name": list("abcd")}
 
 
 @pytest.mark.parametrize("label", ["year", None])
@@ -189,7 +214,7 @@ def test_a_declared_column_does_not_hide_in_the_index(role, column, policy, labe
 def test_a_sensitive_column_in_the_index_is_not_forgotten():
     two = {"zip": ["a"] * 4, "s1": ["x", "y"] * 2, "s2": ["p"] * 4}
     declared = pd.DataFrame(two).anon.declare(quasi="zip", sensitive=["s1", "s2"])
-    policy = Policy(k=2, ldiv={"l": 2}, strict=True)
+    policy = Policy(k=2, ldiv={"l": 2})
     assert policy.check(declared).status == "fail"
     assert policy.check(declared.set_index("s2")).status == "could_not_assess"
     assert policy.check(declared.drop(columns="s2")).status == "pass"
@@ -198,7 +223,7 @@ def test_a_sensitive_column_in_the_index_is_not_forgotten():
 def test_a_renamed_direct_identifier_is_noticed(frame):
     records = {"zip": ["a"] * 4, "name": list("abcd")}
     declared = anonrisk.declare(frame(records), quasi="zip", direct="name")
-    policy = Policy(k=2)
+    policy = asking(k=2)
     assert policy.check(declared).status == "fail"
     renamed = anonrisk.declare(frame({**records, "nm": list("abcd")}), quasi="zip", direct="name")
     gone = (
@@ -231,7 +256,7 @@ def test_rows_without_a_group_are_not_dropped_unseen():
 
 @pytest.mark.parametrize("change", [{"value": 1}, {"value": 1, "margin": -4}, {"limit": 9}])
 def test_a_stored_finding_whose_numbers_contradict_it_is_refused(change):
-    stored = json.loads(Policy(quasi="zip", k=5).check(table()).to_json())
+    stored = json.loads(asking(quasi="zip", k=5).check(table()).to_json())
     assert Verdict.from_json(json.dumps(stored)).passed
     stored["budgets"][0] |= change
     with pytest.raises(errors.ArgumentError, match="'k' contradict"):

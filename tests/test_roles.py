@@ -226,28 +226,12 @@ def written(frame, table, path, request, partition=None):
     return pd.read_parquet(path, engine="pyarrow")
 
 
-def test_strict_refuses_a_column_without_a_role(frame):
-    with pytest.raises(
-        errors.UnclassifiedColumnError, match=r"'who' has no role \(nor have 2 more"
-    ):
-        frame(CELLS).anon.declare(quasi=["zip", "age"], sensitive="diagnosis", strict=True)
-
-
-def test_strict_stays_strict(frame):
-    table = frame(CELLS).anon.declare(
-        quasi=["zip", "age"],
-        sensitive="diagnosis",
-        direct="name",
-        insensitive="note",
-        unit="who",
-        strict=True,
-    )
-    assert table.anon.k() == 1
-    more = table.selectExpr("*", "1 as extra") if is_spark(frame) else table.assign(extra=1)
-    with pytest.raises(errors.UnclassifiedColumnError, match="'extra' has no role"):
-        more.anon.k()
-    with pytest.raises(errors.UnclassifiedColumnError):
-        more.anon.k("zip")
+def test_a_column_without_a_role_is_no_matter_to_measures(frame, declared):
+    more = declared.selectExpr("*", "1 as extra") if is_spark(frame) else declared.assign(extra=1)
+    assert more.anon.k() == 1
+    assert more.anon.k("zip") == 1
+    with pytest.raises(TypeError, match="strict"):
+        declared.anon.declare(quasi="zip", strict=True)
 
 
 def test_declaring_again_replaces(declared):

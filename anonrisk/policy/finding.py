@@ -112,8 +112,13 @@ class Finding:
         texts = ("budget", "status", "severity", "sentence")
         if not all(isinstance(stored[key], str) for key in texts):
             raise TypeError
-        plain = (*texts, "sensitive", "group", "parameters")
-        finding = cls(**{key: stored[key] for key in plain}, **numbers, qid=tuple(stored["qid"]))
+        plain = (*texts, "group", "parameters")
+        finding = cls(
+            **{key: stored[key] for key in plain},
+            **numbers,
+            qid=tuple(map(stored_name, stored["qid"])),
+            sensitive=stored_name(stored["sensitive"]),
+        )
         if finding.contradicts_itself():
             raise ArgumentError(f"the numbers of budget {finding.budget!r} contradict its status")
         return finding
@@ -169,6 +174,11 @@ def plain_name(name: Any) -> Any:
     # Numbers of NumPy know their Python kind.
     item = name.item() if hasattr(name, "item") else name
     return item if isinstance(item, int) else str(name)
+
+
+def stored_name(stored: Any) -> Any:
+    """Read the name of a column; JSON has no tuples, and a pandas label may be one."""
+    return tuple(map(stored_name, stored)) if isinstance(stored, list) else stored
 
 
 def _number(stored: Any) -> Any:

@@ -11,7 +11,15 @@ from anonrisk import render
 from anonrisk._version import __version__
 from anonrisk.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, plain_name, unknown
+from anonrisk.policy.finding import (
+    COULD_NOT_ASSESS,
+    FAIL,
+    PASS,
+    Finding,
+    plain_name,
+    stored_name,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -240,10 +248,11 @@ class Verdict:
             policy_name=stored["policy"]["name"],
             fail_on=_fail_on(stored["fail_on"]),
             files=tuple(stored["files"]),
-            columns={_as_name(one["name"]): one["role"] for one in stored["columns"]},
-            not_looked_at=tuple(map(_as_name, stored["not_looked_at"])),
+            columns={stored_name(one["name"]): one["role"] for one in stored["columns"]},
+            not_looked_at=tuple(map(stored_name, stored["not_looked_at"])),
             **{key: stored[key] for key in ("library_version", "checked_at", "table")},
-            **{key: stored[key] for key in ("engine", "missing", "unit")},
+            **{key: stored[key] for key in ("engine", "missing")},
+            unit=stored_name(stored["unit"]),
             n_records=_whole(stored["n_records"]),
             n_rows=_whole(stored["n_rows"]),
             n_dropped=_whole(stored["n_dropped"]),
@@ -362,8 +371,3 @@ def _whole(stored: Any) -> int | None:
     if stored is not None and (isinstance(stored, bool) or not isinstance(stored, int)):
         raise TypeError
     return None if stored is None else int(stored)
-
-
-def _as_name(stored: Any) -> Any:
-    """Read the name of a column; JSON has no tuples, and a pandas label may be one."""
-    return tuple(map(_as_name, stored)) if isinstance(stored, list) else stored
