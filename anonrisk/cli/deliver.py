@@ -139,21 +139,36 @@ def _not_finished(given: argparse.Namespace, source: Source) -> None:
 
     What goes to a stream would be read as a result.
     """
-    paths = {option: getattr(given, option, None) for option in ("junit", "output")}
-    files = {option: path for option, path in paths.items() if path and not _is_stream(Path(path))}
-    about = {"fail_on": getattr(given, "fail_on", None)}
-    named = SimpleNamespace(**files)
-    _write_results(Outcome.not_finished(**about), named, source)
+    for option, path in _files(given, "junit", "output"):
+        _write_not_finished(given, source, option, path)
+
+
+def _write_not_finished(given: argparse.Namespace, source: Source, option: str, path: str) -> None:
+    outcome = Outcome.not_finished(getattr(given, "fail_on", None))
+    _write_results(outcome, SimpleNamespace(**{option: path}), source)
 
 
 def _take_back(given: argparse.Namespace, source: Source) -> None:
-    """Leave no result of a run that could not deliver all of it."""
-    with suppress(Exception):
-        _not_finished(given, source)
-    page = getattr(given, "html", None)
+    """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
+    for option, path in _files(given, "junit", "output"):
+        try:
+            _write_not_finished(given, source, option, path)
+        except (Exception, KeyboardInterrupt):  # noqa: BLE001
+            # What cannot be replaced goes: one file must not keep another from being cleared.
+            _remove(path)
+    for _, path in _files(given, "html"):
+        _remove(path)
+
+
+def _files(given: argparse.Namespace, *options: str) -> list[tuple[str, str]]:
+    """List the files that options name, but no streams."""
+    named = [(option, getattr(given, option, None)) for option in options]
+    return [(option, path) for option, path in named if path and not _is_stream(Path(path))]
+
+
+def _remove(path: str) -> None:
     with suppress(OSError):
-        if page is not None and not _is_stream(Path(page)):
-            Path(page).resolve().unlink(missing_ok=True)
+        Path(path).resolve().unlink(missing_ok=True)
 
 
 def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
