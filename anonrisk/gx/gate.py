@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from great_expectations.checkpoint.actions import ValidationAction
 from great_expectations.compatibility import pydantic
+from great_expectations.datasource.fluent.pandas_datasource import DataFrameAsset as PandasFrame
+from great_expectations.datasource.fluent.spark_datasource import DataFrameAsset as SparkFrame
 from great_expectations.expectations.registry import get_expectation_impl
 
 from anonrisk.errors import ReleaseBlocked
@@ -188,6 +190,9 @@ def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Itera
 def of_batches(definition: Any, parameters: Any = None) -> Iterator[str]:
     """Count the batches that a definition, or a batch, stands for: only the last is validated."""
     name = getattr(definition, "name", None) or "of this batch"
+    if isinstance(definition.data_asset, (PandasFrame, SparkFrame)):
+        # A table in memory is one batch, and cannot be counted without being given once more.
+        return
     try:
         if hasattr(definition, "batch_request"):
             request, asset = definition.batch_request, definition.data_asset

@@ -188,7 +188,10 @@ def run_gate(
             needed = required
             if needed is None:
                 needed = {checkpoint_or_suite.name: gate.required_of(checkpoint_or_suite)}
-            about = [*gate.of_batches(batch)] if isinstance(batch, (Batch, BatchDefinition)) else []
+            if isinstance(batch, (Batch, BatchDefinition)):
+                for reason in gate.of_batches(batch):
+                    raise _blocked(reason)
+            about: list[str] = []
             result = _validated(checkpoint_or_suite, batch, given, result_format)
             results = [result]
         elif isinstance(checkpoint_or_suite, Checkpoint):
