@@ -11,7 +11,6 @@ from anonrisk.errors import (
     RoleConflictError,
     RolesLostError,
     RolesNotGivenError,
-    UnclassifiedColumnError,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ class Roles:
         The columns of each role.
     unit : name or None
         The column that says which person a row belongs to.
-    strict : bool
-        Whether a column without a role is an error.
     columns : tuple of names
         All columns at the time of declaration, so that a rename is noticed later.
 
@@ -57,7 +54,6 @@ class Roles:
     direct: Qid = ()
     insensitive: Qid = ()
     unit: Name | None = None
-    strict: bool = False
     columns: Qid = ()
 
     def __bool__(self) -> bool:
@@ -112,7 +108,7 @@ def _restored(value: Any) -> Any:
     return value
 
 
-def declare(columns: Sequence[Name], *, strict: bool, unit: Name | None, **given: Any) -> Roles:
+def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Roles:
     """Check roles as a caller gave them against a table's columns."""
     named: dict[str, Qid] = {}
     for role, word in ROLE_NAMES.items():
@@ -122,13 +118,11 @@ def declare(columns: Sequence[Name], *, strict: bool, unit: Name | None, **given
     if unit is not None:
         require([as_name(unit, "unit")], "unit", columns)
     _refuse_conflicts(named, unit)
-    roles = Roles(**named, unit=unit, strict=strict, columns=tuple(columns))
+    roles = Roles(**named, unit=unit, columns=tuple(columns))
     if not roles:
         raise RolesNotGivenError(
             "no role given: declare(quasi=[…], sensitive=[…], direct=[…], insensitive=[…], unit=…)"
         )
-    if strict:
-        _refuse_unclassified(roles, columns)
     return roles
 
 
@@ -151,8 +145,6 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
             if name is not None and name not in columns and new:
                 raise RolesLostError(f"declared {role} {name!r} is gone and {new}")
     unit_of(stored, columns)
-    if stored.strict:
-        _refuse_unclassified(stored, columns)
     kept: dict[str, Any] = {
         role: tuple(c for c in getattr(stored, role) if c in columns) for role in ROLE_NAMES
     }
@@ -221,13 +213,3 @@ def _refuse_conflicts(named: Mapping[str, Qid], unit: Name | None) -> None:
     # A unit may well be a direct identifier; it can never be what persons are told apart by.
     if unit is not None and seen.get(unit) in (ROLE_NAMES["quasi"], ROLE_NAMES["sensitive"]):
         raise RoleConflictError(f"column {unit!r} is declared both {seen[unit]} and unit")
-
-
-def _refuse_unclassified(roles: Roles, columns: Sequence[Name]) -> None:
-    without = [column for column in columns if column not in roles.classified]
-    if without:
-        raise UnclassifiedColumnError(
-            f"column {without[0]!r} has no role"
-            + (f" (nor have {len(without) - 1} more)" if len(without) > 1 else "")
-            + ", and the roles are strict: declare every column"
-        )

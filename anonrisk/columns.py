@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import KeysView
 from datetime import date
 from numbers import Number
@@ -23,6 +24,42 @@ if TYPE_CHECKING:
     Qid: TypeAlias = tuple[Hashable, ...]
 
 MISSING = ("value", "drop", "error")
+# Letters that nobody sees, although Unicode does not count them among its formatting characters.
+_UNSEEN = frozenset(
+    chr(code)
+    for first, last in (
+        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800)),
+        *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)),
+    )
+    for code in range(first, last + 1)
+)
+_JOINTS = frozenset("_-.")
+
+
+def skeleton(name: object) -> str:
+    """Give what is left of a name without case, white space, joints and what nobody sees.
+
+    Two names with one skeleton are spelt otherwise and may well be one column. Names that are
+    not texts, and those of which nothing is left, have none.
+
+    Examples
+    --------
+    >>> skeleton("First Name") == skeleton("first_name") == skeleton("FIRST-NAME\u200b")
+    True
+    >>> skeleton("_"), skeleton(0)
+    ('', '')
+    """
+    if not isinstance(name, str):
+        return ""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(
+        letter
+        for letter in folded
+        if letter not in _JOINTS
+        and letter not in _UNSEEN
+        and not letter.isspace()
+        and unicodedata.category(letter) not in ("Cc", "Cf", "Zl", "Zp", "Zs", "Pc", "Pd")
+    )
 
 
 def nearest(word: object, words: Iterable[object]) -> str:

@@ -8,6 +8,10 @@ from __future__ import annotations
 import pathlib
 import sys
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anonrisk.policy.verdict import Verdict
 
 
 class AnonRiskError(Exception):
@@ -57,12 +61,23 @@ class RolesLostError(AnonRiskError, ValueError):
     """The table changed since its roles were declared, in a way that leaves them in doubt."""
 
 
-class UnclassifiedColumnError(AnonRiskError, ValueError):
-    """A column has no role although the roles are strict."""
-
-
 class MissingValuesError(AnonRiskError, ValueError):
     """A quasi-identifier has missing values although the call refuses them."""
+
+
+class MissingSensitiveError(MissingValuesError):
+    """A sensitive column has missing values although the call refuses them.
+
+    Attributes
+    ----------
+    n_missing : int
+        In how many rows.
+    """
+
+    def __init__(self, message: str, n_missing: int = 0) -> None:
+        """Remember how many."""
+        super().__init__(message)
+        self.n_missing = n_missing
 
 
 class MissingUnitError(AnonRiskError, ValueError):
@@ -134,7 +149,18 @@ class PolicyError(ArgumentError):
 
 
 class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
-    """A gate did not pass: a budget was broken, or could not be assessed."""
+    """A gate did not pass: a budget was broken, or could not be assessed.
+
+    Attributes
+    ----------
+    verdict : Verdict or None
+        What was found, where something was measured.
+    """
+
+    def __init__(self, message: str, verdict: Verdict | None = None) -> None:
+        """Keep the verdict for whoever catches it."""
+        super().__init__(message)
+        self.verdict = verdict
 
 
 class InvalidPriorError(ArgumentError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import render
 from anonrisk._version import __version__
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 
 if TYPE_CHECKING:
     from anonrisk.assessment import Assessment

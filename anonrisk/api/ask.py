@@ -31,8 +31,6 @@ def ask(
         if qids is None:
             current = stored and column_roles.current(stored, columns, engine.index(frame))
             qids = column_roles.quasi_of(current)
-        elif stored is not None and stored.strict:
-            column_roles.current(stored, columns, engine.index(frame))
         if unit is None and stored is not None:
             unit = column_roles.unit_of(stored, columns)
     sets = _several(qids, columns) if several else [as_names(qids, "quasi-identifier", columns)]

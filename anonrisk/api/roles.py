@@ -20,8 +20,6 @@ def declare(  # noqa: PLR0917
     direct: Name | Sequence[Name] = (),
     insensitive: Name | Sequence[Name] = (),
     unit: Name | None = None,
-    *,
-    strict: bool = False,
 ) -> Any:
     """Give a table that carries the roles of its columns, so that later calls need no names.
 
@@ -39,8 +37,6 @@ def declare(  # noqa: PLR0917
         Columns that are none of these.
     unit : name, optional
         The column that says which person a row belongs to.
-    strict : bool
-        Make a column without a role an error, now and whenever the table is measured.
 
     Returns
     -------
@@ -62,7 +58,6 @@ def declare(  # noqa: PLR0917
     columns = engine.columns(frame)
     declared = column_roles.declare(
         columns,
-        strict=strict,
         unit=unit,
         quasi=quasi,
         sensitive=sensitive,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.errors import AnonRiskError, ArgumentError
-from anonrisk.policy.verdict import COULD_NOT_ASSESS
+from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
     import argparse

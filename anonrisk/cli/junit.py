@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from anonrisk.policy.verdict import FAIL
+from anonrisk.policy.finding import FAIL
 from anonrisk.render import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.policy.verdict import Finding
+    from anonrisk.policy.finding import Finding
 
 
 def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:

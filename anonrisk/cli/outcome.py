@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 
 if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict

@@ -27,6 +27,7 @@ from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
     HierarchyError,
+    MissingSensitiveError,
     MissingUnitError,
     MissingValuesError,
     PopulationError,
@@ -276,8 +277,18 @@ class Engine(Protocol):
     def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
         """Shuffle some columns within groups, and mark the table."""
 
-    def unnamed_labels(self, frame: Any) -> bool:
-        """Tell whether rows have labels of their own that go by no name."""
+    def nested(self, frame: Any) -> Sequence[str]:
+        """List the paths inside columns that are structs, as `person.name`."""
+
+    def row_labels(self, frame: Any) -> str | None:
+        """Say what rows are labelled by without a name: "row numbers", "unnamed", or nothing.
+
+        Row numbers are whole, unique, increasing, at least 0 and below 100 times the rows, as a
+        filter leaves them.
+        """
+
+    def with_labels(self, frame: Any, name: str) -> Any:
+        """Give the table with its index as columns; labels without a name under this one."""
 
     def has_rows(self, frame: Any) -> bool:
         """Tell whether there is any row, without reading more than one."""
@@ -347,11 +358,12 @@ def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
     )
 
 
-def missing_sensitive(column: Name, n_missing: int) -> MissingValuesError:
+def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
     """Say how often a sensitive value is missing."""
     rows = count_of(n_missing, "row")
-    return MissingValuesError(
-        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses"
+    return MissingSensitiveError(
+        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses",
+        n_missing,
     )
 
 

@@ -10,7 +10,7 @@ from anonrisk.errors import MissingValuesError
 from anonrisk.gx.fields import filled
 from anonrisk.policy.judge import Judge, within, worst
 from anonrisk.policy.measure import Measured
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.render import count_of, percent
 
 if TYPE_CHECKING:

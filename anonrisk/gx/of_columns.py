@@ -11,7 +11,7 @@ from anonrisk.gx.fields import Columns, filled, parameter
 from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.policy.check import UNNAMED
-from anonrisk.policy.verdict import FAIL, PASS
+from anonrisk.policy.finding import FAIL, PASS
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:

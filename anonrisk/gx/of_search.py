@@ -11,7 +11,7 @@ from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Column, Columns, Number, Whole, filled
 from anonrisk.gx.judging import Judged, could_not_assess
 from anonrisk.gx.metrics import SEARCH, Measured
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.render import count_of, percent
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from anonrisk.policy.budgets import Budget
 from anonrisk.policy.explain import Explanation
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.rules import PolicyRoles, Rule
-from anonrisk.policy.verdict import Finding, Verdict
+from anonrisk.policy.finding import Finding
+from anonrisk.policy.verdict import Verdict
 
 __all__ = ["Budget", "Explanation", "Finding", "Policy", "PolicyRoles", "Rule", "Verdict"]

@@ -48,7 +48,7 @@ def assess(policy: Policy, frame: Any) -> Assessment:
         hierarchy=None if about is None else about.hierarchy,
         unit=table.roles.unit,
         missing=policy.missing,
-        missing_sensitive=policy.missing_sensitive,
+        missing_sensitive=policy.missing_sensitive or "value",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import HierarchyError, PolicyError
 from anonrisk.policy import fields
+from anonrisk.policy.finding import AT_LEAST, SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,14 +19,11 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Any, str], Any]
 
-SEVERITIES = ("fail", "warn")
 ATTACKERS = ("prosecutor", "journalist", "marketer")
 KINDS = ("distinct", "entropy", "recursive")
 DISTANCES = ("equal", "ordered", "hierarchical")
 # Budgets that need a sensitive column.
 ABOUT_VALUES = ("ldiv", "tcloseness")
-# Budgets of which the limit is the least that is asked for; of all others it is the most.
-AT_LEAST = ("k", "ldiv")
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,12 @@ class Budget:
     def about_values(self) -> bool:
         """Whether it takes a sensitive column to measure."""
         return self.name in ABOUT_VALUES
+
+    @property
+    def measure(self) -> str:
+        """What is measured, whatever the limit: budgets that agree in it share one number."""
+        asked = {key: getattr(self, key) for key in ("kind", "c", "distance", "order", "hierarchy")}
+        return json.dumps([self.name, asked], sort_keys=True, default=str)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the mapping that a policy holds under the budget's key."""

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
-    from anonrisk.policy.verdict import Finding, Verdict
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from anonrisk.engines.base import TOLERANCE
 from anonrisk.policy import words
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
 from anonrisk.policy.measure import Problem, attempt
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Judge:
                 ),
             )
         for column in columns:
-            found = self.measured.worst.get((column, id(budget)))
+            found = self.measured.worst.get((column, budget.measure))
             if found is None:
                 reason = self.measured.groups
                 found = reason if isinstance(reason, Problem) else Problem("it was not measured")
@@ -154,7 +153,7 @@ class Judge:
             parameters=budget.parameters(),
             sentence=words.sentence(
                 budget,
-                status,
+                doubtful=status == COULD_NOT_ASSESS,
                 value=number,
                 estimate=value.estimate,
                 qid=self.qid,
@@ -174,7 +173,7 @@ class Judge:
     ) -> Finding:
         return unknown(
             budget.name,
-            problem,
+            problem.message,
             severity=budget.severity,
             limit=budget.limit,
             qid=self.qid,
@@ -182,17 +181,6 @@ class Judge:
             group=group,
             parameters=budget.parameters(),
         )
-
-
-def unknown(budget: str, problem: Problem, *, severity: str = "fail", **about: Any) -> Finding:
-    """Give the finding of something that could not be measured."""
-    return Finding(
-        budget=budget,
-        status=COULD_NOT_ASSESS,
-        severity=severity,
-        sentence=words.unknown(budget, problem.message, about.get("group")),
-        **about,
-    )
 
 
 def worst(findings: list[Finding]) -> Finding:
@@ -204,13 +192,6 @@ def worst(findings: list[Finding]) -> Finding:
         return order[finding.status], margin
 
     return min(findings, key=rank)
-
-
-def within(value: float, limit: float, *, at_least: bool) -> bool:
-    """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
-    if isinstance(value, int) and isinstance(limit, int):
-        return value >= limit if at_least else value <= limit
-    return value >= limit * (1 - TOLERANCE) if at_least else value <= limit * (1 + TOLERANCE)
 
 
 def _status(budget: Budget, value: Value) -> str:

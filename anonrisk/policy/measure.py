@@ -11,16 +11,21 @@ from anonrisk.api.ask import ask
 from anonrisk.column_roles import Roles
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Group, Question, Score, Sensitive
+from anonrisk.engines.base import Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import (
     AnonRiskError,
+    EmptyTableError,
     EngineError,
+    MissingSensitiveError,
     MissingValuesError,
     RoleConflictError,
     RolesLostError,
     RolesNotGivenError,
     UnsupportedColumnError,
 )
+from anonrisk.policy import release_rules
+from anonrisk.policy.release_rules import Published
+from anonrisk.policy.rules import check_subsets
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
-    from anonrisk.policy.rules import PolicyRoles
+    from anonrisk.policy.rules import PolicyRoles, Rule
 
 T = TypeVar("T")
 
@@ -41,7 +46,9 @@ class Problem:
     """Why something could not be measured, in words that hold no cell of the table."""
 
     message: str
-    engine_failed: bool = False
+    # Whether asking once more, for less, is of no use.
+    final: bool = False
+    no_records: bool = False
 
 
 def attempt(call: Callable[[], T]) -> T | Problem:
@@ -49,54 +56,76 @@ def attempt(call: Callable[[], T]) -> T | Problem:
     try:
         return call()
     except AnonRiskError as error:
-        return Problem(str(error), isinstance(error, EngineError))
+        final = isinstance(error, (EngineError, MissingSensitiveError))
+        return Problem(str(error), final, isinstance(error, EmptyTableError))
     except Exception as error:  # noqa: BLE001
         return Problem(
             f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
             "may quote a cell",
-            engine_failed=True,
+            final=True,
         )
 
 
 @dataclass(frozen=True)
 class Table:
-    """A user's table, and the roles that its columns have under a policy."""
+    """A user's table, what it publishes, and the roles that its columns have under a policy.
+
+    `joined` are the columns without a role that a policy adds to every quasi-identifier.
+    """
 
     frame: Any
     engine: Engine
-    columns: Sequence[Name]
-    index: Sequence[Name]
+    published: Published
     roles: PolicyRoles
-    declared: Roles
+    joined: Qid = ()
 
     @classmethod
-    def of(cls, policy: Policy, frame: Any) -> Table:
+    def of(cls, policy: Policy, frame: Any, published: Published | None = None) -> Table:
         """Find the engine, and take from the table what the policy does not say."""
         engine = engine_for(frame)
         engine.check(frame, {})
-        columns, index = engine.columns(frame), engine.index(frame)
-        roles, declared = policy.roles, engine.read_roles(frame) or Roles()
+        published = published or published_by(frame)
+        columns, index, declared = _seen(published)
+        roles = policy.roles
         if not roles.quasi and any(rule.columns is None for rule in policy.rules):
             current = column_roles.current(declared, columns, index)
             roles = replace(roles, quasi=current.quasi)
         if not roles.sensitive:
             # One that was dropped is no matter; where something is new it may have been renamed.
             new = column_roles.newcomer(declared, columns, index) is not None
-            there = {*columns, *index}
-            left = tuple(name for name in declared.sensitive if new or name in there)
+            left = tuple(name for name in declared.sensitive if new or name in published.names)
             roles = replace(roles, sensitive=left)
         if roles.unit is None:
             roles = replace(roles, unit=column_roles.unit_of(declared, columns))
-        return cls(frame, engine, columns, index, roles, declared)
+        if policy.unlisted != "quasi":
+            return cls(frame, engine, published, roles)
+        return cls._joining(policy, frame, published, roles)
 
-    def published(self, name: Name) -> bool:
-        """Tell whether a column is in the table, or in its index, which is published as well."""
-        return name in self.columns or name in self.index
+    @classmethod
+    def _joining(
+        cls, policy: Policy, frame: Any, published: Published, roles: PolicyRoles
+    ) -> Table:
+        """Let the columns that nobody named join every quasi-identifier, labels of rows too."""
+        engine = engine_for(frame)
+        loose = release_rules.unlisted(policy, published)
+        measured = published
+        if published.labels == release_rules.UNNAMED or {*loose} - {*published.columns}:
+            frame = engine.with_labels(frame, release_rules.ROW_LABELS)
+            measured = replace(published, columns=tuple(engine.columns(frame)), index=())
+            loose = release_rules.unlisted(policy, measured)
+        joined = tuple(name for name in loose if name != roles.unit)
+        roles = replace(roles, quasi=(*roles.quasi, *joined))
+        return cls(frame, engine, measured, roles, joined)
+
+    @property
+    def columns(self) -> Sequence[Name]:
+        """The columns of the table, repeated ones as often as they occur."""
+        return self.published.columns
 
     def require_columns(self, names: Sequence[Name], role: str) -> None:
         """Refuse columns that are not there, are in the index, or were changed at random."""
         for name in names:
-            if name not in self.columns and name in self.index:
+            if name not in self.columns and name in self.published.index:
                 raise RolesLostError(
                     f"{role} {name!r} is in the index, where it is not measured; "
                     "bring it back with reset_index()"
@@ -112,16 +141,92 @@ class Table:
                 )
 
 
+def published_by(frame: Any) -> Published:
+    """Ask a table's engine what it publishes; no cell is looked at."""
+    engine = engine_for(frame)
+    named = tuple(name for name in engine.index(frame) if name is not None)
+    return Published(
+        columns=tuple(engine.columns(frame)),
+        index=named,
+        nested=tuple(engine.nested(frame)),
+        labels=engine.row_labels(frame),
+        declared=engine.read_roles(frame) or Roles(),
+    )
+
+
+def _seen(published: Published) -> tuple[Qid, Qid, Roles]:
+    return published.columns, published.index_as_declared, published.declared
+
+
 @dataclass
 class Measured:
     """All that the budgets of one quasi-identifier need to know."""
 
     groups: list[Group] | Problem | None = None
-    worst: dict[tuple[Name, int], float | Problem] = field(default_factory=dict)
+    worst: dict[tuple[Name, str], float | Problem] = field(default_factory=dict)
     risk: Risk | Problem | None = None
     n_marked: int | Problem | None = None
     # With missing_sensitive: drop, the rows that are left for each sensitive column.
     n_scored: dict[Name, int] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Whatever could not be measured."""
+        found = (self.groups, *self.worst.values(), self.risk, self.n_marked)
+        return [one for one in found if isinstance(one, Problem)]
+
+    @property
+    def n_rows(self) -> int:
+        """The rows that were measured."""
+        groups = self.groups if isinstance(self.groups, list) else []
+        return sum(group.sizes.n_rows for group in groups if group.sizes is not None)
+
+    @property
+    def n_dropped(self) -> int:
+        """The rows that were left out for a missing quasi-identifier."""
+        return sum(group.n_dropped for group in self.groups or () if isinstance(group, Group))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table, counted for all that a policy asks; what is left is arithmetic."""
+
+    published: Published
+    roles: PolicyRoles
+    engine: str
+    # For each rule of the policy its quasi-identifiers, or why there are none.
+    qids: tuple[list[Qid] | Problem, ...]
+    measured: dict[Qid, Measured]
+    empty: bool = False
+
+
+def count(
+    policy: Policy, frame: Any, population: Any = None, published: Published | None = None
+) -> Counted:
+    """Count a table once for every rule of a policy."""
+    table = Table.of(policy, frame, published)
+    qids = tuple(_expanded(table, rule, i) for i, rule in enumerate(policy.rules))
+    wanted: dict[Qid, list[Budget]] = {}
+    for rule, sets in zip(policy.rules, qids, strict=True):
+        for qid in [] if isinstance(sets, Problem) else sets:
+            wanted.setdefault(qid, []).extend(rule.budgets)
+    measured = measure(table, policy, wanted, population)
+    # Only what could not be counted for want of records is looked at once more.
+    doubt = any(problem.no_records for found in measured.values() for problem in found.problems)
+    empty = doubt and not table.engine.has_rows(table.frame)
+    return Counted(table.published, table.roles, table.engine.name, qids, measured, empty)
+
+
+def _expanded(table: Table, rule: Rule, i: int) -> list[Qid] | Problem:
+    """List the quasi-identifiers of a rule; those that the table declares are known only now."""
+    if rule.columns is None and not table.roles.quasi:
+        return without_roles()
+    whole = table.roles.whole
+    if rule.columns is not None and table.joined:
+        more = [name for name in table.joined if name not in rule.columns]
+        rule = replace(rule, columns=(*rule.columns, *more))
+    checked = attempt(lambda: check_subsets(rule, whole, f"rule {i + 1}"))
+    return checked if isinstance(checked, Problem) else list(rule.qids(whole))
 
 
 def measure(
@@ -204,7 +309,7 @@ def _count(
         return
     # One bad column does not spoil the others; an engine that fails is not asked again and again.
     for qid, alone in open_.items():
-        if len(open_) == 1 or counted.engine_failed:
+        if len(open_) == 1 or counted.final:
             found[qid].groups = counted
             continue
         again = attempt(lambda alone=alone: _groups(table, alone, policy.by)[0])  # type: ignore[misc]
@@ -273,7 +378,7 @@ class _Values:
         for name, about in columns.items():
             checked = attempt(lambda name=name: self._check(name))  # type: ignore[misc]
             if isinstance(checked, Problem):
-                found.worst |= {(name, id(budget)): checked for budget in about}
+                found.worst |= {(name, budget.measure): checked for budget in about}
             else:
                 self._score(name, about, found)
 
@@ -300,18 +405,19 @@ class _Values:
             )
 
     def _score(self, name: Name, budgets: list[Budget], found: Measured) -> None:
-        passes: list[tuple[Sensitive, dict[int, Score]]] = []
+        passes: list[tuple[Sensitive, dict[str, Score]]] = []
         for budget in budgets:
             settled = attempt(lambda budget=budget: self._about(name, budget))  # type: ignore[misc]
             if isinstance(settled, Problem):
-                found.worst[name, id(budget)] = settled
+                found.worst[name, budget.measure] = settled
             else:
-                _add(passes, id(budget), *settled)
+                _add(passes, budget.measure, *settled)
         for about, scores in _merged(passes):
             self._run(about, scores, found)
 
     def _about(self, name: Name, budget: Budget) -> tuple[Sensitive, Score]:
-        plain = Sensitive(name, self.policy.missing_sensitive)
+        # Unsaid, a missing value is refused: hiv, hiv, hiv and nothing are not two diagnoses.
+        plain = Sensitive(name, self.policy.missing_sensitive or "error")
         if budget.name == "ldiv":
             return plain, diversity_score(budget.kind or "distinct", budget.c)
         about, distance = with_distance(
@@ -324,13 +430,11 @@ class _Values:
         )
         return about, Score(distance)
 
-    def _run(self, about: Sensitive, scores: dict[int, Score], found: Measured) -> None:
+    def _run(self, about: Sensitive, scores: dict[str, Score], found: Measured) -> None:
         unique = list(dict.fromkeys(scores.values()))
-        scored = attempt(
-            lambda: self.table.engine.scores(self.table.frame, self.question, about, unique)
-        )
+        scored = attempt(lambda: self._scored(about, unique))
         if isinstance(scored, Problem):
-            if len(unique) > 1 and not scored.engine_failed:
+            if len(unique) > 1 and not scored.final:
                 # What one score refuses, another may well measure.
                 for key, score in scores.items():
                     self._run(about, {key: score}, found)
@@ -347,8 +451,22 @@ class _Values:
         found.worst |= {(about.column, key): scored.worst[s] for key, s in scores.items()}
 
 
+    def _scored(self, about: Sensitive, scores: list[Score]) -> Scored:
+        try:
+            return self.table.engine.scores(self.table.frame, self.question, about, scores)
+        except MissingSensitiveError as error:
+            if self.policy.missing_sensitive is not None:
+                raise
+            rows = count_of(error.n_missing, "row")
+            raise MissingSensitiveError(
+                f"sensitive column {about.column!r} is missing in {rows}, and nobody has said what "
+                "that means: set missing_sensitive to value (a diagnosis like any other), drop "
+                "(with max_dropped_fraction) or error"
+            ) from None
+
+
 def _add(
-    passes: list[tuple[Sensitive, dict[int, Score]]], key: int, about: Sensitive, score: Score
+    passes: list[tuple[Sensitive, dict[str, Score]]], key: str, about: Sensitive, score: Score
 ) -> None:
     for known, scores in passes:
         if known == about:
@@ -358,8 +476,8 @@ def _add(
 
 
 def _merged(
-    passes: list[tuple[Sensitive, dict[int, Score]]],
-) -> list[tuple[Sensitive, dict[int, Score]]]:
+    passes: list[tuple[Sensitive, dict[str, Score]]],
+) -> list[tuple[Sensitive, dict[str, Score]]]:
     """Let scores that need no order ride along with one that has it: one pass, not two."""
     plain = [p for p in passes if not p[0].ordered and p[0].hierarchy is None]
     ordered = [p for p in passes if p[0].ordered]

@@ -24,10 +24,17 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
 
 VERSION = 1
+# What becomes of columns that no role names.
+UNLISTED = ("refuse", "quasi", "ignore")
 _KEYS = (
-    *("version", "name", "description", "roles", "strict", "missing", "missing_sensitive"),
+    *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
+    "missing_sensitive",
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
     *("budgets", "qids"),
+)
+_STRICT = (
+    "a policy has no key 'strict': say with unlisted what becomes of columns without a role: "
+    "'refuse' (the default), 'quasi' or 'ignore'"
 )
 
 
@@ -48,10 +55,16 @@ class Policy:
         table declares are taken.
     rules : tuple of Rule
         Each quasi-identifier with its budgets.
-    strict : bool
-        Whether a column without a role fails.
-    missing, missing_sensitive : str
-        As in `anonrisk.ldiv`.
+    reviewed : bool
+        Whether somebody has read it; a draft, which nobody has, passes no table.
+    unlisted : {"refuse", "quasi", "ignore"}
+        What becomes of columns that no role names: the table cannot be assessed; they join every
+        quasi-identifier; or the verdict says that nobody has looked at them.
+    missing : {"value", "drop", "error"}
+        What a missing quasi-identifier means, as in `anonrisk.classes`.
+    missing_sensitive : {"value", "drop", "error"} or None
+        What a missing sensitive value means, as in `anonrisk.ldiv`. Where nobody has said it, a
+        table that misses one cannot be assessed.
     max_dropped_fraction : float or None
         With ``missing="drop"``: the share of the rows that may be left out. With
         ``missing_sensitive="drop"`` likewise, for each sensitive column; without it no row may be.
@@ -86,9 +99,10 @@ class Policy:
     rules: tuple[Rule, ...]
     name: str | None = None
     description: str | None = None
-    strict: bool = False
+    reviewed: bool = True
+    unlisted: str = "refuse"
     missing: str = "value"
-    missing_sensitive: str = "value"
+    missing_sensitive: str | None = None
     max_dropped_fraction: float | None = None
     dropped_are_removed: bool = False
     by: Name | None = None
@@ -107,7 +121,8 @@ class Policy:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Read the plain values that `to_dict` gives, or a YAML or JSON file holds."""
-        return cls(**{"version": None, **fields.mapping(given, "the policy", _KEYS)})
+        known = (*_KEYS, "strict") if "strict" in given else _KEYS
+        return cls(**{"version": None, **fields.mapping(given, "the policy", known)})
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Self:
@@ -156,8 +171,9 @@ class Policy:
         written: dict[str, Any] = {
             "version": self.version,
             **optional,
+            "reviewed": None if self.reviewed else False,
             "roles": roles or None,
-            "strict": self.strict,
+            "unlisted": self.unlisted,
             "missing": self.missing,
             "missing_sensitive": self.missing_sensitive,
             "dropped_are_removed": self.dropped_are_removed or None,
@@ -187,10 +203,22 @@ class Policy:
         text = document.canonical(self.to_dict())
         return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
+    @property
+    def listed(self) -> set[Name]:
+        """Every column that the policy names, in whatever place."""
+        named = {column for rule in self.rules for column in rule.columns or ()}
+        named |= {c for rule in self.rules for b in rule.budgets for c in b.sensitive or ()}
+        return {*self.roles.classified, *named, *(() if self.by is None else (self.by,))}
+
     # ---- checking ---------------------------------------------------------------------------
 
     def check(
-        self, frame: Any, *, population: Any = None, n_original: int | None = None
+        self,
+        frame: Any,
+        *,
+        name: str | None = None,
+        population: Any = None,
+        n_original: int | None = None,
     ) -> Verdict:
         """Measure a table and compare it with the budgets.
 
@@ -198,6 +226,8 @@ class Policy:
         ----------
         frame : DataFrame
             A pandas, Spark or pandas-on-Spark table; it is never changed.
+        name : str, optional
+            What the table is called, for whoever reads the verdict.
         population : DataFrame, optional
             As in `anonrisk.risk`: whom the journalist and the marketer look among.
         n_original : int, optional
@@ -220,7 +250,7 @@ class Policy:
         """
         from anonrisk.policy.check import check
 
-        return check(self, frame, population=population, n_original=n_original)
+        return check(self, frame, name=name, population=population, n_original=n_original)
 
     def assess(self, frame: Any) -> Assessment:
         """Take the measures that the policy names, without comparing them with its budgets."""
@@ -276,6 +306,8 @@ def _nested(keywords: dict[str, Any]) -> dict[str, Any]:
             if twice:
                 raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
             nested[part] = {**given, **loose} if isinstance(given, dict) else given
+    if "strict" in keywords:
+        raise PolicyError(_STRICT)
     known = (*_KEYS, *LISTS, *SINGLE, *budgets.KEYS, "rr")
     for key in keywords:
         if key not in known:
@@ -291,11 +323,10 @@ def _read(given: dict[str, Any]) -> dict[str, Any]:
     settings = {
         "name": _optional(given, "name", fields.text),
         "description": _optional(given, "description", fields.text),
-        "strict": fields.flag(given.get("strict", False), "strict"),
+        "reviewed": fields.flag(given.get("reviewed", True), "reviewed"),
+        "unlisted": fields.word(given.get("unlisted", "refuse"), "unlisted", UNLISTED),
         "missing": fields.word(given.get("missing", "value"), "missing", MISSING),
-        "missing_sensitive": fields.word(
-            given.get("missing_sensitive", "value"), "missing_sensitive", MISSING
-        ),
+        "missing_sensitive": _optional(given, "missing_sensitive", _missing),
         "max_dropped_fraction": _optional(given, "max_dropped_fraction", fields.share),
         "dropped_are_removed": fields.flag(
             given.get("dropped_are_removed", False), "dropped_are_removed"
@@ -308,6 +339,10 @@ def _read(given: dict[str, Any]) -> dict[str, Any]:
     rules = read_rules(given, roles)
     _check_together(settings, roles, rules)
     return {"version": VERSION, "roles": roles, "rules": rules, **settings}
+
+
+def _missing(given: Any, where: str) -> str:
+    return fields.word(given, where, MISSING)
 
 
 def _fraction(given: Any, where: str) -> float:

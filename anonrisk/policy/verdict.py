@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
 from anonrisk._version import __version__
 from anonrisk.errors import ArgumentError, ReleaseBlocked
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, plain_name, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,79 +18,16 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.policy.explain import Explanation
 
-PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
-STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# How labels of rows that go by no name are called where columns are listed.
+ROW_LABELS = "row labels"
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One budget, measured.
-
-    Attributes
-    ----------
-    budget : str
-        The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
-        ``"strict"``, ``"max_dropped_fraction"``, ``"missing_sensitive"`` and ``"table"`` for what a
-        policy checks or tells by itself.
-    status : {"pass", "fail", "could_not_assess"}
-        Whether the budget is kept; the last where that cannot be told.
-    severity : {"fail", "warn"}
-        Whether it blocks a release.
-    sentence : str
-        What was found, in plain words.
-    value, limit : number or None
-        What was measured, and the limit; of a prediction, the upper end of its interval.
-    margin : float or None
-        How much room is left; below zero, by how much the limit is missed.
-    estimate : float or None
-        Of a prediction: what to expect, of which `value` is the upper end.
-    qid : tuple of names
-        The quasi-identifier; of every subset, the worst.
-    sensitive : name or None
-        The sensitive column.
-    group : str or None
-        The group of the column that `by` names.
-    parameters : dict
-        What else the budget says, as the kind of diversity.
-    """
-
-    budget: str
-    status: str
-    severity: str
-    sentence: str
-    value: float | None = None
-    limit: float | None = None
-    margin: float | None = None
-    estimate: float | None = None
-    qid: Qid = ()
-    sensitive: Name | None = None
-    group: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def passed(self) -> bool:
-        """Whether the budget is kept."""
-        return self.status == PASS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        return {
-            "budget": self.budget,
-            "status": self.status,
-            "severity": self.severity,
-            "value": _plain(self.value),
-            "limit": _plain(self.limit),
-            "margin": _plain(self.margin),
-            "estimate": _plain(self.estimate),
-            "qid": [_name(name) for name in self.qid],
-            "sensitive": _name(self.sensitive),
-            "group": self.group,
-            "parameters": dict(self.parameters),
-            "sentence": self.sentence,
-        }
+def now() -> str:
+    """Give the time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,10 +41,19 @@ class Verdict:
     ----------
     findings : tuple of Finding
         One per budget (and sensitive column, and group).
-    policy_digest : str
-        Which policy it was; see `Policy.digest`.
+    policy_digest : str or None
+        Which policy it was; see `Policy.digest`. None for a suite that was made by hand.
     policy_name : str or None
         What the policy calls itself.
+    table : str or None
+        What the table is called.
+    files : tuple of str
+        The files that it was read from; values of partitions are left out of their names.
+    columns : mapping of name to role
+        The columns that the table has, each with its role (``"quasi"``, ``"sensitive"``, …) or None.
+    not_looked_at : tuple of names
+        Columns without a role that the policy ignores; also ``"row labels"``, which number the
+        rows and are published too, unless the table is written with ``index=False``.
     engine : str or None
         The library that the table belongs to.
     missing : str
@@ -115,6 +62,8 @@ class Verdict:
         The column that says which person a row belongs to.
     n_records, n_rows, n_dropped : int or None
         Records (with a unit, persons), rows and rows left out, of the first quasi-identifier.
+    checked_at : str
+        When, in UTC; two verdicts that differ in nothing else are equal.
     library_version : str
         The version of anonrisk.
     fail_on : {"fail", "warn"}
@@ -122,8 +71,12 @@ class Verdict:
     """
 
     findings: tuple[Finding, ...]
-    policy_digest: str
+    policy_digest: str | None
     policy_name: str | None = None
+    table: str | None = None
+    files: tuple[str, ...] = ()
+    columns: Mapping[Name, str | None] = field(default_factory=dict)
+    not_looked_at: Qid = ()
     engine: str | None = None
     missing: str = "value"
     unit: Name | None = None
@@ -132,6 +85,7 @@ class Verdict:
     n_dropped: int | None = None
     library_version: str = __version__
     fail_on: str = "fail"
+    checked_at: str = field(default_factory=now, compare=False)
     _source: Any = field(default=None, compare=False)
 
     # ---- the answer -------------------------------------------------------------------------
@@ -140,7 +94,8 @@ class Verdict:
     def status(self) -> str:
         """``"pass"``, ``"fail"`` or ``"could_not_assess"``.
 
-        Budgets that only warn do not count, unless `fail_on` says so.
+        A budget that only warns does not count if it is broken, unless `fail_on` says so; if it
+        could not be assessed it does.
         """
         if not self.findings:
             return COULD_NOT_ASSESS
@@ -171,7 +126,9 @@ class Verdict:
         return tuple(f for f in self.findings if not f.passed and not self._blocks(f))
 
     def _blocks(self, finding: Finding) -> bool:
-        return finding.severity == "fail" or self.fail_on == "warn"
+        # Nobody knows how bad it is where nothing was measured.
+        unknown_ = finding.status == COULD_NOT_ASSESS
+        return unknown_ or finding.severity == "fail" or self.fail_on == "warn"
 
     def raise_for_status(self, *, fail_on: str = "fail") -> None:
         """Raise `ReleaseBlocked` unless the table passed.
@@ -198,7 +155,8 @@ class Verdict:
             told = " ".join(f.sentence for f in bad[:5])
             more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
             why = told or "Nothing was checked."
-            raise ReleaseBlocked(f"the table does not pass ({status}): {why}{more}")
+            of = f"table {self.table!r}" if self.table else "the table"
+            raise ReleaseBlocked(f"{of} does not pass ({status}): {why}{more}", self)
 
     def explain(self, frame: Any = None) -> Explanation:
         """Measure which column, dropped, would lower the risk furthest.
@@ -233,13 +191,20 @@ class Verdict:
             "library_version": self.library_version,
             "status": self.status,
             "fail_on": self.fail_on,
+            "checked_at": self.checked_at,
+            "table": self.table,
+            "files": list(self.files),
             "policy": {"name": self.policy_name, "digest": self.policy_digest},
             "engine": self.engine,
             "missing": self.missing,
-            "unit": _name(self.unit),
+            "unit": plain_name(self.unit),
             "n_records": self.n_records,
             "n_rows": self.n_rows,
             "n_dropped": self.n_dropped,
+            "columns": [
+                {"name": plain_name(name), "role": role} for name, role in self.columns.items()
+            ],
+            "not_looked_at": [plain_name(name) for name in self.not_looked_at],
             "budgets": [finding.to_dict() for finding in self.findings],
         }
 
@@ -249,7 +214,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote; a status that its own findings contradict is refused.
+        """Read what `to_json` wrote; a verdict that contradicts itself is refused.
 
         Examples
         --------
@@ -260,26 +225,44 @@ class Verdict:
         True
         """
         try:
-            stored = json.loads(text)
-            if stored["schema_version"] != SCHEMA_VERSION:
-                raise ArgumentError("this verdict was written in another schema version")
-            verdict = cls(
-                findings=tuple(_finding(found) for found in stored["budgets"]),
-                policy_digest=stored["policy"]["digest"],
-                policy_name=stored["policy"]["name"],
-                library_version=stored["library_version"],
-                # Verdicts of earlier versions do not say: budgets that warn did not count.
-                fail_on=_fail_on(stored.get("fail_on", "fail")),
-                **{key: stored[key] for key in ("engine", "missing", "unit")},
-                **{key: stored[key] for key in ("n_records", "n_rows", "n_dropped")},
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            verdict = cls._read(json.loads(text))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, ArgumentError):
                 raise
             raise ArgumentError("this is not a verdict that to_json wrote") from None
-        if stored.get("status") != verdict.status:
-            raise ArgumentError("the status of this verdict is not that of its budgets")
         return verdict
+
+    @classmethod
+    def _read(cls, stored: dict[str, Any]) -> Self:
+        if stored["schema_version"] != SCHEMA_VERSION:
+            raise ArgumentError("this verdict was written in another schema version")
+        datetime.fromisoformat(stored["checked_at"])
+        verdict = cls(
+            findings=tuple(Finding.from_dict(found) for found in stored["budgets"]),
+            policy_digest=stored["policy"]["digest"],
+            policy_name=stored["policy"]["name"],
+            fail_on=_fail_on(stored["fail_on"]),
+            files=tuple(stored["files"]),
+            columns={_as_name(one["name"]): one["role"] for one in stored["columns"]},
+            not_looked_at=tuple(map(_as_name, stored["not_looked_at"])),
+            **{key: stored[key] for key in ("library_version", "checked_at", "table")},
+            **{key: stored[key] for key in ("engine", "missing", "unit")},
+            **{key: _whole(stored[key]) for key in ("n_records", "n_rows", "n_dropped")},
+        )
+        if stored["status"] != verdict.status:
+            raise ArgumentError("the status of this verdict is not that of its budgets")
+        if verdict.passed and not (verdict.n_rows and verdict.columns and verdict.engine):
+            raise ArgumentError("a verdict that passed says how many rows of which columns it saw")
+        return verdict
+
+    @classmethod
+    def not_finished(cls, policy_digest: str | None = None, **about: Any) -> Self:
+        """Give what stands where a verdict goes until there is one: a killed run leaves no pass."""
+        return cls((unknown("table", "the check has not finished"),), policy_digest, **about)
+
+    def about(self, table: str | None, files: Iterable[str] = ()) -> Self:
+        """Give the same verdict with the name of its table and the files it was read from."""
+        return replace(self, table=table, files=tuple(files))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave the table behind when copied or pickled."""
@@ -290,19 +273,28 @@ class Verdict:
     def __repr__(self) -> str:
         """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
         told = [f"- {finding.sentence}" for finding in self._first() if not finding.passed]
+        told += [f"- {self._unseen()}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
         table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
         return "\n".join((self._title(), table, *rest, *told))
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]
-        caption = ". ".join(filter(None, (self._title(), self._more())))
+        caption = ". ".join(filter(None, (self._title(), self._more(), self._unseen())))
         return render.html_table(caption, (*_HEADER, "in words"), rows)
 
     def _title(self) -> str:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
         of = "" if self.policy_name is None else f" ({self.policy_name})"
-        return f"{words[self.status]}{of}: {_tally(self.findings)}"
+        about = "" if self.table is None else f" for {self.table}"
+        return f"{words[self.status]}{about}{of}: {_tally(self.findings)}"
+
+    def _unseen(self) -> str:
+        """Name the columns that nobody looked at."""
+        if not self.not_looked_at:
+            return ""
+        hint = " (write the table with index=False)" if ROW_LABELS in self.not_looked_at else ""
+        return f"Not looked at: {', '.join(map(str, self.not_looked_at))}{hint}."
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -324,7 +316,7 @@ def _row(finding: Finding) -> list[str]:
         of += f" in {finding.group}"
     words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "?"}
     status = words[finding.status]
-    if finding.severity == "warn" and not finding.passed:
+    if finding.severity == "warn" and finding.status == FAIL:
         status = "warn"
     numbers = (finding.value, finding.limit, finding.margin)
     return [status, finding.budget, *map(_shown, numbers), of]
@@ -339,14 +331,14 @@ def _shown(number: float | None) -> str:
 def _tally(findings: Iterable[Finding]) -> str:
     statuses = [(f.status, f.severity) for f in findings]
     kept = sum(status == PASS for status, _ in statuses)
+    unknown_ = sum(status == COULD_NOT_ASSESS for status, _ in statuses)
     counts = [f"{kept} of {render.count_of(len(statuses), 'check')} passed"]
-    for status, word in ((FAIL, "failed"), (COULD_NOT_ASSESS, "could not be assessed")):
-        n = statuses.count((status, "fail"))
-        if n:
-            counts.append(f"{n} {word}")
-    warned = sum(severity == "warn" and status != PASS for status, severity in statuses)
-    if warned:
-        counts.append(render.count_of(warned, "warning"))
+    if (FAIL, "fail") in statuses:
+        counts.append(f"{statuses.count((FAIL, 'fail'))} failed")
+    if unknown_:
+        counts.append(f"{unknown_} could not be assessed")
+    if (FAIL, "warn") in statuses:
+        counts.append(render.count_of(statuses.count((FAIL, "warn")), "warning"))
     return ", ".join(counts)
 
 
@@ -363,43 +355,12 @@ def _fail_on(given: Any) -> str:
     return str(given)
 
 
-def _finding(stored: dict[str, Any]) -> Finding:
-    if stored["status"] not in STATUSES or stored["severity"] not in ("fail", "warn"):
-        raise ArgumentError("this is not a verdict that to_json wrote")
-    numbers = {key: _number(stored[key]) for key in ("value", "limit", "margin", "estimate")}
-    if stored["status"] == PASS and _contradicted(**numbers):
-        raise ArgumentError(f"the numbers of budget {stored['budget']!r} contradict its status")
-    plain = ("budget", "status", "severity", "sentence", "sensitive", "group", "parameters")
-    return Finding(**{key: stored[key] for key in plain}, **numbers, qid=tuple(stored["qid"]))
+def _whole(stored: Any) -> int | None:
+    if stored is not None and (isinstance(stored, bool) or not isinstance(stored, int)):
+        raise TypeError
+    return None if stored is None else int(stored)
 
 
-def _contradicted(value: Any, limit: Any, margin: Any, **_: Any) -> bool:
-    """Tell whether a finding that passed is beyond its limit, or its numbers do not add up."""
-    if value is None or limit is None or margin is None:
-        return False
-    hair = 1e-6 * max(1.0, abs(limit), abs(value))
-    if not math.isfinite(hair):
-        return bool(margin < 0)
-    return bool(margin < -hair or abs(abs(value - limit) - abs(margin)) > hair)
-
-
-def _plain(number: float | None) -> Any:
-    """Give a number as JSON can hold it: infinity has no digits."""
-    if isinstance(number, float) and not math.isfinite(number):
-        return str(number)
-    return number
-
-
-def _name(name: Any) -> Any:
-    """Give the name of a column as JSON can hold it: a day, as pandas may have, as text."""
-    if isinstance(name, tuple):
-        return [_name(part) for part in name]
-    if name is None or isinstance(name, (str, int)):
-        return name
-    # Numbers of NumPy know their Python kind.
-    item = name.item() if hasattr(name, "item") else name
-    return item if isinstance(item, int) else str(name)
-
-
-def _number(stored: Any) -> Any:
-    return float(stored) if isinstance(stored, str) else stored
+def _as_name(stored: Any) -> Any:
+    """Read the name of a column; JSON has no tuples, and a pandas label may be one."""
+    return tuple(map(_as_name, stored)) if isinstance(stored, list) else stored

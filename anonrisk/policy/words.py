@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.policy.verdict import COULD_NOT_ASSESS
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _WHAT = {
     "population_unique_fraction": "The share of people who are unique in the population",
     "max_suppressed": "The share of suppressed records",
     "max_dropped_fraction": "The share of rows left out",
-    "table": "The table",
+    **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
 
@@ -40,8 +39,8 @@ def unknown(budget: str, message: str, group: str | None = None) -> str:
 
 def sentence(
     budget: Budget,
-    status: str,
     *,
+    doubtful: bool,
     value: float,
     estimate: float | None,
     qid: Qid,
@@ -57,7 +56,7 @@ def sentence(
         else _told(budget, value, estimate, of, who, sensitive)
     )
     doubt = ""
-    if status == COULD_NOT_ASSESS:
+    if doubtful:
         doubt = " That reaches from within the limit to beyond it: nobody can tell which."
     return f"{_inside(group)}{told}.{doubt}"
 

@@ -9,8 +9,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy import Policy, Verdict
-from anonrisk.policy.judge import unknown
-from anonrisk.policy.measure import Problem
+from anonrisk.policy.finding import unknown
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +58,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         raise
     except AnonRiskError as error:
         # A table that cannot be read gets a verdict like any other.
-        findings = (unknown("table", Problem(str(error))),)
+        findings = (unknown("table", str(error)),)
         verdict = Verdict(findings, policy.digest, policy.name, missing=policy.missing)
         return Outcome.of_verdict(verdict, given.fail_on)
     verdict = policy.check(frame, population=population, n_original=given.n_original)

@@ -9,7 +9,7 @@ from anonrisk.cli import options
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import ArgumentError
-from anonrisk.policy.verdict import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 
 if TYPE_CHECKING:
     import argparse

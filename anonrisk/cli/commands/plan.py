@@ -9,7 +9,7 @@ from anonrisk.cli import options, target
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.errors import ArgumentError, PlanError, WeightError
-from anonrisk.policy.verdict import FAIL
+from anonrisk.policy.finding import FAIL
 
 if TYPE_CHECKING:
     import argparse

@@ -9,6 +9,7 @@ from anonrisk.engines.pandas import (
     count,
     encode,
     interval,
+    labels,
     link,
     match,
     objects,
@@ -67,7 +68,7 @@ class PandasEngine:
 
     def index(self, frame: pd.DataFrame) -> Sequence[Name]:
         """List the names of the index; None for labels without one that do not number rows."""
-        unnamed = [None] if self.unnamed_labels(frame) else []
+        unnamed = [None] if self.row_labels(frame) == "unnamed" else []
         return [*(name for name in frame.index.names if name is not None), *unnamed]
 
     def check(self, frame: pd.DataFrame, roles: Mapping[Name, str]) -> None:
@@ -203,9 +204,17 @@ class PandasEngine:
         """Shuffle some columns within groups, and mark the table."""
         return steps.permute(frame, columns, by, seed)
 
-    def unnamed_labels(self, frame: pd.DataFrame) -> bool:
-        """Tell whether the index, or a level of it, has no name and does not just number rows."""
-        return encode.unnamed_labels(frame.index)
+    def nested(self, frame: pd.DataFrame) -> Sequence[str]:
+        """List the paths inside Arrow's structs."""
+        return [path for name, dtype in frame.dtypes.items() for path in labels.paths(name, dtype)]
+
+    def row_labels(self, frame: pd.DataFrame) -> str | None:
+        """Look at the index where it, or a level of it, has no name."""
+        return labels.row_labels(frame.index)
+
+    def with_labels(self, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+        """Bring the index back among the columns."""
+        return labels.with_labels(frame, name)
 
     def has_rows(self, frame: pd.DataFrame) -> bool:
         """Tell whether there is any row."""

@@ -68,13 +68,6 @@ def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
     return codes
 
 
-def unnamed_labels(index: pd.Index) -> bool:
-    """Tell whether an index, or a level of it, has no name and does not just number the rows."""
-    if isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1):
-        return False
-    return None in index.names
-
-
 def refuse_nested(dtype: Any, name: Name, role: str) -> None:
     """Refuse a type whose cells are lists, maps or structs."""
     if isinstance(dtype, pd.ArrowDtype) and objects.arrow_nested(dtype.pyarrow_dtype):

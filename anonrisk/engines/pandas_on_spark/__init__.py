@@ -213,9 +213,22 @@ class PandasOnSparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
 
-    def unnamed_labels(self, frame: Any) -> bool:  # noqa: ARG002
-        """An index without a name is made anew wherever it is needed, or left behind."""
-        return False
+    def nested(self, frame: Any) -> Sequence[str]:
+        """List the paths inside structs."""
+        return self._spark.nested(_without_index(frame))
+
+    def row_labels(self, frame: Any) -> str | None:
+        """Tell by the type: whole numbers without a name are made anew wherever they are needed."""
+        if None not in frame.index.names:
+            return None
+        plain = frame.index.nlevels == 1 and pd.api.types.is_integer_dtype(frame.index.dtype)
+        return None if plain else "unnamed"
+
+    def with_labels(self, frame: Any, name: str) -> Any:
+        """Bring the index back among the columns."""
+        unnamed = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
+        names = [next(unnamed) if level is None else level for level in frame.index.names]
+        return frame.rename_axis(names).reset_index()
 
     def has_rows(self, frame: Any) -> bool:
         """Tell whether there is any row."""

@@ -12,6 +12,7 @@ from anonrisk.engines.spark import (
     match,
     population,
     profile,
+    project,
     pseudonym,
     recode,
     rewrite,
@@ -212,9 +213,19 @@ class SparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return steps.permute(frame, columns, by, seed)
 
-    def unnamed_labels(self, frame: DataFrame) -> bool:  # noqa: ARG002
+    def nested(self, frame: DataFrame) -> Sequence[str]:
+        """List the paths inside structs, also in arrays and maps of them."""
+        with guarded("read the schema"):
+            fields = frame.schema.fields
+        return [path for field in fields for path in project.paths(field.name, field.dataType)]
+
+    def row_labels(self, frame: DataFrame) -> str | None:  # noqa: ARG002
         """Rows have no labels."""
-        return False
+        return None
+
+    def with_labels(self, frame: DataFrame, name: str) -> DataFrame:  # noqa: ARG002
+        """There are none to bring back."""
+        return frame
 
     def has_rows(self, frame: DataFrame) -> bool:
         """Tell whether there is any row; no cell comes to the driver."""

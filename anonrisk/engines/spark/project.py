@@ -78,6 +78,18 @@ class Projection:
         return reduce(or_, (column.isNull() for column in columns))
 
 
+def paths(name: str, kind: Any) -> list[str]:
+    """List the paths inside a column: the fields of structs, however deep they lie."""
+    found: list[str] = []
+    for inner in ("elementType", "keyType", "valueType"):
+        if hasattr(kind, inner):
+            found += paths(name, getattr(kind, inner))
+    for field in kind.fields if kind.typeName() == "struct" else ():
+        below = f"{name}.{field.name}"
+        found += [below, *paths(below, field.dataType)]
+    return found
+
+
 def refuse_nested(field: StructField, role: str) -> None:
     """Refuse a column whose cells have no equality as one cell."""
     type_name = field.dataType.typeName()

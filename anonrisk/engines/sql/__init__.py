@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from anonrisk.engines.sql import count, score
+from anonrisk.engines.sql import count, nested, score
 from anonrisk.engines.sql.table import SqlTable
 from anonrisk.errors import UnsupportedFrameError
 
@@ -52,9 +52,16 @@ class SqlEngine:
     def read_roles(self, _: SqlTable) -> None:
         """Tables in a database carry no roles."""
 
-    def unnamed_labels(self, _: SqlTable) -> bool:
+    def nested(self, table: SqlTable) -> Sequence[str]:
+        """List the paths inside structs, where the database has them."""
+        return nested.paths(table)
+
+    def row_labels(self, _: SqlTable) -> None:
         """Rows have no labels."""
-        return False
+
+    def with_labels(self, table: SqlTable, _: str) -> SqlTable:
+        """There are none to bring back."""
+        return table
 
     def has_rows(self, table: SqlTable) -> bool:
         """Tell whether there is any row."""

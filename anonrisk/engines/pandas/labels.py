@@ -1,0 +1,64 @@
+"""What a pandas table publishes beside its columns: labels of its rows, and fields of structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from anonrisk.columns import Name
+
+# A filter that keeps one row in a hundred leaves row numbers; an id is usually longer.
+_ROWS_A_NUMBER = 100
+
+
+def row_labels(index: pd.Index) -> str | None:
+    """Say what rows are labelled by without a name; see `engines.base`."""
+    if None not in index.names:
+        return None
+    if isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1):
+        return None
+    return "row numbers" if _are_row_numbers(index) else "unnamed"
+
+
+def _are_row_numbers(index: pd.Index) -> bool:
+    if isinstance(index, pd.MultiIndex) or not pd.api.types.is_integer_dtype(index.dtype):
+        return False
+    if not len(index):
+        return True
+    if index.hasnans or not (index.is_monotonic_increasing and index.is_unique):
+        return False
+    return bool(index[0] >= 0 and index[-1] < _ROWS_A_NUMBER * len(index))
+
+
+def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Bring the index back among the columns; a level without a name gets this one."""
+    unnamed = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
+    moved = frame.copy(deep=False)
+    moved.index = moved.index.set_names(
+        [next(unnamed) if level is None else level for level in frame.index.names]
+    )
+    return moved.reset_index()
+
+
+def paths(name: Name, dtype: Any) -> list[str]:
+    """List the paths inside a column of Arrow's structs, also in lists and maps of them."""
+    if not isinstance(dtype, pd.ArrowDtype):
+        return []
+    return _paths(str(name), dtype.pyarrow_dtype)
+
+
+def _paths(name: str, kind: Any) -> list[str]:
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        found = []
+        for field in kind:
+            below = f"{name}.{field.name}"
+            found += [below, *_paths(below, field.type)]
+        return found
+    if pa.types.is_map(kind):
+        return _paths(name, kind.key_type) + _paths(name, kind.item_type)
+    value_type = getattr(kind, "value_type", None)
+    return [] if value_type is None else _paths(name, value_type)

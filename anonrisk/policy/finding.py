@@ -1,0 +1,172 @@
+"""One thing that a check found, and when a number keeps a limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.base import TOLERANCE
+from anonrisk.errors import ArgumentError
+from anonrisk.policy import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.columns import Name, Qid
+
+PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
+STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
+SEVERITIES = ("fail", "warn")
+# Budgets of which the limit is the least that is asked for; of all others it is the most.
+AT_LEAST = ("k", "ldiv")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One budget, measured.
+
+    Attributes
+    ----------
+    budget : str
+        The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
+        ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"`` and
+        ``"table"`` for what a policy checks or tells by itself.
+    status : {"pass", "fail", "could_not_assess"}
+        Whether the budget is kept; the last where that cannot be told.
+    severity : {"fail", "warn"}
+        Whether it blocks a release. What could not be assessed blocks in any case.
+    sentence : str
+        What was found, in plain words.
+    value, limit : number or None
+        What was measured, and the limit; of a prediction, the upper end of its interval.
+    margin : float or None
+        How much room is left; below zero, by how much the limit is missed.
+    estimate : float or None
+        Of a prediction: what to expect, of which `value` is the upper end.
+    qid : tuple of names
+        The quasi-identifier; of every subset, the worst.
+    sensitive : name or None
+        The sensitive column.
+    group : str or None
+        The group of the column that `by` names.
+    parameters : dict
+        What else the budget says, as the kind of diversity.
+    """
+
+    budget: str
+    status: str
+    severity: str
+    sentence: str
+    value: float | None = None
+    limit: float | None = None
+    margin: float | None = None
+    estimate: float | None = None
+    qid: Qid = ()
+    sensitive: Name | None = None
+    group: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the budget is kept."""
+        return self.status == PASS
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What two findings that say the same have in common, whichever door they came by."""
+        stated = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))
+        about = (self.budget, self.status, self.severity, self.qid, self.sensitive, self.group)
+        return (*about, self.value, self.limit, stated)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "budget": self.budget,
+            "status": self.status,
+            "severity": self.severity,
+            "value": plain_number(self.value),
+            "limit": plain_number(self.limit),
+            "margin": plain_number(self.margin),
+            "estimate": plain_number(self.estimate),
+            "qid": [plain_name(name) for name in self.qid],
+            "sensitive": plain_name(self.sensitive),
+            "group": self.group,
+            "parameters": dict(self.parameters),
+            "sentence": self.sentence,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Finding:
+        """Read what `to_dict` gave, and refuse a status that its own numbers contradict."""
+        if stored["status"] not in STATUSES or stored["severity"] not in SEVERITIES:
+            raise ArgumentError("a finding has a status or a severity that there is not")
+        numbers = {key: _number(stored[key]) for key in ("value", "limit", "margin", "estimate")}
+        texts = ("budget", "status", "severity", "sentence")
+        if not all(isinstance(stored[key], str) for key in texts):
+            raise TypeError
+        plain = (*texts, "sensitive", "group", "parameters")
+        finding = cls(**{key: stored[key] for key in plain}, **numbers, qid=tuple(stored["qid"]))
+        if finding.contradicts_itself():
+            raise ArgumentError(f"the numbers of budget {finding.budget!r} contradict its status")
+        return finding
+
+    def contradicts_itself(self) -> bool:
+        """Tell whether the numbers do not add up, or say something else than the status."""
+        value, limit, margin = self.value, self.limit, self.margin
+        if value is None or limit is None or margin is None:
+            # What passed was measured.
+            return self.status == PASS
+        if any(map(math.isnan, (value, limit, margin))):
+            return self.status != COULD_NOT_ASSESS
+        at_least = self.budget in AT_LEAST
+        room = value - limit if at_least else limit - value
+        hair = TOLERANCE * max(1.0, abs(limit), abs(value))
+        if math.isfinite(room) and abs(room - margin) > hair:
+            return True
+        kept = within(value, limit, at_least=at_least)
+        return self.status == (FAIL if kept else PASS)
+
+
+def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) -> Finding:
+    """Give the finding of something that could not be measured, and why."""
+    return Finding(
+        budget=budget,
+        status=COULD_NOT_ASSESS,
+        severity=severity,
+        sentence=words.unknown(budget, message, about.get("group")),
+        **about,
+    )
+
+
+def within(value: float, limit: float, *, at_least: bool) -> bool:
+    """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
+    if isinstance(value, int) and isinstance(limit, int):
+        return value >= limit if at_least else value <= limit
+    return value >= limit * (1 - TOLERANCE) if at_least else value <= limit * (1 + TOLERANCE)
+
+
+def plain_number(number: float | None) -> Any:
+    """Give a number as JSON can hold it: infinity has no digits."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return str(number)
+    return number
+
+
+def plain_name(name: Any) -> Any:
+    """Give the name of a column as JSON can hold it: a day, as pandas may have, as text."""
+    if isinstance(name, tuple):
+        return [plain_name(part) for part in name]
+    if name is None or isinstance(name, (str, int)):
+        return name
+    # Numbers of NumPy know their Python kind.
+    item = name.item() if hasattr(name, "item") else name
+    return item if isinstance(item, int) else str(name)
+
+
+def _number(stored: Any) -> Any:
+    if isinstance(stored, str):
+        return float(stored)
+    if stored is not None and (isinstance(stored, bool) or not isinstance(stored, (int, float))):
+        raise TypeError
+    return stored

@@ -1,0 +1,321 @@
+"""The rules of a release that every front door shares: what is published, and who looked at it.
+
+A policy's own check, a suite of Great Expectations, the command line and the Spark jobs all come
+here with the same two things, a policy and what a table publishes, and get the same findings.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk import column_roles
+from anonrisk.column_roles import Roles
+from anonrisk.columns import nearest, skeleton
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
+from anonrisk.policy.verdict import ROW_LABELS
+from anonrisk.policy.words import percent
+from anonrisk.render import count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.policy.measure import Measured
+    from anonrisk.policy.policy import Policy
+
+# How an engine calls labels of rows that go by no name.
+ROW_NUMBERS, UNNAMED = "row numbers", "unnamed"
+_DROP_LABELS = (
+    "The rows have labels without a name, which are published too: leave them out with "
+    "reset_index(drop=True), or name them and give them a role."
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a table gives away beside its cells.
+
+    Attributes
+    ----------
+    columns : tuple of names
+        Its columns.
+    index : tuple of names
+        The levels of its index that have a name, which are written with it.
+    nested : tuple of str
+        The paths inside columns that are structs, as ``person.name``.
+    labels : str or None
+        What the rows are labelled by without a name: ``"row numbers"`` or ``"unnamed"``.
+    declared : Roles
+        The roles that it carries.
+    """
+
+    columns: Qid
+    index: Qid = ()
+    nested: tuple[str, ...] = ()
+    labels: str | None = None
+    declared: Roles = Roles()
+
+    @property
+    def names(self) -> Qid:
+        """Every name that is published once, in order."""
+        return tuple(dict.fromkeys((*self.columns, *self.index)))
+
+    @property
+    def index_as_declared(self) -> Qid:
+        """The index as rules of declared roles see it: None for labels that go by no name."""
+        return (*self.index, None) if self.labels == UNNAMED else self.index
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; names of columns alone, no cell."""
+        return {
+            "columns": list(self.columns),
+            "index": list(self.index),
+            "nested": list(self.nested),
+            "labels": self.labels,
+            "declared": self.declared.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Published:
+        """Read back what `to_dict` gave."""
+        return cls(
+            columns=tuple(stored["columns"]),
+            index=tuple(stored["index"]),
+            nested=tuple(stored["nested"]),
+            labels=stored["labels"],
+            declared=Roles.from_dict(stored["declared"]),
+        )
+
+
+# ---- which columns have a role ------------------------------------------------------------------
+
+
+def listed(policy: Policy, declared: Roles) -> set[Name]:
+    """List the columns that the policy names anywhere, or the table declares."""
+    return {*policy.listed, *declared.classified}
+
+
+def unlisted(policy: Policy, published: Published) -> Qid:
+    """List the columns of the table that nobody has named, in order."""
+    known = listed(policy, published.declared)
+    return tuple(name for name in published.names if name not in known)
+
+
+def role_of(policy: Policy, declared: Roles, name: Name) -> str | None:
+    """Say the role of a column, by the key that a policy has for it; None if it has none."""
+    for roles in (policy.roles, declared):
+        for role in ("quasi", "sensitive", "direct", "insensitive"):
+            if name in getattr(roles, role):
+                return role
+    if name in (policy.roles.unit, declared.unit):
+        return "unit"
+    if name == policy.roles.weight:
+        return "weight"
+    if any(name in (rule.columns or ()) for rule in policy.rules):
+        return "quasi"
+    if any(name in (budget.sensitive or ()) for rule in policy.rules for budget in rule.budgets):
+        return "sensitive"
+    return "by" if name == policy.by else None
+
+
+def described(policy: Policy, published: Published) -> dict[str, Any]:
+    """Say for a verdict what was published: each column's role, and what nobody looked at."""
+    declared = published.declared
+    columns = {name: role_of(policy, declared, name) for name in published.names}
+    loose = unlisted(policy, published)
+    if policy.unlisted == "quasi":
+        columns |= dict.fromkeys((name for name in loose), "quasi")
+        loose = ()
+    unseen = () if policy.unlisted == "refuse" else loose
+    labels = published.labels
+    if labels == ROW_NUMBERS or (labels == UNNAMED and policy.unlisted == "ignore"):
+        unseen = (*unseen, ROW_LABELS)
+    return {"columns": columns, "not_looked_at": unseen}
+
+
+# ---- findings about columns ---------------------------------------------------------------------
+
+
+def of_columns(policy: Policy, published: Published) -> list[Finding]:
+    """Judge the columns themselves: a draft, direct identifiers, columns without a role."""
+    return [
+        *_reviewed(policy),
+        *_direct(policy, published),
+        *_unlisted(policy, published),
+    ]
+
+
+def no_records() -> Finding:
+    """Say that there is nothing to publish."""
+    return unknown("table", "it has no records; there is nothing to publish")
+
+
+def _reviewed(policy: Policy) -> Iterator[Finding]:
+    """Stop at a draft: nobody has decided yet what its columns are."""
+    if not policy.reviewed:
+        yield unknown(
+            "reviewed",
+            "this policy is a draft that nobody has reviewed (reviewed: false): read what it says "
+            "of every column, then remove that line",
+        )
+
+
+def _direct(policy: Policy, published: Published) -> Iterator[Finding]:
+    """Fail for every direct identifier that is there; what may be one cannot be told."""
+    named = tuple(dict.fromkeys((*policy.roles.direct, *published.declared.direct)))
+    if not named:
+        return
+    there = [name for name in named if name in published.names or name in published.nested]
+    if there:
+        columns = ", ".join(map(repr, there))
+        told = f"The table still has direct identifiers: {columns}. Remove them."
+        n = len(there)
+        yield Finding("direct", FAIL, "fail", told, value=n, limit=0, margin=-n)
+        return
+    known = listed(policy, published.declared)
+    doubt = column_roles.renamed_direct(
+        published.declared, published.columns, published.index_as_declared, known
+    ) or _spelt_otherwise(named, published, known)
+    if doubt:
+        yield unknown("direct", doubt)
+        return
+    told = "No direct identifier is left in the table."
+    yield Finding("direct", PASS, "fail", told, value=0, limit=0, margin=0)
+
+
+def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str | None:
+    """Find a column that is a direct identifier but for its spelling; roles of its own excuse it."""
+    forbidden = {skeleton(name): name for name in direct if skeleton(name)}
+    for name, shapes in _shapes(published):
+        if name in known:
+            continue
+        for shape in shapes:
+            if shape in forbidden:
+                return (
+                    f"direct identifier {forbidden[shape]!r} is not a column, but {name!r} is, "
+                    "which may be the same: remove it, or give it a role under its own name"
+                )
+    return None
+
+
+def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
+    """Give each name with the skeletons that it may be found by: as a whole, and its last part."""
+    for name in published.names:
+        parts = name if isinstance(name, tuple) else (name,)
+        whole = ".".join(map(str, parts)) if isinstance(name, tuple) else name
+        yield name, {skeleton(whole), skeleton(parts[-1])}
+    for path in published.nested:
+        yield path, {skeleton(path), skeleton(path.rpartition(".")[2])}
+
+
+def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
+    """Stop at columns that nobody has looked at, where the policy does not say what they are."""
+    if policy.unlisted != "refuse":
+        return
+    loose = unlisted(policy, published)
+    labels = published.labels == UNNAMED
+    if not loose and not labels:
+        return
+    told = []
+    if loose:
+        have = "has" if len(loose) == 1 else "have"
+        told.append(
+            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)} "
+            "Nobody has said what may be learned from them. Give each a role; what tells nothing "
+            f"of a person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
+        )
+    if labels:
+        told.append(_DROP_LABELS)
+    yield unknown("unlisted", " ".join(told))
+
+
+def _meant(policy: Policy, published: Published, loose: Qid) -> str:
+    gone = [name for name in policy.listed if name not in published.names]
+    for name in loose:
+        hint = nearest(name, gone)
+        if hint:
+            return f" ({name!r}{hint})."
+    return "."
+
+
+def _pasted(name: Name) -> str:
+    """Write a name so that it can be pasted into a list of YAML or JSON."""
+    text = str(name)
+    plain = text.isidentifier() and text.isascii() and text.casefold() not in _WORDS_OF_YAML
+    return text if plain else json.dumps(text) if isinstance(name, str) else text
+
+
+_WORDS_OF_YAML = frozenset("y n yes no on off true false null".split())
+
+
+# ---- findings about rows that were left out -----------------------------------------------------
+
+
+def of_rows(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Finding]:
+    """Judge the rows that no measure has seen, quasi-identifier by quasi-identifier."""
+    for qid, found in measured.items():
+        if isinstance(found.groups, list):
+            yield from _dropped(policy, qid, found)
+            yield from _without_value(policy, qid, found)
+
+
+def _dropped(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
+    """Judge the rows that were left out for a missing quasi-identifier."""
+    limit = policy.max_dropped_fraction
+    if limit is None or policy.missing != "drop":
+        return
+    n_dropped, n_rows = found.n_dropped, found.n_rows
+    share = n_dropped / max(n_dropped + n_rows, 1)
+    of = " + ".join(map(str, qid))
+    told = (
+        f"{count_of(n_dropped, 'row')} ({percent(share)}) left out for a missing value of "
+        f"{of}; at most {percent(limit)} may be."
+    )
+    status = PASS if within(share, limit, at_least=False) else FAIL
+    if n_dropped and status == PASS and not policy.dropped_are_removed:
+        status = COULD_NOT_ASSESS
+        told += (
+            " They would be published unmeasured: remove them and say so with "
+            "dropped_are_removed: true, or count them with missing: value."
+        )
+    yield _of_share("max_dropped_fraction", status, told, share, limit, qid=qid)
+
+
+def _without_value(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
+    """Judge the rows that no budget on a sensitive column has seen."""
+    limit, n_rows = policy.max_dropped_fraction, found.n_rows
+    for column, n_scored in found.n_scored.items():
+        if n_rows <= n_scored:
+            continue
+        share = (n_rows - n_scored) / n_rows
+        why = f"{column}" if policy.by is None else f"{column} or {policy.by}"
+        told = (
+            f"{count_of(n_rows - n_scored, 'row')} ({percent(share)}) left out of the measures "
+            f"of {column} for a missing value of {why} (missing_sensitive: drop)"
+        )
+        about: dict[str, Any] = {"qid": qid, "sensitive": column}
+        if limit is None:
+            told += "; say with max_dropped_fraction how many may be"
+            yield unknown("missing_sensitive", told, **about)
+            continue
+        status = PASS if within(share, limit, at_least=False) else FAIL
+        told += f"; at most {percent(limit)} may be."
+        yield _of_share("missing_sensitive", status, told, share, limit, **about)
+
+
+def _of_share(
+    budget: str, status: str, told: str, share: float, limit: float, **about: Any
+) -> Finding:
+    """Make a finding about a share of the rows that must not exceed a limit."""
+    margin = limit - share
+    return Finding(budget, status, "fail", told, value=share, limit=limit, margin=margin, **about)
+
+
+def once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Keep one of each: several expectations tell of the same rows left out."""
+    kept: dict[Any, Finding] = {}
+    for finding in findings:
+        kept.setdefault((finding.key, finding.sentence), finding)
+    return tuple(kept.values())
