@@ -1,4 +1,9 @@
-"""What all expectations share: their fields, their metric, their result."""
+"""What all expectations share: their fields, the policy they are a part of, their result.
+
+An expectation about classes is a policy with one rule. Its fields become that policy, which checks
+them; its metric counts a batch for it, by the code of `Policy.check`; and its result are the
+findings of that check. So there is no rule here that a policy does not have.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +17,27 @@ from great_expectations.expectations.registry import get_metric_kwargs
 from great_expectations.expectations.row_conditions import RowConditionType  # noqa: TC002
 from great_expectations.validator.metric_configuration import MetricConfiguration
 
-from anonrisk.errors import AnonRiskError
-from anonrisk.gx import fields, judging
+from anonrisk.errors import AnonRiskError, PolicyError
+from anonrisk.gx import fields
 from anonrisk.gx.fields import Column, Columns, Number  # noqa: TC001
-from anonrisk.gx.metrics import ASKED, SIZES, Measured
+from anonrisk.gx.metrics import ASKED, COUNTS, Measured
 from anonrisk.gx.render import Rendered
+from anonrisk.gx.result import Judged, could_not_assess
+from anonrisk.policy import Policy, release_rules
+from anonrisk.policy.check import of_counts, size_of
+from anonrisk.policy.judge import worst
 
 if TYPE_CHECKING:
     from great_expectations.execution_engine import ExecutionEngine
 
-    from anonrisk.policy.budgets import Budget
-
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.measure import Counted
 
 # The fields that every expectation about classes passes on to its metric and result.
-COMMON = ("qids", "unit", "missing", "max_dropped_fraction")
+COMMON = (
+    *("qids", "every_subset_of", "unit", "missing", "max_dropped_fraction"),
+    *("dropped_are_removed", "unlisted", "classified"),
+)
 
 
 class GateExpectation(Rendered, BatchExpectation):
@@ -35,7 +47,7 @@ class GateExpectation(Rendered, BatchExpectation):
 
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition")
     own_keys: ClassVar[tuple[str, ...]] = ()
-    metric: ClassVar[str] = SIZES
+    metric: ClassVar[str] = COUNTS
 
     @classmethod
     def is_abstract(cls) -> bool:
@@ -47,8 +59,14 @@ class GateExpectation(Rendered, BatchExpectation):
         """Say what the metric is asked."""
 
     @abstractmethod
-    def judged(self, found: Measured) -> judging.Judged:
-        """Compare what was measured with the budgets."""
+    def judged(self, found: Measured) -> Judged:
+        """Compare what was measured with what is asked for."""
+
+    @property
+    def finding_severity(self) -> str:
+        """Say what a broken limit means: only what is critical blocks by itself."""
+        level = getattr(self.severity, "value", self.severity)
+        return "fail" if level == "critical" else "warn"
 
     def get_validation_dependencies(
         self,
@@ -81,73 +99,173 @@ class GateExpectation(Rendered, BatchExpectation):
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG002
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
+        return self._judged(metrics).to_result()
+
+    def _judged(self, metrics: dict[str, Any]) -> Judged:
         empty = [name for name in self._asked_for() if getattr(self, name) is None]
         if empty:
-            told = f"the suite parameter of {', '.join(empty)} has no value (None)"
-            return judging.could_not_assess(told).to_result()
+            return could_not_assess(
+                f"the suite parameter of {', '.join(empty)} has no value (None)"
+            )
         found = metrics[self.metric]
         if not isinstance(found, Measured):
-            return judging.could_not_assess("the metric gave no answer").to_result()
+            return could_not_assess("the metric gave no answer")
         if found.problem is not None:
-            return judging.could_not_assess(found.problem).to_result()
+            return could_not_assess(found.problem)
         try:
-            return self.judged(found).to_result()
+            return self.judged(found)
         except AnonRiskError as error:
-            return judging.could_not_assess(str(error)).to_result()
+            return could_not_assess(str(error))
 
 
 class PrivacyExpectation(GateExpectation):
     """An expectation about the classes of a quasi-identifier."""
 
     qids: Columns
+    every_subset_of: Number | None = None
     unit: Column | None = None
     missing: Literal["value", "drop", "error"] = "value"
     max_dropped_fraction: Number | None = None
+    dropped_are_removed: bool = False
+    unlisted: Literal["quasi"] | None = None
+    classified: Columns | None = None
 
     @pydantic.validator("qids", pre=True)
     def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return fields.names(given)
+        return [given] if isinstance(given, str) else given
 
-    @pydantic.validator("qids")
-    def _names_differ(cls, given: Any) -> Any:  # noqa: N805
-        return fields.different(given)
-
-    @pydantic.validator("unit", "sensitive", check_fields=False)
-    def _is_a_name(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return fields.parameter(given, field.name)
-
-    @pydantic.validator(*fields.NUMBERS, check_fields=False)
-    def _number_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return fields.checked(given, field.name)
+    @pydantic.validator("*")
+    def _dict_is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        own = field.name in (*COMMON, *cls.own_keys) and field.name not in ("hierarchy", "meta")
+        return fields.parameter(given, field.name) if own else given
 
     @pydantic.root_validator(skip_on_failure=True)
-    def _dropping_has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        limited = values.get("max_dropped_fraction") is not None
-        drops = values.get("missing") == "drop"
-        needless = not drops and values.get("missing_sensitive") != "drop"
-        if (drops and not limited) or (limited and needless):
-            raise ValueError(
-                "missing='drop' needs max_dropped_fraction, which says how many records may be "
-                "left out; it is taken with missing='drop' or missing_sensitive='drop' only"
-            )
+    def _is_a_policy(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
+        """Let the policy check what is given; parameters are checked when they are filled in."""
+        given = {name: _or_sample(name, values.get(name)) for name in (*COMMON, *cls.own_keys)}
+        if (given["unlisted"] is None) != (given["classified"] is None):
+            raise ValueError("unlisted='quasi' and classified belong together")
+        try:
+            cls.policy_of(given, "fail")
+        except PolicyError as error:
+            raise ValueError(str(error)) from None
         return values
 
-    @property
-    def score(self) -> str:
-        """Name the measure of a sensitive column, as `anonrisk.assess` does."""
-        raise NotImplementedError
-
+    @classmethod
     @abstractmethod
-    def budgets(self) -> list[Budget]:
-        """Give what must be satisfied."""
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
+        """Give the budgets of the policy that the fields stand for."""
+
+    @classmethod
+    def counts(cls, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003
+        """Give budgets that need the same counts, whatever the limits."""
+        return {"k": 1}
+
+    @classmethod
+    def document(cls, given: dict[str, Any], budgets: dict[str, Any]) -> dict[str, Any]:
+        """Write the policy that the fields stand for, with these budgets."""
+        sensitive = given.get("sensitive")
+        roles = {
+            "quasi": given["qids"],
+            "sensitive": None if sensitive is None else [sensitive],
+            "unit": given["unit"],
+        }
+        own = {*given["qids"], sensitive, given["unit"]}
+        rest = [name for name in given["classified"] or () if name not in own]
+        subsets = given["every_subset_of"]
+        rules = (
+            {"budgets": budgets}
+            if subsets is None
+            else {"qids": [{"every_subset_of": subsets, "budgets": budgets}]}
+        )
+        return {
+            "version": 1,
+            "roles": {**roles, "insensitive": rest},
+            "unlisted": given["unlisted"] or "ignore",
+            "missing": given["missing"],
+            "missing_sensitive": given.get("missing_sensitive"),
+            "max_dropped_fraction": given["max_dropped_fraction"],
+            "dropped_are_removed": given["dropped_are_removed"],
+            "sampling_fraction": given.get("sampling_fraction"),
+            **rules,
+        }
+
+    @classmethod
+    def policy_of(cls, given: dict[str, Any], severity: str) -> Policy:
+        """Make the policy that the fields stand for."""
+        return Policy.from_dict(cls.document(given, cls.limits(given, severity)))
+
+    def _given(self) -> dict[str, Any]:
+        """Give the fields; a suite parameter that nobody filled in is an error."""
+        names = (*COMMON, *self.own_keys)
+        return {
+            name: getattr(self, name) if name == "hierarchy" else fields.filled(getattr(self, name))
+            for name in names
+        }
 
     def question(self) -> dict[str, Any]:
-        """Say what the metric is asked; the order of the columns makes no difference."""
-        qids, unit = fields.filled(self.qids), fields.filled(self.unit)
-        return {"qids": sorted(qids), "unit": unit, "missing": self.missing}
+        """Ask for the counts that the limits are about, but not for the limits."""
+        given = self._given()
+        drops = "drop" in (given["missing"], given.get("missing_sensitive"))
+        given |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
+        return self.document({**given, "sampling_fraction": None}, self.counts(given))
 
-    def judged(self, found: Measured) -> judging.Judged:
-        """Compare what was counted with the budgets."""
-        if found.sizes is None:
-            return judging.could_not_assess("nothing was counted")
-        return judging.judge(self, found.sizes, found.scores or {}, found.n_without_value)
+    def judged(self, found: Measured) -> Judged:
+        """Give the findings of the policy that the fields stand for."""
+        counted = found.counted
+        if counted is None:
+            return could_not_assess("nothing was counted")
+        policy = self.policy_of(self._given(), self.finding_severity)
+        findings = of_counts(policy, counted)
+        if counted.empty:
+            findings.append(release_rules.no_records())
+        decisive = worst(findings)
+        about = {
+            "published": counted.published.to_dict(),
+            "engine": counted.engine,
+            "missing": self.missing,
+            "unit": counted.roles.unit,
+            "size": size_of(counted),
+        }
+        return Judged(findings, "", decisive.value, _details(findings, decisive, counted), about)
+
+
+def _or_sample(name: str, value: Any) -> Any:
+    """Give the value of a field, or something that it takes where a parameter stands for it."""
+    if name == "hierarchy" or not fields.is_parameter(value):
+        return value
+    if name in ("qids", "classified"):
+        return [f"({name})"]
+    return f"({name})" if name in ("unit", "sensitive") else 2 if name == "k" else 1
+
+
+def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> dict[str, Any]:
+    """Give the numbers that Data Docs show, of the quasi-identifier that decides."""
+    rows = {"budgets": [_row(finding) for finding in findings]}
+    found = counted.measured.get(decisive.qid)
+    groups = found.groups if found is not None and isinstance(found.groups, list) else []
+    sizes = groups[0].sizes if groups else None
+    if sizes is None:
+        return rows
+    return {
+        **rows,
+        "records" if sizes.unit is None else "persons": sizes.n_records,
+        "classes": sizes.n_classes,
+        "k": sizes.k,
+        "singletons": sizes.records_at_most(1),
+        "rows": sizes.n_rows,
+        "missing": sizes.missing,
+        **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
+        "unit": sizes.unit,
+    }
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    """Give the numbers of a finding."""
+    row = {
+        "budget": finding.budget,
+        "status": finding.status,
+        "value": finding.value,
+        "limit": finding.limit,
+    }
+    return row if finding.estimate is None else {**row, "estimate": finding.estimate}

@@ -2,7 +2,7 @@
 
 Great Expectations drops expectations whose classes are not registered, passes an empty suite, and
 returns where one would want it to raise. An unknown *action*, however, stops a checkpoint from
-loading. So the checkpoint carries an action that knows how many results there must be.
+loading. So the checkpoint carries an action that knows what there must be.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from great_expectations.expectations.registry import get_expectation_impl
 
 from anonrisk.errors import ReleaseBlocked
 from anonrisk.gx.expectations import EXPECTATIONS
+from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.suite import changed, policy_of
+from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -26,8 +29,11 @@ if TYPE_CHECKING:
     from great_expectations.checkpoint.actions import ActionContext
     from great_expectations.checkpoint.checkpoint import CheckpointResult
 
+    from anonrisk.policy import Verdict
+    from anonrisk.policy.finding import Finding
+
 OURS = {one.expectation_type: one for one in EXPECTATIONS}
-_LEVELS = ("info", "warning", "critical")
+LEVELS = ("info", "warning", "critical")
 
 
 class AnonriskGateAction(ValidationAction):
@@ -40,6 +46,12 @@ class AnonriskGateAction(ValidationAction):
     required : dict
         For each suite by name, how many results of each type of expectation there must be; see
         `requiring`.
+    policy_digests : dict
+        For each suite by name, the digest of the policy that it must have been made from. A suite
+        that was made from another one, was changed since, or does not say, blocks.
+    unlisted : "ignore" or None
+        Whether a suite that was made by hand may do without `ExpectColumnsToBePublishable`, so that
+        nobody looks at columns that no expectation names.
     block_on : {"critical", "warning", "info"}
         The least severity of an expectation whose failure blocks. Whatever its severity, one that
         was not evaluated or could not be assessed blocks.
@@ -48,6 +60,8 @@ class AnonriskGateAction(ValidationAction):
     type: Literal["anonrisk_gate"] = "anonrisk_gate"
     name: str = "anonrisk_gate"
     required: dict[str, dict[str, pydantic.StrictInt]]
+    policy_digests: dict[str, str] = pydantic.Field(default_factory=dict)
+    unlisted: Literal["ignore"] | None = None
     block_on: Literal["critical", "warning", "info"] = "critical"
 
     @pydantic.validator("required")
@@ -59,10 +73,17 @@ class AnonriskGateAction(ValidationAction):
     def requiring(
         cls,
         *suites: ExpectationSuite,
+        unlisted: Literal["ignore"] | None = None,
         block_on: Literal["critical", "warning", "info"] = "critical",
     ) -> AnonriskGateAction:
-        """Make the action that requires all that these suites hold now."""
-        return cls(required={suite.name: required_of(suite) for suite in suites}, block_on=block_on)
+        """Make the action that requires all that these suites hold now, and pins their policies."""
+        policies = {suite.name: policy_of(suite) for suite in suites}
+        return cls(
+            required={suite.name: required_of(suite) for suite in suites},
+            policy_digests={name: p.digest for name, p in policies.items() if p is not None},
+            unlisted=unlisted,
+            block_on=block_on,
+        )
 
     def run(
         self,
@@ -71,8 +92,11 @@ class AnonriskGateAction(ValidationAction):
     ) -> dict[str, Any]:
         """Raise, or say how many expectations were evaluated."""
         results = list(checkpoint_result.run_results.values())
-        whole(checkpoint_result.checkpoint_config.validation_definitions, results)
-        check(results, self.required, self.block_on)
+        definitions = checkpoint_result.checkpoint_config.validation_definitions
+        about = [*several_batches(definitions, results)]
+        suites = [one.suite for one in definitions]
+        about += suites_in_order(suites, self.policy_digests, unlisted=self.unlisted)
+        judge(results, suites, self.required, self.block_on, about=about)
         return {"evaluated": sum(len(result.results) for result in results)}
 
 
@@ -110,45 +134,118 @@ def required_of(suite: ExpectationSuite) -> dict[str, int]:
     return counts
 
 
-def check(results: Iterable[Any], required: Mapping[str, Mapping[str, int]], block_on: str) -> None:
-    """Raise `ReleaseBlocked` unless all that is required was evaluated, and all passed."""
+def suites_in_order(
+    suites: Iterable[ExpectationSuite],
+    digests: Mapping[str, str],
+    *,
+    unlisted: str | None,
+) -> Iterator[str]:
+    """Say what is wrong with the suites themselves: weakened, of another policy, or blind."""
+    for suite in suites:
+        try:
+            policy = policy_of(suite)
+        except (ValueError, TypeError, KeyError):
+            yield f"the policy in the meta of suite {suite.name!r} cannot be read"
+            continue
+        pinned = digests.get(suite.name)
+        if pinned is not None and (policy is None or policy.digest != pinned):
+            yield f"suite {suite.name!r} was not made from the policy {pinned}"
+        if policy is not None:
+            for name in dict.fromkeys(changed(suite, policy)):
+                yield (
+                    f"suite {suite.name!r} is not the one that its policy gives: {name} was "
+                    "changed or left out"
+                )
+        elif any(one.expectation_type in OURS for one in suite.expectations):
+            yield from _blind(suite, unlisted)
+
+
+def _blind(suite: ExpectationSuite, unlisted: str | None) -> Iterator[str]:
+    """Say where nobody looks at the columns that a suite made by hand does not name."""
+    about = [one for one in suite.expectations if isinstance(one, ExpectColumnsToBePublishable)]
+    if not about and unlisted != "ignore":
+        yield (
+            f"suite {suite.name!r} does not look at columns that it does not name: add "
+            "ExpectColumnsToBePublishable, make the suite from a policy, or say "
+            "unlisted='ignore' to the gate"
+        )
+    # Only the expectation that lets them join knows which ones they are.
+    joining = [getattr(one, "unlisted", None) for one in suite.expectations if hasattr(one, "qids")]
+    if any(one.unlisted == "quasi" for one in about) and set(joining) != {"quasi"}:
+        yield (
+            f"suite {suite.name!r} lets columns without a role join the quasi-identifier in one "
+            "expectation and not in others: say unlisted='quasi' in all"
+        )
+
+
+def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Iterator[str]:
+    """Say where Great Expectations has validated the last of several batches alone."""
+    asked = [(result.meta or {}).get("batch_parameters") for result in results]
+    for one in definitions:
+        yield from of_batches(one.data, asked[0] if asked else None)
+
+
+def of_batches(definition: Any, parameters: Any = None) -> Iterator[str]:
+    """Count the batches that a definition, or a batch, stands for: only the last is validated."""
+    name = getattr(definition, "name", None) or "of this batch"
+    try:
+        if hasattr(definition, "batch_request"):
+            request, asset = definition.batch_request, definition.data_asset
+            n = len(asset.get_batch_identifiers_list(request))
+        else:
+            n = len(definition.get_batch_identifiers_list(parameters))
+    except Exception as error:  # noqa: BLE001
+        yield (
+            f"the batches of batch definition {name!r} cannot be counted "
+            f"({type(error).__name__}), and only the last of several would be validated"
+        )
+        return
+    if n != 1:
+        yield (
+            f"batch definition {name!r} stands for {count_of(n, 'batch', 'batches')}, "
+            "of which the last alone would be validated: name one by its batch parameters, or "
+            "validate the whole table"
+        )
+
+
+def judge(
+    results: Iterable[Any],
+    suites: Iterable[ExpectationSuite],
+    required: Mapping[str, Mapping[str, int]],
+    block_on: str,
+    *,
+    about: Iterable[str] = (),
+    more: Iterable[Finding] = (),
+) -> Verdict:
+    """Raise `ReleaseBlocked` unless all that is required was evaluated, and all passed.
+
+    The verdict of each result goes into its meta; that of all together is given.
+    """
     found = list(results)
-    reasons = [*_replaced()]
+    reasons = [*_replaced(), *about]
     for suite in required:
         runs = [result for result in found if result.suite_name == suite]
         if not runs:
             reasons.append(f"suite {suite!r} was not run")
         for run in runs:
             reasons += _not_evaluated(suite, run, required[suite])
-    for result in found:
-        if not result.results:
-            reasons.append(f"suite {result.suite_name!r} evaluated nothing")
-        reasons += _not_passed(result, block_on)
+    reasons += [
+        f"suite {result.suite_name!r} evaluated nothing" for result in found if not result.results
+    ]
     if not found:
         reasons.append("nothing was validated")
-    if reasons:
-        listed = "\n".join(f"- {reason}" for reason in reasons)
-        raise ReleaseBlocked(f"this table must not be published:\n{listed}")
-
-
-def whole(definitions: Iterable[Any], results: Iterable[Any]) -> None:
-    """Block where Great Expectations has validated the last of several batches alone."""
-    asked = {result.suite_name: (result.meta or {}).get("batch_parameters") for result in results}
-    for one in definitions:
-        check_batches(one.data, asked.get(one.suite.name))
-
-
-def check_batches(definition: Any, parameters: Any = None) -> None:
-    """Refuse a batch definition that stands for several batches: only the last is validated."""
-    if definition.partitioner is None:
-        return
-    n = len(definition.get_batch_identifiers_list(parameters))
-    if n != 1:
-        raise ReleaseBlocked(
-            f"batch definition {definition.name!r} stands for {count_of(n, 'batch', 'batches')}, "
-            "of which the last alone would be validated: name one by its batch parameters, or "
-            "validate the whole table"
-        )
+    by_name = {suite.name: suite for suite in suites}
+    added = list(more)
+    verdicts = [
+        verdict_of(result, by_name.get(result.suite_name), reasons, block_on) for result in found
+    ]
+    verdict = together(verdicts, reasons, added, block_on)
+    if not verdict.passed:
+        told = [*reasons, *(f.sentence for f in added if not f.passed)]
+        told += [line for result in found for line in _not_passed(result, block_on)]
+        listed = "\n".join(f"- {line}" for line in told)
+        raise ReleaseBlocked(f"this table must not be published:\n{listed}", verdict)
+    return verdict
 
 
 def _replaced() -> Iterator[str]:
@@ -167,35 +264,13 @@ def _not_evaluated(suite: str, run: Any, required: Mapping[str, int]) -> Iterato
 
 
 def _not_passed(run: Any, block_on: str) -> Iterator[str]:
-    blocking = _LEVELS[_LEVELS.index(block_on) :]
+    """List the results of a run that block, in the words of their findings."""
     for one in run.results:
-        config = one.expectation_config
-        message = _problem(one.exception_info or {})
-        if one.success is True and message is None:
-            continue
-        severity = "critical" if config is None else str(getattr(config, "severity", "critical"))
-        level = severity.rpartition(".")[2].casefold()
-        # Nobody knows how bad it is where nothing was measured.
-        if message is not None or level not in _LEVELS or level in blocking:
-            yield _told(one, message)
-
-
-def _problem(info: Mapping[str, Any]) -> str | None:
-    """Find what was raised: the information is flat, or has an entry for each metric."""
-    entries = [info] if "raised_exception" in info else list(info.values())
-    for entry in entries:
-        if entry.get("raised_exception", True):
-            return str(entry.get("exception_message") or "something was raised")
-    return None
-
-
-def _told(one: Any, message: str | None) -> str:
-    """Say what one result says; of expectations that are not ours, only that they failed."""
-    name = "an expectation" if one.expectation_config is None else one.expectation_config.type
-    if name not in OURS:
-        return f"{name} {'failed' if message is None else 'could not be evaluated'}"
-    sentence = message or ((one.result or {}).get("details") or {}).get("sentence")
-    return f"{name}: {sentence or 'failed'}"
+        bad = [f for f in findings_of(one, block_on) if f.blocks(fail_on(block_on))]
+        if bad:
+            config = one.expectation_config
+            name = "an expectation" if config is None else config.type
+            yield f"{name}: {' '.join(finding.sentence for finding in bad)}"
 
 
 def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
@@ -217,4 +292,4 @@ def check_level(block_on: str) -> None:
     """Refuse a severity that does not exist."""
     from anonrisk.arguments import one_of
 
-    one_of(block_on, "block_on", _LEVELS)
+    one_of(block_on, "block_on", LEVELS)

@@ -1,4 +1,4 @@
-"""Metrics: sizes of classes, worst scores of sensitive values, columns, a search among them.
+"""Metrics: counts for a policy, what a batch publishes, a search among its columns.
 
 Great Expectations computes a metric once for all expectations that ask for the same one, and
 runs it three times if it raises. So nothing is raised here: what went wrong is a value like any
@@ -23,41 +23,37 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 import anonrisk
-from anonrisk import column_roles
-from anonrisk.column_roles import Roles
 from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, UnsupportedFrameError
-from anonrisk.policy.measure import Table
+from anonrisk.policy import Policy
+from anonrisk.policy.measure import count
 from anonrisk.policy.rules import PolicyRoles
+from anonrisk.policy.table import Table, published_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.policy.measure import Counted
+    from anonrisk.policy.release_rules import Published
     from anonrisk.search.report import QidReport
 
-SIZES = "anonrisk.class_sizes"
-SCORES = "anonrisk.class_scores"
+COUNTS = "anonrisk.counts"
 COLUMNS = "anonrisk.columns"
 SEARCH = "anonrisk.search"
 # The one argument of all: all that is asked, as JSON, so that equal questions are equal texts.
 ASKED = "asked"
-# Scores that need no argument of their own are taken together, so that they share one pass.
-TOGETHER = ("ldiv", "entropy_ldiv", "tcloseness")
 
 
 @dataclass(frozen=True)
 class Measured:
     """What a metric found, or why it could not."""
 
-    sizes: ClassSizes | None = None
-    scores: dict[str, float] | None = None
-    n_without_value: int = 0
+    counted: Counted | None = None
+    published: Published | None = None
+    engine: str | None = None
+    has_rows: bool = True
     columns: tuple[str, ...] | None = None
-    direct: tuple[str, ...] = ()
-    renamed: str | None = None
-    unnamed_labels: bool = False
     search: QidReport | None = None
     problem: str | None = None
 
@@ -77,54 +73,18 @@ def _table(engine: Any, domain: Any) -> Iterator[Any]:
         yield SqlTable(connection, rows.subquery() if isinstance(rows, sa.Select) else rows)
 
 
-def _check(table: Any, asked: dict[str, Any]) -> None:
-    """Refuse columns as a policy does: not there, in the index, or changed at random."""
-    engine = engine_for(table)
-    columns, index = engine.columns(table), engine.index(table)
-    known = Table(table, engine, columns, index, PolicyRoles(), Roles())
-    known.require_columns(asked["qids"], "quasi-identifier")
-    if asked["unit"] is not None:
-        known.require_columns([asked["unit"]], "unit")
-    if "sensitive" in asked:
-        known.require_columns([asked["sensitive"]], "sensitive column")
-
-
-def sizes_of(table: Any, asked: dict[str, Any]) -> Measured:
-    """Count the classes."""
-    _check(table, asked)
-    return Measured(anonrisk.classes(table, asked.pop("qids"), **asked))
-
-
-def scores_of(table: Any, asked: dict[str, Any]) -> Measured:
-    """Score the classes by a sensitive column."""
-    _check(table, asked)
-    found = anonrisk.assess(table, **asked)
-    left_out = 0
-    if asked["missing_sensitive"] == "drop":
-        left_out = anonrisk.classes(table, [asked["sensitive"]], missing="drop").n_dropped
-    return Measured(
-        found.sizes,
-        {name: _plain(value) for (name, about), value in found.values.items() if about is not None},
-        left_out,
-    )
+def counts_of(table: Any, asked: dict[str, Any]) -> Measured:
+    """Count a batch for a policy, as `Policy.check` does."""
+    return Measured(counted=count(Policy.from_dict(asked), table))
 
 
 def columns_of(table: Any, _: dict[str, Any]) -> Measured:
-    """List the columns, what is published beside them, and what the table declares direct."""
-    engine = engine_for(table)
-    index = (name for name in engine.index(table) if name is not None)
-    columns = tuple(str(name) for name in (*engine.columns(table), *index))
-    if not columns:
+    """Say what a batch publishes."""
+    published = published_by(table)
+    if not published.names:
         raise NoColumnsError("the batch has no column")
-    if not engine.has_rows(table):
-        raise EmptyTableError("the batch has no records; there is nothing to publish")
-    declared = engine.read_roles(table) or Roles()
-    return Measured(
-        columns=columns,
-        direct=tuple(map(str, declared.direct)),
-        renamed=column_roles.renamed_direct(declared, engine.columns(table), engine.index(table)),
-        unnamed_labels=engine.unnamed_labels(table),
-    )
+    engine = engine_for(table)
+    return Measured(published=published, engine=engine.name, has_rows=engine.has_rows(table))
 
 
 def search_of(table: Any, asked: dict[str, Any]) -> Measured:
@@ -134,17 +94,18 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
         raise UnsupportedFrameError(
             "columns in a database are not searched: validate a pandas or Spark batch"
         )
-    columns, index = engine.columns(table), engine.index(table)
-    known = Table(table, engine, columns, index, PolicyRoles(), Roles())
+    published = published_by(table)
+    known = Table(table, engine, published, PolicyRoles())
     named = asked.pop("columns")
     if named is None:
         # An index is published as well; what is in it is required, and refused, below.
-        named = [*columns, *(name for name in index if name is not None)]
+        named = [*published.columns, *published.index]
     if not named:
         raise NoColumnsError("there is no column to search")
     if not engine.has_rows(table):
         raise EmptyTableError("the batch has no records; there is nothing to search")
-    require([name for name in named if not known.published(name)], "column", columns)
+    absent = [name for name in named if name not in published.names]
+    require(absent, "column", published.columns)
     apart = {*asked.pop("declared"), asked["unit"]}
     searched = tuple(dict.fromkeys(name for name in named if name not in apart))
     known.require_columns([name for name in (asked["unit"],) if name is not None], "unit")
@@ -155,10 +116,6 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
     asked["alpha"] = asked["alpha"] or sys.float_info.min
     report = anonrisk.find_qids(table, columns=list(searched), progress=False, **asked)
     return Measured(columns=tuple(map(str, searched)), search=report)
-
-
-def _plain(value: Any) -> float:
-    return value if isinstance(value, int) else float(value)
 
 
 def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Measured:
@@ -196,10 +153,5 @@ def _provider(name: str, measure: Any) -> type[TableMetricProvider]:
 
 METRICS = tuple(
     _provider(name, measure)
-    for name, measure in (
-        (SIZES, sizes_of),
-        (SCORES, scores_of),
-        (COLUMNS, columns_of),
-        (SEARCH, search_of),
-    )
+    for name, measure in ((COUNTS, counts_of), (COLUMNS, columns_of), (SEARCH, search_of))
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from great_expectations.compatibility import pydantic
 
+from anonrisk.errors import PolicyError
 from anonrisk.gx.base import GateExpectation
-from anonrisk.gx.fields import Columns, filled, parameter
-from anonrisk.gx.judging import Judged, could_not_assess
+from anonrisk.gx.fields import Columns, filled, is_parameter, parameter
 from anonrisk.gx.metrics import COLUMNS, Measured
-from anonrisk.policy.check import UNNAMED
-from anonrisk.policy.finding import FAIL, PASS
+from anonrisk.gx.result import Judged, could_not_assess
+from anonrisk.policy import Policy, release_rules
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -24,12 +25,18 @@ class ExpectColumnsToBePublishable(GateExpectation):
     Args:
         direct (list of str): Columns that name a person, and must be gone; so must those that a
             pandas or Spark table itself declares so.
-        classified (list of str): All columns that may be there; left out, any other may.
+        classified (list of str): All other columns that may be there.
+        unlisted ("refuse", "quasi", "ignore"): What becomes of other columns: the batch cannot be
+            assessed; they join the quasi-identifier of every other expectation, which says so
+            too; or the result says that nobody has looked at them.
+        reviewed (bool): Whether somebody has read the policy that this is a part of.
     """
 
-    direct: list[pydantic.StrictStr] = pydantic.Field(...)
+    direct: list[pydantic.StrictStr] = pydantic.Field(default_factory=list)
     classified: Columns | None = None
-    own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified")
+    unlisted: Literal["refuse", "quasi", "ignore"] = "refuse"
+    reviewed: bool = True
+    own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified", "unlisted", "reviewed")
     success_keys: ClassVar[tuple[str, ...]] = own_keys
     metric: ClassVar[str] = COLUMNS
 
@@ -41,7 +48,24 @@ class ExpectColumnsToBePublishable(GateExpectation):
     def _asks_for_something(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
         if not values.get("direct") and values.get("classified") is None:
             raise ValueError("name direct identifiers, or the columns that are classified")
+        if not is_parameter(values.get("classified")):
+            try:
+                cls.policy_of(values)
+            except PolicyError as error:
+                raise ValueError(str(error)) from None
         return values
+
+    @classmethod
+    def policy_of(cls, given: Mapping[str, Any]) -> Policy:
+        """Make the policy that the fields stand for."""
+        classified = [name for name in given["classified"] or () if name not in given["direct"]]
+        return Policy(
+            direct=list(given["direct"]),
+            insensitive=classified,
+            unlisted=given["unlisted"],
+            reviewed=given["reviewed"],
+            k=1,
+        )
 
     def question(self) -> dict[str, Any]:
         """Ask for nothing but the names of the columns."""
@@ -49,36 +73,32 @@ class ExpectColumnsToBePublishable(GateExpectation):
 
     def judged(self, found: Measured) -> Judged:
         """Look for columns that must not be there."""
-        columns = found.columns or ()
-        if not columns:
+        published = found.published
+        if published is None:
             return could_not_assess("the batch has no column")
-        direct = dict.fromkeys((*self.direct, *found.direct))
-        there = [name for name in direct if name in columns]
-        classified = filled(self.classified)
-        known = None if classified is None else {*classified, *direct}
-        without = [] if known is None else [name for name in columns if name not in known]
-        labels = known is not None and found.unnamed_labels
-        if found.renamed and not there and (known is None or without or labels):
-            return could_not_assess(found.renamed)
-        sentences = [
-            *([f"The table still has direct identifiers: {_quoted(there)}."] if there else []),
-            *([f"Columns without a role: {_quoted(without)}."] if without else []),
-            *([UNNAMED] if labels else []),
-        ]
-        kept = f"None of the {count_of(len(columns), 'column')} must be removed."
+        given = {name: getattr(self, name) for name in self.own_keys}
+        policy = self.policy_of({**given, "classified": filled(self.classified)})
+        findings = release_rules.of_columns(policy, published)
+        if not found.has_rows:
+            findings.append(release_rules.no_records())
+        n_columns = len(published.names)
+        direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
+        loose = [f for f in findings if f.budget == "unlisted" and f.status == COULD_NOT_ASSESS]
+        n_loose = len(release_rules.unlisted(policy, published)) if loose else 0
         return Judged(
-            FAIL if sentences else PASS,
-            tuple(sentences) or (kept,),
-            len(there) + len(without) + labels,
-            {"columns": len(columns), "direct": len(there), "unclassified": len(without)},
+            findings,
+            f"None of the {count_of(n_columns, 'column')} must be removed.",
+            direct + n_loose,
+            {"columns": n_columns, "direct": direct, "unclassified": n_loose},
+            {"published": published.to_dict(), "engine": found.engine},
         )
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
         """Say what is expected."""
-        strict = " Every column has a role." if asked.get("classified") is not None else ""
-        return f"No direct identifier is left in the table.{strict}"
-
-
-def _quoted(names: list[str]) -> str:
-    return ", ".join(map(repr, names))
+        loose = {
+            "quasi": " Columns without a role count as quasi-identifiers.",
+            "ignore": " Columns without a role are not looked at.",
+        }
+        every = loose.get(str(asked.get("unlisted")), " Every column has a role.")
+        return f"No direct identifier is left in the table.{every}"

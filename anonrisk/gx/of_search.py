@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.compatibility import pydantic
 
-from anonrisk.gx import fields
 from anonrisk.gx.base import GateExpectation
-from anonrisk.gx.fields import Column, Columns, Number, Whole, filled
-from anonrisk.gx.judging import Judged, could_not_assess
+from anonrisk.gx.fields import Column, Columns, Number, filled, is_parameter, parameter
 from anonrisk.gx.metrics import SEARCH, Measured
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.gx.result import Judged, could_not_assess
+from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 from anonrisk.render import count_of, percent
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
 
     columns: Columns | None = None
     declared: Columns | None = None
-    max_size: Whole
+    max_size: Number
     max_fraction: Number
     unit: Column | None = None
     own_keys: ClassVar[tuple[str, ...]] = (
@@ -53,21 +52,30 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
 
     @pydantic.validator("columns", "declared", pre=True)
     def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
-        return fields.names(given)
+        return [given] if isinstance(given, str) else given
 
-    @pydantic.validator("columns")
-    def _names_differ(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return given if given is None else fields.different(given, field.name)
-
-    @pydantic.validator("declared", "unit")
+    @pydantic.validator("columns", "declared", "unit")
     def _is_a_parameter(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        return fields.parameter(given, field.name)
+        if field.name == "columns" and isinstance(given, list):
+            if not given:
+                raise ValueError("columns is empty: name at least one column")
+            if len(set(given)) < len(given):
+                raise ValueError("columns names a column twice")
+        return parameter(given, field.name)
 
-    @pydantic.validator("max_size", "max_fraction")
-    def _number_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
-        if field.name == "max_fraction" and given == 1:
-            raise ValueError("max_fraction must be below 1: no set could exceed it")
-        return fields.checked(given, field.name)
+    @pydantic.validator("max_size")
+    def _size_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        if is_parameter(given):
+            return parameter(given, field.name)
+        if given != int(given) or given < 1:
+            raise ValueError("max_size must be a whole number, at least 1")
+        return int(given)
+
+    @pydantic.validator("max_fraction")
+    def _fraction_is_in_range(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        if not is_parameter(given) and not 0 <= given < 1:
+            raise ValueError("max_fraction must be from 0 to below 1: no set could exceed 1")
+        return parameter(given, field.name)
 
     def question(self) -> dict[str, Any]:
         """Say what the metric is asked; the order of declared columns makes no difference."""
@@ -85,20 +93,24 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
             return could_not_assess("nothing was searched")
         if found.search is None:
             told = "Every column is declared: there is none to search."
-            return Judged(PASS, (told,), 0, {"searched": 0, "found": 0})
+            nothing = self._finding(PASS, told, 0)
+            return Judged([nothing], observed=0, details={"searched": 0, "found": 0})
         report = found.search
         limit = percent(filled(self.max_fraction))
         bad = [*_of_sets(report, limit), *_of_look_alikes(report)]
-        unknown = [*report.unsupported.values()]
+        doubts = [*report.unsupported.values()]
         if report.partial:
-            unknown.append("the search is not complete")
-        status = FAIL if bad else COULD_NOT_ASSESS if unknown else PASS
+            doubts.append("the search is not complete")
         size = count_of(report.max_size, "column")
         kept = f"No set of at most {size} singles out more than {limit} of the {_people(report)}."
-        doubts = [f"Not searched: {'; '.join(unknown)}."] if unknown else []
+        n = len(report.sets) + len(report.direct)
+        findings = [self._finding(FAIL, " ".join(bad), n)] if bad else []
+        if doubts:
+            told = f"not searched: {'; '.join(doubts)}"
+            findings.append(unknown("find_qids", told, severity=self.finding_severity))
         return Judged(
-            status,
-            tuple([*bad, *doubts] or [kept]),
+            findings or [self._finding(PASS, kept, 0)],
+            "",
             len(report.sets) + len(report.direct),
             {
                 "records" if report.unit is None else "persons": report.n_records,
@@ -116,6 +128,10 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
                 ],
             },
         )
+
+    def _finding(self, status: str, told: str, n: int) -> Finding:
+        severity = self.finding_severity
+        return Finding("find_qids", status, severity, told, value=n, limit=0, margin=-n)
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:

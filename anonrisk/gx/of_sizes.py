@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import COMMON, PrivacyExpectation
-from anonrisk.gx.fields import Number, Whole, filled
-from anonrisk.policy.budgets import Budget
+from anonrisk.gx.fields import Number, need_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-def _need_one(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    if all(values.get(name) is None for name in names):
-        raise ValueError(f"give a limit: {' or '.join(names)}")
-    return values
 
 
 class ExpectKAnonymityToBeAtLeast(PrivacyExpectation):
@@ -29,19 +22,24 @@ class ExpectKAnonymityToBeAtLeast(PrivacyExpectation):
 
     Other Parameters
     ----------------
+        every_subset_of (int): Check every so many of the columns; the worst subset decides.
         unit (str): The column that says which person a row belongs to.
         missing ("value", "drop", "error"): What a missing quasi-identifier means.
         max_dropped_fraction (float): With missing="drop", the most rows that may be left out.
+        dropped_are_removed (bool): Whether those rows are removed before publication.
+        unlisted ("quasi"), classified (list of str): Columns of the batch that are not classified
+            join the quasi-identifier.
         row_condition: Which rows to look at.
     """
 
-    k: Whole = pydantic.Field(...)
+    k: Number = pydantic.Field(...)
     own_keys: ClassVar[tuple[str, ...]] = ("k",)
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limit on the smallest class."""
-        return [Budget("k", filled(self.k))]
+        return {"k": {"at_least": given["k"], "severity": severity}}
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -59,22 +57,24 @@ class ExpectQidUniquenessToBeAtMost(PrivacyExpectation):
 
     Other Parameters
     ----------------
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
     max_unique_fraction: Number | None = None
-    max_unique_records: Whole | None = None
+    max_unique_records: Number | None = None
     own_keys: ClassVar[tuple[str, ...]] = ("max_unique_fraction", "max_unique_records")
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        return _need_one(values, "max_unique_fraction", "max_unique_records")
-
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limits on singletons."""
-        limits = {name: getattr(self, name) for name in self.own_keys}
-        return [Budget(name, filled(limit)) for name, limit in limits.items() if limit is not None]
+        need_one(given, cls.own_keys)
+        return {
+            name: {"at_most": given[name], "severity": severity}
+            for name in cls.own_keys
+            if given[name] is not None
+        }
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -96,18 +96,20 @@ class ExpectRecordsInSmallClassesToBeAtMost(PrivacyExpectation):
 
     Other Parameters
     ----------------
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
-    k: Whole = pydantic.Field(...)
+    k: Number = pydantic.Field(...)
     max_fraction_below_k: Number = pydantic.Field(...)
     own_keys: ClassVar[tuple[str, ...]] = ("k", "max_fraction_below_k")
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limit on records in small classes."""
-        limit = filled(self.max_fraction_below_k)
-        return [Budget("max_fraction_below_k", limit, k=filled(self.k))]
+        limit = {"k": given["k"], "at_most": given["max_fraction_below_k"], "severity": severity}
+        return {"max_fraction_below_k": limit}
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -133,7 +135,8 @@ class ExpectReidentificationRiskToBeAtMost(PrivacyExpectation):
 
     Other Parameters
     ----------------
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
     attacker: Literal["prosecutor", "journalist", "marketer"] = pydantic.Field(...)
@@ -148,30 +151,24 @@ class ExpectReidentificationRiskToBeAtMost(PrivacyExpectation):
     )
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _limits_fit_the_attacker(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        _need_one(values, "max_highest", "max_average", "max_share_above")
-        given = {name for name, value in values.items() if value is not None}
-        if ("max_share_above" in given) != ("threshold" in given):
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
+        """Give the limits on risk."""
+        need_one(given, ("max_highest", "max_average", "max_share_above"))
+        if (given["max_share_above"] is None) != (given["threshold"] is None):
             raise ValueError("max_share_above and threshold belong together")
-        if values["attacker"] == "marketer" and given & {"max_highest", "max_share_above"}:
-            raise ValueError("the marketer has an average only: give max_average")
-        if values["attacker"] == "prosecutor" and "sampling_fraction" in given:
+        if given["attacker"] == "prosecutor" and given["sampling_fraction"] is not None:
             raise ValueError(
                 "the prosecutor knows who is in the table: sampling_fraction is of no use"
             )
-        return values
-
-    def budgets(self) -> list[Budget]:
-        """Give the limits on risk."""
-        found = []
-        for measure in ("highest", "average", "share_above"):
-            limit = filled(getattr(self, f"max_{measure}"))
-            if limit is not None:
-                threshold = filled(self.threshold) if measure == "share_above" else None
-                name = f"risk.{self.attacker}.{measure}"
-                found.append(Budget(name, limit, threshold=threshold))
-        return found
+        found = {
+            measure: {"at_most": given[f"max_{measure}"], "severity": severity}
+            for measure in ("highest", "average", "share_above")
+            if given[f"max_{measure}"] is not None
+        }
+        if "share_above" in found:
+            found["share_above"]["threshold"] = given["threshold"]
+        return {"risk": {given["attacker"]: found}}
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -198,32 +195,28 @@ class ExpectPredictedSingletonsToBeAtMost(PrivacyExpectation):
 
     Other Parameters
     ----------------
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
-    group_size: Whole = pydantic.Field(...)
+    group_size: Number = pydantic.Field(...)
     max_singletons: Number | None = None
     max_fraction: Number | None = None
     own_keys: ClassVar[tuple[str, ...]] = ("group_size", "max_singletons", "max_fraction")
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _has_a_limit(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        return _need_one(values, "max_singletons", "max_fraction")
-
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limits on the prediction."""
-        limits = {False: self.max_singletons, True: self.max_fraction}
-        return [
-            Budget(
-                "predicted_singletons",
-                filled(limit),
-                group_size=filled(self.group_size),
-                as_fraction=as_fraction,
-            )
-            for as_fraction, limit in limits.items()
-            if limit is not None
-        ]
+        keys = {"max_singletons": "at_most", "max_fraction": "at_most_fraction"}
+        need_one(given, keys)
+        return {
+            "predicted_singletons": [
+                {"group_size": given["group_size"], key: given[name], "severity": severity}
+                for name, key in keys.items()
+                if given[name] is not None
+            ]
+        }
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -251,23 +244,25 @@ class ExpectPopulationUniquenessToBeAtMost(PrivacyExpectation):
 
     Other Parameters
     ----------------
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
-    population_size: Whole = pydantic.Field(...)
+    population_size: Number = pydantic.Field(...)
     max_fraction: Number = pydantic.Field(...)
     own_keys: ClassVar[tuple[str, ...]] = ("population_size", "max_fraction")
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limit on the estimate."""
-        return [
-            Budget(
-                "population_unique_fraction",
-                filled(self.max_fraction),
-                population_size=filled(self.population_size),
-            )
-        ]
+        return {
+            "population_unique_fraction": {
+                "population_size": given["population_size"],
+                "at_most": given["max_fraction"],
+                "severity": severity,
+            }
+        }
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003

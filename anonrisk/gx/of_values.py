@@ -7,32 +7,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from great_expectations.compatibility import pydantic
 
 from anonrisk.gx.base import COMMON, PrivacyExpectation
-from anonrisk.gx.fields import Column, Number, filled
-from anonrisk.gx.metrics import SCORES, TOGETHER
-from anonrisk.policy.budgets import Budget
+from anonrisk.gx.fields import Column, Number  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# Scores that need no argument of their own are taken together, so that they share one pass.
+_TOGETHER = {
+    "ldiv": [{"l": 1, "kind": "distinct"}, {"l": 1, "kind": "entropy"}],
+    "tcloseness": {"t": 1, "distance": "equal"},
+}
 
 
 class _AboutValues(PrivacyExpectation):
     """An expectation about the values of a sensitive column in each class."""
 
     sensitive: Column
-    missing_sensitive: Literal["value", "drop", "error"] = "value"
-    metric: ClassVar[str] = SCORES
-
-    def arguments(self) -> dict[str, Any]:
-        """Give what the measure takes beside the columns."""
-        return {"measures": list(TOGETHER), "distance": "equal"}
-
-    def question(self) -> dict[str, Any]:
-        """Say what the metric is asked."""
-        about = {
-            "sensitive": filled(self.sensitive),
-            "missing_sensitive": self.missing_sensitive,
-        }
-        return {**super().question(), **about, **self.arguments()}
+    missing_sensitive: Literal["value", "drop", "error"] | None = None
 
 
 class ExpectLDiversityToBeAtLeast(_AboutValues):
@@ -47,8 +39,10 @@ class ExpectLDiversityToBeAtLeast(_AboutValues):
 
     Other Parameters
     ----------------
-        missing_sensitive ("value", "drop", "error"): What a missing sensitive value means.
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        missing_sensitive ("value", "drop", "error"): What a missing sensitive value means; left
+            out, a batch that misses one cannot be assessed.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
     l: Number = pydantic.Field(...)
@@ -57,26 +51,19 @@ class ExpectLDiversityToBeAtLeast(_AboutValues):
     own_keys: ClassVar[tuple[str, ...]] = ("sensitive", "missing_sensitive", "l", "kind", "c")
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _constant_belongs_to_recursive(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        if (values.get("kind") == "recursive") != (values.get("c") is not None):
-            raise ValueError("kind='recursive' and c belong together")
-        return values
-
-    @property
-    def score(self) -> str:
-        """Name the measure."""
-        return "ldiv" if self.kind == "distinct" else f"{self.kind}_ldiv"
-
-    def arguments(self) -> dict[str, Any]:
-        """Give the constant of the recursive kind."""
-        if self.kind != "recursive":
-            return super().arguments()
-        return {"measures": [self.score], "c": filled(self.c)}
-
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limit on diversity."""
-        return [Budget("ldiv", filled(self.l), kind=self.kind, c=filled(self.c))]
+        more = {} if given["c"] is None else {"c": given["c"]}
+        limit = {"l": given["l"], "kind": given["kind"], **more, "severity": severity}
+        return {"ldiv": limit}
+
+    @classmethod
+    def counts(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Ask for the diversity, together with all that shares its pass."""
+        if given["kind"] != "recursive":
+            return _TOGETHER
+        return {"ldiv": {"l": 1, "kind": "recursive", "c": given["c"]}}
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:
@@ -102,8 +89,10 @@ class ExpectTClosenessToBeAtMost(_AboutValues):
 
     Other Parameters
     ----------------
-        missing_sensitive ("value", "drop", "error"): What a missing sensitive value means.
-        unit, missing, max_dropped_fraction, row_condition: As in ExpectKAnonymityToBeAtLeast.
+        missing_sensitive ("value", "drop", "error"): What a missing sensitive value means; left
+            out, a batch that misses one cannot be assessed.
+        every_subset_of, unit, missing, max_dropped_fraction, dropped_are_removed, unlisted,
+        classified, row_condition: As in ExpectKAnonymityToBeAtLeast.
     """
 
     t: Number = pydantic.Field(...)
@@ -115,30 +104,17 @@ class ExpectTClosenessToBeAtMost(_AboutValues):
     )
     success_keys: ClassVar[tuple[str, ...]] = (*COMMON, *own_keys)
 
-    @pydantic.root_validator(skip_on_failure=True)
-    def _distance_has_what_it_needs(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
-        distance = values.get("distance")
-        if values.get("order") is not None and distance != "ordered":
-            raise ValueError("order belongs to distance='ordered'")
-        if (values.get("hierarchy") is not None) != (distance == "hierarchical"):
-            raise ValueError("distance='hierarchical' and hierarchy belong together")
-        return values
-
-    @property
-    def score(self) -> str:
-        """Name the measure."""
-        return "tcloseness"
-
-    def arguments(self) -> dict[str, Any]:
-        """Give the distance."""
-        if self.distance == "equal":
-            return super().arguments()
-        how = {"distance": self.distance, "order": self.order, "hierarchy": self.hierarchy}
-        return {"measures": [self.score], **how}
-
-    def budgets(self) -> list[Budget]:
+    @classmethod
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
         """Give the limit on distance."""
-        return [Budget("tcloseness", filled(self.t), distance=self.distance)]
+        return {"tcloseness": {"t": given["t"], **_how(given), "severity": severity}}
+
+    @classmethod
+    def counts(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Ask for the distance, together with all that shares its pass."""
+        if given["distance"] == "equal":
+            return _TOGETHER
+        return {"tcloseness": {"t": 1, **_how(given)}}
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:  # noqa: ARG003
@@ -147,3 +123,9 @@ class ExpectTClosenessToBeAtMost(_AboutValues):
             "The values of $sensitive under every combination of $qids are at most $t away from "
             "those of the whole table ($distance t-closeness)."
         )
+
+
+def _how(given: dict[str, Any]) -> dict[str, Any]:
+    """Say which distance, with all that it needs."""
+    how = {name: given[name] for name in ("distance", "order", "hierarchy")}
+    return {name: value for name, value in how.items() if value is not None}

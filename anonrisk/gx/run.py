@@ -19,14 +19,18 @@ from great_expectations.exceptions.exceptions import (
 )
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-from anonrisk import column_roles
-from anonrisk.column_roles import Roles
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
 from anonrisk.gx import gate
+from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.policy import Policy, Verdict, release_rules
+from anonrisk.policy.finding import unknown
+from anonrisk.policy.table import published_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from anonrisk.policy.finding import Finding
 
 _NAME = "anonrisk_gate"
 
@@ -103,6 +107,8 @@ def run_gate(
     *,
     expectation_parameters: Mapping[str, Any] | None = None,
     required: Mapping[str, Mapping[str, int]] | None = None,
+    policy_digest: str | None = None,
+    unlisted: str | None = None,
     block_on: str = "critical",
     result_format: str = "SUMMARY",
 ) -> Any:
@@ -122,6 +128,12 @@ def run_gate(
         For each suite by name, how many results of each type there must be; left out, all that the
         suites hold now. Give it where a suite is stored: it may have been saved by somebody who
         did not import `anonrisk.gx`, and thereby lost its expectations.
+    policy_digest : str, optional
+        The digest of the policy that the suite must have been made from (`Policy.digest`). A suite
+        that holds its policy is compared with it in any case.
+    unlisted : "ignore", optional
+        Run a suite that was made by hand without `ExpectColumnsToBePublishable`, so that nobody
+        looks at columns that no expectation names.
     block_on : {"critical", "warning", "info"}
         The least severity of an expectation whose failure blocks. Whatever its severity, one that
         was not evaluated or could not be assessed blocks.
@@ -131,24 +143,24 @@ def run_gate(
     Returns
     -------
     CheckpointResult or ExpectationSuiteValidationResult
-        What Great Expectations says, if everything passed.
+        What Great Expectations says, if everything passed; its meta holds our `Verdict`, as
+        plain values under ``"anonrisk"``.
 
     Raises
     ------
     ReleaseBlocked
         If an expectation failed, could not be assessed or was not evaluated, or if the run itself
         broke down; if a batch definition stands for several batches, of which Great Expectations
-        would validate the last alone; also if a pandas or Spark table still has a column that it
-        declares to be a direct identifier (`anonrisk.declare`), or may have it under another name.
-        Batches of Great Expectations are looked at for that by `ExpectColumnsToBePublishable`
-        alone.
+        would validate the last alone; if a suite is not the one that its policy gives; also if a
+        pandas or Spark table still has a column that it declares to be a direct identifier
+        (`anonrisk.declare`), or may have it under another name. Its `verdict` says all of it.
 
     Examples
     --------
+    >>> import anonrisk
     >>> import pandas as pd
     >>> from anonrisk import gx
-    >>> suite = gx.load_suite({"name": "release", "expectations": [
-    ...     {"type": "expect_k_anonymity_to_be_at_least", "kwargs": {"qids": ["zip"], "k": 2}}]})
+    >>> suite = anonrisk.Policy(quasi="zip", k=2).to_suite()
     >>> gx.run_gate(suite, pd.DataFrame({"zip": ["1011", "1011"]})).success
     True
     >>> gx.run_gate(suite, pd.DataFrame({"zip": ["1011", "1012"]}))  # doctest: +ELLIPSIS
@@ -165,46 +177,49 @@ def run_gate(
             raise ArgumentError(f"required: {error}") from None
     if isinstance(checkpoint_or_suite, (str, Path)):
         checkpoint_or_suite = load_suite(checkpoint_or_suite)
+    if unlisted not in (None, "ignore"):
+        raise ArgumentError("unlisted is 'ignore', or left out")
     given = dict(expectation_parameters or {})
     with _blocking():
         if isinstance(checkpoint_or_suite, ExpectationSuite):
-            suite = checkpoint_or_suite
-            _refuse_direct(batch, [suite])
-            needed = {suite.name: gate.required_of(suite)} if required is None else required
-            result = _validated(suite, batch, given, result_format)
+            suites = [checkpoint_or_suite]
+            needed = required
+            if needed is None:
+                needed = {checkpoint_or_suite.name: gate.required_of(checkpoint_or_suite)}
+            about = [*gate.of_batches(batch)] if isinstance(batch, (Batch, BatchDefinition)) else []
+            result = _validated(checkpoint_or_suite, batch, given, result_format)
             results = [result]
         elif isinstance(checkpoint_or_suite, Checkpoint):
             definitions = checkpoint_or_suite.validation_definitions
-            _refuse_direct(batch, [definition.suite for definition in definitions])
+            suites = [definition.suite for definition in definitions]
             needed = gate.suites_of(checkpoint_or_suite) if required is None else required
             parameters = batch if batch is None or isinstance(batch, dict) else {"dataframe": batch}
             result = checkpoint_or_suite.run(parameters, given)
             results = list(result.run_results.values())
-            gate.whole(definitions, results)
+            about = [*gate.several_batches(definitions, results)]
         else:
             kind = type(checkpoint_or_suite).__name__
             raise ArgumentError(f"run_gate takes a checkpoint or a suite, not a {kind}")
-        gate.check(results, needed, block_on)
+        pinned = {} if policy_digest is None else {suite.name: policy_digest for suite in suites}
+        about += gate.suites_in_order(suites, pinned, unlisted=unlisted)
+        direct = _declared_direct(batch, suites)
+        gate.judge(results, suites, needed, block_on, about=about, more=direct)
     return result
 
 
-def _refuse_direct(batch: Any, suites: Iterable[ExpectationSuite]) -> None:
-    """Block a table that still has what it declares to be direct identifiers itself."""
+def _declared_direct(batch: Any, suites: list[ExpectationSuite]) -> list[Finding]:
+    """Look for what a table declares to be direct identifiers, where no expectation does."""
     table = batch.get("dataframe") if isinstance(batch, dict) else batch
+    every = [one for suite in suites for one in suite.expectations]
     if table is None or isinstance(table, (Batch, BatchDefinition)):
-        return
-    engine = engine_for(table)
-    declared = engine.read_roles(table) or Roles()
-    columns, index = engine.columns(table), engine.index(table)
-    there = [name for name in declared.direct if name in columns or name in index]
-    if there:
-        listed = ", ".join(map(repr, there))
-        raise ReleaseBlocked(f"the table still has direct identifiers: {listed}")
+        return []
+    if any(isinstance(one, ExpectColumnsToBePublishable) for one in every):
+        return []
     # A column that the suite speaks of is no direct identifier that nobody has seen.
-    known = {name for suite in suites for one in suite.expectations for name in _names(one)}
-    renamed = column_roles.renamed_direct(declared, columns, index, known)
-    if renamed:
-        raise ReleaseBlocked(renamed)
+    known = list(dict.fromkeys(name for one in every for name in _names(one)))
+    policy = Policy(insensitive=known, unlisted="ignore", k=1)
+    found = release_rules.of_columns(policy, published_by(table))
+    return [finding for finding in found if not finding.passed]
 
 
 def _names(expectation: Any) -> Iterator[str]:
@@ -219,24 +234,31 @@ def _blocking() -> Iterator[None]:
     """Block the release on whatever goes wrong; errors of others may quote a cell."""
     try:
         yield
+    except ReleaseBlocked as blocked:
+        if blocked.verdict is None:
+            blocked.verdict = Verdict((unknown("table", str(blocked)),), None)
+        raise
     except AnonRiskError:
         raise
     except SuiteParameterError as error:
-        raise ReleaseBlocked(f"a suite parameter is missing or wrong: {error}") from None
+        raise _blocked(f"a suite parameter is missing or wrong: {error}") from None
     except pydantic.ValidationError as error:
         # The suite itself was valid: a value that was filled in is not.
         why = "; ".join(_said(one) for one in error.errors())
-        raise ReleaseBlocked(f"a suite parameter is missing or wrong: {why}") from None
+        raise _blocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
-        raise ReleaseBlocked(
+        raise _blocked(
             f"the validation broke down ({type(error).__name__}); its message is withheld because "
             "it may quote a cell"
         ) from None
 
 
+def _blocked(message: str) -> ReleaseBlocked:
+    return ReleaseBlocked(message, Verdict((unknown("table", message),), None))
+
+
 def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_format: Any) -> Any:
     if isinstance(batch, BatchDefinition):
-        gate.check_batches(batch)
         batch = batch.get_batch()
     if isinstance(batch, Batch):
         return batch.validate(suite, result_format=result_format, expectation_parameters=parameters)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
 
 from great_expectations import ExpectationSuite
 
 from anonrisk.errors import PolicyError
 from anonrisk.gx import of_columns, of_sizes, of_values
+from anonrisk.gx.result import OURS
+from anonrisk.policy.document import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,9 +31,9 @@ def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
     ----------
     policy : Policy
         What a table must satisfy. Where it leaves the quasi-identifiers or the sensitive columns
-        to the table's own declaration, which a batch does not have, the suite takes the suite
-        parameters ``qids`` (a list of names) and ``sensitive`` (a name); a strict policy then also
-        takes ``classified``, a list of all columns that may be published.
+        to the table's own declaration, which a batch need not have, the suite takes the suite
+        parameters ``qids`` (a list of names), ``sensitive`` (a name) and ``classified``, a list of
+        all columns that may be published.
     name : str, optional
         Name of the suite; left out, that of the policy.
 
@@ -49,20 +52,50 @@ def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
     >>> policy = anonrisk.Policy(name="release", quasi=["zip", "age"], k=5, max_unique_fraction=0)
     >>> suite = policy.to_suite()
     >>> [one.expectation_type for one in suite.expectations]
-    ['expect_k_anonymity_to_be_at_least', 'expect_qid_uniqueness_to_be_at_most']
+    ['expect_columns_to_be_publishable', 'expect_k_anonymity_to_be_at_least',
+     'expect_qid_uniqueness_to_be_at_most']
     """
     refused = list(_refused(policy))
     if refused:
         raise PolicyError(f"not everything can become an expectation: {'; '.join(refused)}")
-    made = [*_columns(policy)]
+    made = [_columns(policy)]
     for rule in policy.rules:
-        for qids in _qids(policy, rule):
-            for budget in rule.budgets:
-                made += _expectations(policy, budget, qids)
-    about = {"policy": policy.name, "digest": policy.digest, "version": policy.version}
+        for budget in rule.budgets:
+            made += _expectations(policy, rule, budget)
+    about = {"policy": policy.to_dict(), "digest": policy.digest}
     return ExpectationSuite(
-        name=name or policy.name or "anonrisk", expectations=made, meta={"anonrisk": about}
+        name=name or policy.name or "anonrisk", expectations=made, meta={OURS: about}
     )
+
+
+def policy_of(suite: ExpectationSuite) -> Policy | None:
+    """Read the policy that a suite was made from; None for one that was made by hand."""
+    from anonrisk.policy import Policy
+
+    about = (suite.meta or {}).get(OURS)
+    if not isinstance(about, dict) or "policy" not in about:
+        return None
+    return Policy.from_dict(about["policy"])
+
+
+def written(expectation: Any) -> dict[str, Any]:
+    """Write an expectation down: its type, what it asks, and how bad it is to fail."""
+    stored = expectation.configuration.to_json_dict()
+    kept = {key: value for key, value in stored.get("kwargs", {}).items() if value is not None}
+    severity = stored.get("severity") or "critical"
+    return {"type": stored["type"], "kwargs": kept, "severity": severity}
+
+
+def changed(suite: ExpectationSuite, policy: Policy) -> list[str]:
+    """List the expectations of a policy that its suite no longer holds as they were."""
+    left = Counter(canonical(written(one)) for one in suite.expectations)
+    lost = []
+    for one in to_suite(policy, suite.name).expectations:
+        text = canonical(written(one))
+        if not left[text]:
+            lost.append(str(one.expectation_type))
+        left[text] -= 1
+    return lost
 
 
 def suite_to_json(suite: ExpectationSuite) -> str:
@@ -87,25 +120,24 @@ def _refused(policy: Policy) -> Iterator[str]:
     outside = sorted(n for n in names if n.startswith(("risk.journalist", "risk.marketer")))
     if policy.roles.weight is not None and outside:
         yield f"{', '.join(outside)} by sampling weights: give a sampling_fraction instead"
-    for rule in policy.rules:
-        if rule.every_subset_of and rule.columns is None and not policy.roles.quasi:
-            yield "every_subset_of without quasi-identifiers: name them in the policy's roles"
+    numbered = sorted(str(name) for name in policy.listed if not isinstance(name, str))
+    if numbered:
+        yield f"columns without a text for a name ({', '.join(numbered)}): rename them"
 
 
-def _columns(policy: Policy) -> Iterator[Any]:
+def _columns(policy: Policy) -> Any:
     """Make the expectation about columns that must be gone, or have no role."""
-    classified: Any = None
-    if policy.strict and _is_open(policy):
+    direct = [str(name) for name in policy.roles.direct]
+    classified: Any = sorted(str(name) for name in policy.listed if name not in policy.roles.direct)
+    if _is_open(policy):
         classified = {"$PARAMETER": "classified"}
-    elif policy.strict:
-        listed = {column for rule in policy.rules for column in rule.columns or ()}
-        classified = sorted(map(str, {*policy.roles.classified, *listed} - {*policy.roles.direct}))
-    if policy.roles.direct or classified is not None:
-        direct = [str(name) for name in policy.roles.direct]
-        about = {"anonrisk": {"budget": "direct"}}
-        yield of_columns.ExpectColumnsToBePublishable(
-            direct=direct, classified=classified, meta=about
-        )
+    return of_columns.ExpectColumnsToBePublishable(
+        direct=direct,
+        classified=classified,
+        unlisted=cast("Any", policy.unlisted),
+        reviewed=policy.reviewed,
+        meta={OURS: {"budget": "direct"}},
+    )
 
 
 def _is_open(policy: Policy) -> bool:
@@ -115,43 +147,50 @@ def _is_open(policy: Policy) -> bool:
         for rule in policy.rules
         for budget in rule.budgets
     )
-    whole = any(rule.columns is None for rule in policy.rules)
-    return (whole and not policy.roles.quasi) or (about_values and not policy.roles.sensitive)
+    return _without_quasi(policy) or (about_values and not policy.roles.sensitive)
 
 
-def _qids(policy: Policy, rule: Rule) -> Iterator[Any]:
-    if rule.columns is None and not policy.roles.quasi:
-        yield {"$PARAMETER": "qids"}
-    else:
-        for qid in rule.qids(policy.roles.whole):
-            yield [str(name) for name in qid]
+def _without_quasi(policy: Policy) -> bool:
+    return not policy.roles.quasi and any(rule.columns is None for rule in policy.rules)
 
 
-def _expectations(policy: Policy, budget: Budget, qids: Any) -> Iterator[Any]:
-    dropped = None
-    if policy.missing == "drop":
-        # Rows that stay in the release although nobody counted them: not one is allowed.
-        dropped = policy.max_dropped_fraction if policy.dropped_are_removed else 0.0
+def _expectations(policy: Policy, rule: Rule, budget: Budget) -> Iterator[Any]:
+    columns = policy.roles.whole if rule.columns is None else rule.columns
+    open_ = rule.columns is None and not policy.roles.quasi
     common: dict[str, Any] = {
-        "qids": qids,
+        "qids": {"$PARAMETER": "qids"} if open_ else [str(name) for name in columns],
+        "every_subset_of": rule.every_subset_of,
         "unit": None if policy.roles.unit is None else str(policy.roles.unit),
         "missing": policy.missing,
-        "max_dropped_fraction": dropped,
+        "max_dropped_fraction": policy.max_dropped_fraction if policy.missing == "drop" else None,
+        "dropped_are_removed": policy.dropped_are_removed,
         "severity": _SEVERITY[budget.severity],
-        "meta": {"anonrisk": {"budget": budget.name}},
+        "meta": {OURS: {"budget": budget.name}},
+        **_joined(policy),
     }
     if not budget.about_values:
         kind, own = _OF_SIZES.get(budget.name, _risk)(policy, budget)
         yield kind(**common, **own)
         return
-    columns = budget.sensitive or policy.roles.sensitive
-    named: list[Any] = [str(name) for name in columns]
-    for sensitive in named or [{"$PARAMETER": "sensitive"}]:
-        kind, own = (_ldiv if budget.name == "ldiv" else _tcloseness)(budget)
-        about = {"sensitive": sensitive, "missing_sensitive": policy.missing_sensitive}
-        if policy.missing != "drop":
-            about["max_dropped_fraction"] = policy.max_dropped_fraction
-        yield kind(**{**common, **about, **own})
+    about = {
+        "missing_sensitive": policy.missing_sensitive,
+        "max_dropped_fraction": policy.max_dropped_fraction,
+    }
+    sensitive: list[Any] = [str(name) for name in budget.sensitive or policy.roles.sensitive]
+    kind, own = (_ldiv if budget.name == "ldiv" else _tcloseness)(budget)
+    for column in sensitive or [{"$PARAMETER": "sensitive"}]:
+        yield kind(**{**common, **about, "sensitive": column, **own})
+
+
+def _joined(policy: Policy) -> dict[str, Any]:
+    """Let the columns of a batch that the policy does not name join every quasi-identifier."""
+    if policy.unlisted != "quasi":
+        return {}
+    listed: Any = sorted(map(str, policy.listed))
+    return {
+        "unlisted": "quasi",
+        "classified": {"$PARAMETER": "classified"} if _is_open(policy) else listed,
+    }
 
 
 def _ldiv(budget: Budget) -> tuple[type, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.assess import assess as assess_table
 from anonrisk.errors import PolicyError
-from anonrisk.policy.measure import Table
+from anonrisk.policy.table import Table
 
 if TYPE_CHECKING:
     from anonrisk.assessment import Assessment

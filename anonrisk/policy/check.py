@@ -10,7 +10,8 @@ from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
-from anonrisk.policy.measure import Counted, Problem, attempt, count, published_by
+from anonrisk.policy.measure import Counted, count
+from anonrisk.policy.table import Problem, attempt, published_by
 from anonrisk.policy.verdict import Verdict
 from anonrisk.render import count_of
 

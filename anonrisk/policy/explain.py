@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import render
 from anonrisk.policy.judge import Judge
-from anonrisk.policy.measure import Problem, Table, attempt, measure
+from anonrisk.policy.measure import measure
+from anonrisk.policy.table import Problem, Table, attempt
 
 if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
-    from anonrisk.policy.policy import Policy
     from anonrisk.policy.finding import Finding
+    from anonrisk.policy.policy import Policy
     from anonrisk.policy.verdict import Verdict
 
 

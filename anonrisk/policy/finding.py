@@ -72,6 +72,13 @@ class Finding:
         """Whether the budget is kept."""
         return self.status == PASS
 
+    def blocks(self, fail_on: str = "fail") -> bool:
+        """Tell whether it keeps a table from being published; see `Verdict.fail_on`."""
+        if self.status == COULD_NOT_ASSESS:
+            # Nobody knows how bad it is where nothing was measured.
+            return True
+        return not self.passed and (self.severity == "fail" or fail_on == "warn")
+
     @property
     def key(self) -> tuple[Any, ...]:
         """What two findings that say the same have in common, whichever door they came by."""

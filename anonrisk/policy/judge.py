@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.policy import words
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
-from anonrisk.policy.measure import Problem, attempt
+from anonrisk.policy.table import Problem, attempt
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.counts import ClassSizes
     from anonrisk.engines.base import Group
     from anonrisk.policy.budgets import Budget
-from anonrisk.policy.measure import Measured
+    from anonrisk.policy.measure import Measured
 
 # The interval of a prediction whose upper end is compared.
 LEVEL = 0.95

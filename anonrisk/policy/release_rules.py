@@ -7,7 +7,7 @@ here with the same two things, a policy and what a table publishes, and get the 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import column_roles
@@ -55,7 +55,7 @@ class Published:
     index: Qid = ()
     nested: tuple[str, ...] = ()
     labels: str | None = None
-    declared: Roles = Roles()
+    declared: Roles = field(default_factory=Roles)
 
     @property
     def names(self) -> Qid:
@@ -186,7 +186,7 @@ def _direct(policy: Policy, published: Published) -> Iterator[Finding]:
 
 
 def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str | None:
-    """Find a column that is a direct identifier but for its spelling; roles of its own excuse it."""
+    """Find a column that is a direct identifier but for its spelling, and has no other role."""
     forbidden = {skeleton(name): name for name in direct if skeleton(name)}
     for name, shapes in _shapes(published):
         if name in known:
@@ -247,7 +247,7 @@ def _pasted(name: Name) -> str:
     return text if plain else json.dumps(text) if isinstance(name, str) else text
 
 
-_WORDS_OF_YAML = frozenset("y n yes no on off true false null".split())
+_WORDS_OF_YAML = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 
 
 # ---- findings about rows that were left out -----------------------------------------------------

@@ -50,7 +50,7 @@ class Verdict:
     files : tuple of str
         The files that it was read from; values of partitions are left out of their names.
     columns : mapping of name to role
-        The columns that the table has, each with its role (``"quasi"``, ``"sensitive"``, …) or None.
+        The columns that the table has, each with its role (as ``"quasi"``) or None.
     not_looked_at : tuple of names
         Columns without a role that the policy ignores; also ``"row labels"``, which number the
         rows and are published too, unless the table is written with ``index=False``.
@@ -99,12 +99,12 @@ class Verdict:
         """
         if not self.findings:
             return COULD_NOT_ASSESS
-        return _overall(f for f in self.findings if self._blocks(f))
+        return overall(f for f in self.findings if f.passed or f.blocks(self.fail_on))
 
     @property
     def status_with_warnings(self) -> str:
         """The same, with every warning taken for a failure."""
-        return _overall(self.findings) if self.findings else COULD_NOT_ASSESS
+        return overall(self.findings) if self.findings else COULD_NOT_ASSESS
 
     @property
     def passed(self) -> bool:
@@ -118,17 +118,12 @@ class Verdict:
     @property
     def failures(self) -> tuple[Finding, ...]:
         """The findings that block: those that failed and those that could not be assessed."""
-        return tuple(f for f in self.findings if not f.passed and self._blocks(f))
+        return tuple(f for f in self.findings if f.blocks(self.fail_on))
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """The findings that did not pass but only warn."""
-        return tuple(f for f in self.findings if not f.passed and not self._blocks(f))
-
-    def _blocks(self, finding: Finding) -> bool:
-        # Nobody knows how bad it is where nothing was measured.
-        unknown_ = finding.status == COULD_NOT_ASSESS
-        return unknown_ or finding.severity == "fail" or self.fail_on == "warn"
+        return tuple(f for f in self.findings if not f.passed and not f.blocks(self.fail_on))
 
     def raise_for_status(self, *, fail_on: str = "fail") -> None:
         """Raise `ReleaseBlocked` unless the table passed.
@@ -247,7 +242,9 @@ class Verdict:
             not_looked_at=tuple(map(_as_name, stored["not_looked_at"])),
             **{key: stored[key] for key in ("library_version", "checked_at", "table")},
             **{key: stored[key] for key in ("engine", "missing", "unit")},
-            **{key: _whole(stored[key]) for key in ("n_records", "n_rows", "n_dropped")},
+            n_records=_whole(stored["n_records"]),
+            n_rows=_whole(stored["n_rows"]),
+            n_dropped=_whole(stored["n_dropped"]),
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its budgets")
@@ -342,7 +339,8 @@ def _tally(findings: Iterable[Finding]) -> str:
     return ", ".join(counts)
 
 
-def _overall(findings: Iterable[Finding]) -> str:
+def overall(findings: Iterable[Finding]) -> str:
+    """Give the status of all findings together: one that failed decides, then one in doubt."""
     statuses = {finding.status for finding in findings}
     if FAIL in statuses:
         return FAIL

@@ -25,9 +25,7 @@ def paths(table: SqlTable) -> list[str]:
     kinds = dict(zip(names, map(str, rows[0]), strict=True)) if rows else {}
     if table.dialect == "duckdb":
         return [path for name, kind in kinds.items() for path in in_type(name, kind)]
-    return [
-        f"{name}.{field}" for name, kind in kinds.items() for field in _composite(table, kind)
-    ]
+    return [f"{name}.{field}" for name, kind in kinds.items() for field in _composite(table, kind)]
 
 
 def in_type(name: str, kind: str) -> list[str]:
@@ -44,7 +42,9 @@ def in_type(name: str, kind: str) -> list[str]:
             field = _FIELD.match(part)
             if field is not None:
                 quoted, plain = field.groups()
-                below = f"{name}.{plain if quoted is None else quoted.replace(chr(34) * 2, chr(34))}"
+                below = (
+                    f"{name}.{plain if quoted is None else quoted.replace(chr(34) * 2, chr(34))}"
+                )
                 found += [below, *in_type(below, part[field.end() :])]
     for inside in _bodies(kind, "MAP"):
         found += [path for part in _split(inside) for path in in_type(name, part)]

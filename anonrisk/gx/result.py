@@ -1,0 +1,69 @@
+"""Findings as the result of an expectation: what is kept of them, and what a gate reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
+from anonrisk.policy.verdict import overall
+
+if TYPE_CHECKING:
+    from anonrisk.policy.finding import Finding
+
+# Under which key the meta of results, suites and validations holds what is ours.
+OURS = "anonrisk"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What an expectation has to say: its findings, a number and a few counts beside it.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        What was found; the worst decides.
+    told : str
+        What to say where there is no finding, because nothing is wrong.
+    observed : number or None
+        The value that Great Expectations shows.
+    details : dict
+        Counts for Data Docs.
+    about : dict
+        What a verdict says of the table: what it publishes, how large it is.
+    """
+
+    findings: list[Finding]
+    told: str = ""
+    observed: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """Whether the expectation is met, whatever its severity."""
+        return overall(self.findings)
+
+    def to_result(self) -> dict[str, Any]:
+        """Give the result as Great Expectations takes it: numbers and column names, no cell."""
+        message = " ".join(finding.sentence for finding in self.findings) or self.told
+        doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
+        return {
+            "success": self.status == PASS,
+            "result": {
+                "observed_value": self.observed,
+                "details": {"status": self.status, "sentence": message, **self.details},
+            },
+            "meta": {OURS: {"findings": [f.to_dict() for f in self.findings], **self.about}},
+            # Kept at every result_format, as the meta is; this one is shown to people.
+            "exception_info": {
+                "raised_exception": bool(doubt),
+                "exception_message": " ".join(doubt) or None,
+                "exception_traceback": None,
+            },
+        }
+
+
+def could_not_assess(message: str) -> Judged:
+    """Say why there is no answer."""
+    return Judged([unknown("table", message)])

@@ -1,0 +1,159 @@
+"""A user's table under a policy: what it publishes, and which role each column has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anonrisk import column_roles
+from anonrisk.column_roles import Roles
+from anonrisk.columns import require
+from anonrisk.engines import engine_for
+from anonrisk.errors import (
+    AnonRiskError,
+    EmptyTableError,
+    EngineError,
+    MissingSensitiveError,
+    RolesLostError,
+    RolesNotGivenError,
+    UnsupportedColumnError,
+)
+from anonrisk.policy import release_rules
+from anonrisk.policy.release_rules import Published
+from anonrisk.policy.verdict import ROW_LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anonrisk.columns import Name, Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.rules import PolicyRoles
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why something could not be measured, in words that hold no cell of the table."""
+
+    message: str
+    # Whether asking once more, for less, is of no use.
+    final: bool = False
+    no_records: bool = False
+
+
+def attempt(call: Callable[[], T]) -> T | Problem:
+    """Do something with a table; whatever goes wrong is a problem to tell, not an error."""
+    try:
+        return call()
+    except AnonRiskError as error:
+        final = isinstance(error, (EngineError, MissingSensitiveError))
+        return Problem(str(error), final, isinstance(error, EmptyTableError))
+    except Exception as error:  # noqa: BLE001
+        return Problem(
+            f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
+            "may quote a cell",
+            final=True,
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A user's table, what it publishes, and the roles that its columns have under a policy.
+
+    `joined` are the columns without a role that a policy adds to every quasi-identifier.
+    """
+
+    frame: Any
+    engine: Engine
+    published: Published
+    roles: PolicyRoles
+    joined: Qid = ()
+
+    @classmethod
+    def of(cls, policy: Policy, frame: Any, published: Published | None = None) -> Table:
+        """Find the engine, and take from the table what the policy does not say."""
+        engine = engine_for(frame)
+        engine.check(frame, {})
+        published = published or published_by(frame)
+        columns, index, declared = _seen(published)
+        roles = policy.roles
+        if not roles.quasi and any(rule.columns is None for rule in policy.rules):
+            current = column_roles.current(declared, columns, index)
+            roles = replace(roles, quasi=current.quasi)
+        if not roles.sensitive:
+            # One that was dropped is no matter; where something is new it may have been renamed.
+            new = column_roles.newcomer(declared, columns, index) is not None
+            left = tuple(name for name in declared.sensitive if new or name in published.names)
+            roles = replace(roles, sensitive=left)
+        if roles.unit is None:
+            roles = replace(roles, unit=column_roles.unit_of(declared, columns))
+        if policy.unlisted != "quasi":
+            return cls(frame, engine, published, roles)
+        return cls._joining(policy, frame, published, roles)
+
+    @classmethod
+    def _joining(
+        cls, policy: Policy, frame: Any, published: Published, roles: PolicyRoles
+    ) -> Table:
+        """Let the columns that nobody named join every quasi-identifier, labels of rows too."""
+        engine = engine_for(frame)
+        loose = release_rules.unlisted(policy, published)
+        measured = published
+        if published.labels == release_rules.UNNAMED or {*loose} - {*published.columns}:
+            frame = engine.with_labels(frame, ROW_LABELS)
+            measured = replace(published, columns=tuple(engine.columns(frame)), index=())
+            loose = release_rules.unlisted(policy, measured)
+        joined = tuple(name for name in loose if name != roles.unit)
+        roles = replace(roles, quasi=(*roles.quasi, *joined))
+        return cls(frame, engine, measured, roles, joined)
+
+    @property
+    def columns(self) -> Sequence[Name]:
+        """The columns of the table, repeated ones as often as they occur."""
+        return self.published.columns
+
+    def require_columns(self, names: Sequence[Name], role: str) -> None:
+        """Refuse columns that are not there, are in the index, or were changed at random."""
+        for name in names:
+            if name not in self.columns and name in self.published.index:
+                raise RolesLostError(
+                    f"{role} {name!r} is in the index, where it is not measured; "
+                    "bring it back with reset_index()"
+                )
+        require(names, role, self.columns)
+        # Engines that have random steps remember which columns they have changed.
+        changed = self.engine.perturbed(self.frame)
+        for name in names:
+            if name in changed:
+                raise UnsupportedColumnError(
+                    f"{role} {name!r} was changed at random ({changed[name]}), so that classes of "
+                    "equal cells no longer measure the risk"
+                )
+
+
+def published_by(frame: Any) -> Published:
+    """Ask a table's engine what it publishes; no cell is looked at."""
+    engine = engine_for(frame)
+    named = tuple(name for name in engine.index(frame) if name is not None)
+    return Published(
+        columns=tuple(engine.columns(frame)),
+        index=named,
+        nested=tuple(engine.nested(frame)),
+        labels=engine.row_labels(frame),
+        declared=engine.read_roles(frame) or Roles(),
+    )
+
+
+def _seen(published: Published) -> tuple[Qid, Qid, Roles]:
+    return published.columns, published.index_as_declared, published.declared
+
+
+def without_roles() -> Problem:
+    """Say both ways to name quasi-identifiers."""
+    error = RolesNotGivenError(
+        "no quasi-identifiers: name them in the policy (roles: {quasi: [zip, age]}), or once for "
+        "the table, as in df = df.anon.declare(quasi=['zip', 'age'])"
+    )
+    return Problem(str(error))
