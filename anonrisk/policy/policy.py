@@ -125,8 +125,9 @@ class Policy:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Read the plain values that `to_dict` gives, or a YAML or JSON file holds."""
-        known = (*_KEYS, "strict") if "strict" in given else _KEYS
-        return cls(**{"version": None, **fields.mapping(given, "the policy", known)})
+        # Its own refusal says what has taken its place.
+        stated = fields.mapping(given, "the policy", (*_KEYS, "strict"))
+        return cls(**{"version": None, **stated})
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Self:
