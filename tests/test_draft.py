@@ -71,7 +71,23 @@ ODD = [
         "&a",
         "*a",
     ),
-    *("!a", "%a", "@a", "`a", "|", ">", "=", "<<", "a,b", "\x07", "\ufeffb", " ", "x" * 300, "?"),
+    *(
+        "!a",
+        "%a",
+        "@a",
+        "`a",
+        "|",
+        ">",
+        "=",
+        "<<",
+        "a,b",
+        "\x07",
+        "\ufeffb",
+        " ",
+        "x" * 300,
+        "?",
+        "\ud800",
+    ),
 ]
 
 
@@ -147,6 +163,8 @@ def test_what_cannot_be_compared_must_be_gone():
     assert roles_of(draft) == {"zip": "quasi", "tags": "direct", "mixed": "direct"}
     assert "cannot be compared" in why(draft, "tags")
     assert why(draft, "mixed").endswith("it must be gone")
+    declared = Policy.draft(table.anon.declare(quasi="tags", insensitive="mixed"))
+    assert roles_of(declared) == {"zip": "quasi", "tags": "quasi", "mixed": "insensitive"}
     only = Policy.draft(table[["tags"]])
     assert only.roles.direct == ("tags",)
     assert "nothing to measure" in only.drafted.notes[-1]
@@ -155,8 +173,8 @@ def test_what_cannot_be_compared_must_be_gone():
 @pytest.mark.spark
 def test_structs_and_maps_must_be_gone(spark):
     table = spark.sql(
-        "SELECT id % 2 AS zip, named_struct('name', id) AS person, map('a', id) AS m, array(id) AS l "
-        "FROM range(10)"
+        "SELECT id % 2 AS zip, named_struct('name', id) AS person, map('a', id) AS m, "
+        "array(id) AS l FROM range(10)"
     )
     draft = Policy.draft(table)
     kinds = {"zip": "quasi", "person": "direct", "m": "direct", "l": "direct"}
@@ -318,6 +336,7 @@ def test_odd_names_are_quoted(numbered):
     # Whoever edits it moves whole lines, and sees what is in a name.
     lines = [line for line in text.splitlines() if line.startswith("    - ")]
     assert len(lines) == len(names)
+    assert all("  # " in line for line in lines)
     assert all(sign not in text + repr(draft) for sign in ("\u200b", "\x07", "\ufeff", "\t"))
 
 

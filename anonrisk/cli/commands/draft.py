@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk.cli import options, target
@@ -65,9 +65,13 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         {"column": column, "role": proposal.role, "reason": proposal.reason}
         for column, proposal in policy.drafted.proposals.items()
     ]
-    written = {} if to is None else {"written": str(to)}
-    parts = {"policy": policy.to_dict(), "columns": columns, "notes": policy.drafted.notes}
-    made = Outcome.of(**parts, **written)
+    parts: dict[str, Any] = {
+        "policy": policy.to_dict(),
+        "columns": columns,
+        "notes": policy.drafted.notes,
+        **({} if to is None else {"written": str(to)}),
+    }
+    made = Outcome.of(**parts)
     if to is not None:
         write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
         return Outcome(_told(policy, to), made.document)

@@ -59,8 +59,8 @@ def draft(
 
     Notes
     -----
-    The first of these that holds decides: the cells cannot be compared (direct); the table declares
-    a role, or the ready policy names one; the cells look like an e-mail address, a number of a
+    The first of these that holds decides: the table declares a role, or the ready policy names one;
+    the cells cannot be compared (direct); the cells look like an e-mail address, a number of a
     person, …, or the name is of one (direct); all cells are alike (insensitive); nearly all differ,
     and are neither dates nor fractions nor amounts (direct); the name is of something that must not
     be learned (sensitive). A key that repeats is the unit if it is clear that it is of persons, and
@@ -76,7 +76,8 @@ def draft(
     wanted = not any(proposal.role == "unit" for proposal in fixed.values())
     made = propose.propose(facts, fixed, unit_wanted=wanted)
     made |= {
-        column: Proposal("direct", f"{why}; it must be gone") for column, why in unsupported.items()
+        column: fixed.get(column) or Proposal("direct", f"{why}; it must be gone")
+        for column, why in unsupported.items()
     }
     found = _together(engine, frame, made, facts, seconds)
     made |= propose.unlike(made, facts, found)
@@ -147,7 +148,7 @@ def _together(
     seconds: float,
 ) -> Together:
     """Search the columns that are quasi-identifiers so far."""
-    quasi = tuple(column for column, proposal in made.items() if proposal.role == "quasi")
+    quasi = tuple(column for column in facts if made[column].role == "quasi")
     units = (column for column, proposal in made.items() if proposal.role == "unit")
     # Persons can be counted only where every row belongs to one.
     unit = next((u for u in units if u in facts and facts[u].n_known == facts[u].n_rows), None)
