@@ -78,16 +78,35 @@ class Part:
     partitions: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
+    def place(self) -> str:
+        """The path; the values of partitions are cells, and left out."""
+        return "standard input" if str(self.path) == STDIN else without_values(str(self.path))
+
+    @property
     def shown(self) -> str:
-        """The path for messages; the values of partitions are cells, and left out."""
-        if str(self.path) == STDIN:
-            return "standard input"
-        return repr(re.sub(r"=[^/\\]*(?=[/\\])", "=…", str(self.path)))
+        """The path for messages."""
+        return self.place if str(self.path) == STDIN else repr(self.place)
 
     @property
     def tabbed(self) -> bool:
         """Whether the name says that tabs separate the cells."""
         return any(suffix.casefold() in _TABBED for suffix in self.path.suffixes)
+
+
+def without_values(path: str) -> str:
+    """Leave the values of partitions out of a path: they are cells.
+
+    Examples
+    --------
+    >>> without_values("admissions/zip=1011/part-0.parquet")
+    'admissions/zip=…/part-0.parquet'
+    """
+    return re.sub(r"=[^/\\]*(?=[/\\])", "=…", path)
+
+
+def named(paths: Sequence[str]) -> tuple[str, ...]:
+    """List the files of a table for whoever reads of it; values of partitions are left out."""
+    return tuple(part.place for part in find(paths))
 
 
 def find(paths: Sequence[str]) -> list[Part]:

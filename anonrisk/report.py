@@ -87,7 +87,9 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
     of = " + ".join(map(str, sizes.qid))
     parts = [f"<p>Classes of {escape(of)}.</p>"]
     if verdict is not None:
-        parts += [_banner(verdict.status, _STATUS[verdict.status]), _table(verdict)]
+        when = f"Checked at {verdict.checked_at} (UTC)."
+        parts += [_banner(verdict.status, _STATUS[verdict.status]), f"<p>{escape(when)}</p>"]
+        parts.append(_table(verdict))
     parts += ["<h2>How many people share a combination</h2>", _picture(sizes), _table(sizes)]
     names = list(dict.fromkeys(name for name, _ in found.values))
     meanings = [f"<dt>{name}</dt><dd>{_MEANINGS[name]}</dd>" for name in names]

@@ -6,7 +6,9 @@ import json
 import os
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, target
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
-# Options that name a file which tells what a command found.
-_RESULTS = ("html", "junit", "output")
 _OF_THE_SYSTEM = (("/", "dev"), ("/", "proc"))
 
 
@@ -42,7 +42,7 @@ def perform(
         code = _perform(run, given, source)
     finally:
         if code is None:
-            _forget_results(given)
+            _take_back(given, source)
     return CODES[COULD_NOT_ASSESS] if code is None else code
 
 
@@ -52,6 +52,7 @@ def _perform(
     """Run a command and deliver its result; None, and a message, if that cannot be done."""
     try:
         with source.open():
+            _not_finished(given, source)
             outcome = _attempt(run, given, source)
             return _deliver(outcome, given, source)
     except KeyboardInterrupt:
@@ -114,12 +115,7 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     """Write the files first: a program that waits for the output may look for them."""
     if outcome.message:
         say(outcome.message)
-    written = _whole(json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False))
-    if getattr(given, "junit", None) is not None:
-        warn = getattr(given, "fail_on", "fail") == "warn"
-        write(given.junit, junit.document(outcome.findings, warnings_fail=warn))
-    if getattr(given, "output", None) is not None and not source.write(written, given.output):
-        write(given.output, written + "\n")
+    written = _write_results(outcome, given, source)
     if sys.stdout is None:
         raise BrokenPipeError
     if given.json:
@@ -129,6 +125,38 @@ def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int
     elif outcome.text:
         _print(outcome.text, styled=sys.stdout.isatty())
     return outcome.code
+
+
+def _not_finished(given: argparse.Namespace, source: Source) -> None:
+    """Replace results of an earlier run: whatever kills this one, they are not taken for its own.
+
+    What goes to a stream would be read as a result.
+    """
+    paths = {option: getattr(given, option, None) for option in ("junit", "output")}
+    files = {option: path for option, path in paths.items() if path and not _is_stream(Path(path))}
+    about = {"fail_on": getattr(given, "fail_on", None)}
+    named = SimpleNamespace(**files)
+    _write_results(Outcome.not_finished(**about), named, source)
+
+
+def _take_back(given: argparse.Namespace, source: Source) -> None:
+    """Leave no result of a run that could not deliver all of it."""
+    with suppress(Exception):
+        _not_finished(given, source)
+    page = getattr(given, "html", None)
+    with suppress(OSError):
+        if page is not None and not _is_stream(Path(page)):
+            Path(page).resolve().unlink(missing_ok=True)
+
+
+def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
+    """Write the files that a command's options name; give the document as JSON."""
+    written = _whole(json.dumps(outcome.document, indent=2, ensure_ascii=False, allow_nan=False))
+    if getattr(given, "junit", None) is not None:
+        write(given.junit, junit.document(outcome))
+    if getattr(given, "output", None) is not None and not source.write(written, given.output):
+        write(given.output, written + "\n")
+    return written
 
 
 def write(path: str, text: str) -> None:
@@ -142,8 +170,15 @@ def write(path: str, text: str) -> None:
     # What a link points at is replaced, not the link.
     place = place.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}")
-    beside.write_text(_whole(text), encoding="utf-8")
-    beside.replace(place)
+    try:
+        beside.write_text(_whole(text), encoding="utf-8")
+        beside.replace(place)
+    except OSError:
+        # Neither half a result nor that of an earlier run is left.
+        for left in (beside, place):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+        raise
 
 
 def _is_stream(place: Path) -> bool:
@@ -170,17 +205,6 @@ def _whole(text: str, encoding: str = "utf-8") -> str:
     True
     """
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _forget_results(given: argparse.Namespace) -> None:
-    """Remove the files of an earlier run where this one has nothing to put in their place."""
-    for option in _RESULTS:
-        path = getattr(given, option, None)
-        try:
-            if path is not None and not _is_stream(Path(path)):
-                Path(path).resolve().unlink(missing_ok=True)
-        except OSError as error:
-            say(f"{path!r} of an earlier run cannot be removed: {error.strerror}")
 
 
 def _forget_output() -> None:

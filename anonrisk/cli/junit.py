@@ -9,20 +9,22 @@ from anonrisk.policy.finding import FAIL
 from anonrisk.render import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from anonrisk.cli.outcome import Outcome
     from anonrisk.policy.finding import Finding
 
 
-def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
+def document(outcome: Outcome) -> str:
     """Write a test case for each finding: failed, in error if nobody can tell, skipped if it warns.
 
     Examples
     --------
+    >>> from anonrisk.cli.outcome import Outcome
     >>> from anonrisk.policy import Finding
-    >>> print(document([Finding("k", "pass", "fail", "Fine.", qid=("zip",))], warnings_fail=False))
+    >>> found = (Finding("k", "pass", "fail", "Fine.", qid=("zip",)),)
+    >>> print(document(Outcome("", {}, findings=found)))
     <testsuite name="anonrisk" tests="1" failures="0" errors="0" skipped="0">...
     """
+    findings, said = outcome.findings, outcome.document
     suite = ET.Element("testsuite", name="anonrisk", tests=str(len(findings)))
     numbers = {"failures": 0, "errors": 0, "skipped": 0}
     for finding in findings:
@@ -30,13 +32,21 @@ def document(findings: Sequence[Finding], *, warnings_fail: bool) -> str:
         if finding.passed:
             continue
         kind = "failure" if finding.status == FAIL else "error"
-        if finding.severity == "warn" and not warnings_fail:
+        if not finding.blocks(said.get("fail_on", "fail")):
             kind = "skipped"
         numbers[kind if kind == "skipped" else f"{kind}s"] += 1
         told = clean(finding.sentence)
         ET.SubElement(case, kind, message=told).text = told
     for name, number in numbers.items():
         suite.set(name, str(number))
+    about = {key: said[key] for key in ("table", "checked_at") if said.get(key)}
+    if said.get("not_looked_at"):
+        about["not_looked_at"] = ", ".join(map(str, said["not_looked_at"]))
+    if about:
+        properties = ET.Element("properties")
+        suite.insert(0, properties)
+        for name, value in about.items():
+            ET.SubElement(properties, "property", name=name, value=clean(str(value)))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode") + "\n"
 

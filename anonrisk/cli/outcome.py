@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anonrisk._version import __version__
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
-
-if TYPE_CHECKING:
-    from anonrisk.policy.verdict import Verdict
+from anonrisk.policy.verdict import Verdict
 
 CODES = {PASS: 0, FAIL: 1, "wrong_usage": 2, COULD_NOT_ASSESS: 3}
 SCHEMA_VERSION = 1
@@ -63,6 +61,13 @@ class Outcome:
         message = "" if told else "a warning decides (--fail-on warn)"
         document = {**decided.to_dict(), "exit_code": code}
         return cls(repr(decided), document, code, verdict.findings, message)
+
+    @classmethod
+    def not_finished(cls, fail_on: str | None) -> Outcome:
+        """Give what stands where a result goes until there is one; a gate's is a verdict."""
+        if fail_on is not None:
+            return cls.of_verdict(Verdict.not_finished(), fail_on)
+        return cls.refused(COULD_NOT_ASSESS, "it has not finished")
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:

@@ -38,6 +38,9 @@ class Source(Protocol):
     ) -> Any:
         """Read the table that the arguments name, or another one, written alike."""
 
+    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+        """List the files that the arguments name, for whoever reads the result."""
+
     def write(self, text: str, path: str) -> bool:
         """Write a result where only this source can; tell whether that was so."""
 
@@ -75,6 +78,10 @@ class Files:
                 format=given.format,
                 progress=progress,
             )
+
+    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+        """List the files, one by one, that paths, folders and patterns mean."""
+        return files.named(given.table)
 
     def write(self, text: str, path: str) -> bool:  # noqa: ARG002
         """Leave it to the caller: a path is a file."""
@@ -128,6 +135,10 @@ class SparkSource:
         options = dict(given.option)
         text = text_format(given)
         return read(self._spark(), named, wanted, text, format=given.format, options=options)
+
+    def files(self, given: argparse.Namespace) -> tuple[str, ...]:
+        """List the paths as they were given: Spark reads them where the data is."""
+        return tuple(map(files.without_values, (*given.table, *(given.input or ()))))
 
     def write(self, text: str, path: str) -> bool:
         """Write to a file system that Spark knows; a plain path is a file of this machine."""

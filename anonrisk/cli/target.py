@@ -37,6 +37,8 @@ def spare(given: argparse.Namespace) -> None:
                 name = "output" if option == "draft" else option
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
+        if option in ("junit", "output") and "://" not in path:
+            apart(f"--{option}", path, [name for name in tables if name != STDIN])
 
 
 def apart(option: str, given: str, tables: Sequence[str]) -> Path:

@@ -217,7 +217,7 @@ class PrivacyExpectation(GateExpectation):
             return could_not_assess("nothing was counted")
         policy = self.policy_of(self._given(), self.finding_severity)
         findings = of_counts(policy, counted)
-        if counted.empty:
+        if found.empty:
             findings.append(release_rules.no_records())
         decisive = worst(findings)
         about = {
@@ -227,7 +227,8 @@ class PrivacyExpectation(GateExpectation):
             "unit": counted.roles.unit,
             "size": size_of(counted),
         }
-        return Judged(findings, "", decisive.value, _details(findings, decisive, counted), about)
+        details = _details(findings, decisive, counted)
+        return Judged(findings, observed=decisive.value, details=details, about=about)
 
 
 def _or_sample(name: str, value: Any) -> Any:

@@ -29,7 +29,7 @@ from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, Unsu
 from anonrisk.policy import Policy
 from anonrisk.policy.measure import count
 from anonrisk.policy.rules import PolicyRoles
-from anonrisk.policy.table import Table, published_by
+from anonrisk.policy.table import Table, is_empty, published_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Measured:
     counted: Counted | None = None
     published: Published | None = None
     engine: str | None = None
-    has_rows: bool = True
+    empty: bool = False
     columns: tuple[str, ...] | None = None
     search: QidReport | None = None
     problem: str | None = None
@@ -75,7 +75,8 @@ def _table(engine: Any, domain: Any) -> Iterator[Any]:
 
 def counts_of(table: Any, asked: dict[str, Any]) -> Measured:
     """Count a batch for a policy, as `Policy.check` does."""
-    return Measured(counted=count(Policy.from_dict(asked), table))
+    counted = count(Policy.from_dict(asked), table)
+    return Measured(counted=counted, empty=not counted.has_rows and is_empty(table))
 
 
 def columns_of(table: Any, _: dict[str, Any]) -> Measured:
@@ -83,8 +84,8 @@ def columns_of(table: Any, _: dict[str, Any]) -> Measured:
     published = published_by(table)
     if not published.names:
         raise NoColumnsError("the batch has no column")
-    engine = engine_for(table)
-    return Measured(published=published, engine=engine.name, has_rows=engine.has_rows(table))
+    engine = engine_for(table).name
+    return Measured(published=published, engine=engine, empty=is_empty(table))
 
 
 def search_of(table: Any, asked: dict[str, Any]) -> Measured:

@@ -13,6 +13,7 @@ from anonrisk.gx.metrics import COLUMNS, Measured
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.verdict import unseen
 from anonrisk.render import count_of
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         given = {name: getattr(self, name) for name in self.own_keys}
         policy = self.policy_of({**given, "classified": filled(self.classified)})
         findings = release_rules.of_columns(policy, published)
-        if not found.has_rows:
+        if found.empty:
             findings.append(release_rules.no_records())
         n_columns = len(published.names)
         direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
@@ -90,6 +91,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
             f"None of the {count_of(n_columns, 'column')} must be removed.",
             direct + n_loose,
             {"columns": n_columns, "direct": direct, "unclassified": n_loose},
+            unseen(release_rules.described(policy, published)["not_looked_at"]),
             {"published": published.to_dict(), "engine": found.engine},
         )
 

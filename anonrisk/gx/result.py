@@ -29,6 +29,8 @@ class Judged:
         The value that Great Expectations shows.
     details : dict
         Counts for Data Docs.
+    note : str
+        What is said in any case.
     about : dict
         What a verdict says of the table: what it publishes, how large it is.
     """
@@ -37,6 +39,7 @@ class Judged:
     told: str = ""
     observed: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
     about: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -46,7 +49,8 @@ class Judged:
 
     def to_result(self) -> dict[str, Any]:
         """Give the result as Great Expectations takes it: numbers and column names, no cell."""
-        message = " ".join(finding.sentence for finding in self.findings) or self.told
+        sentences = [finding.sentence for finding in self.findings] or [self.told]
+        message = " ".join(filter(None, (*sentences, self.note)))
         doubt = [f.sentence for f in self.findings if f.status == COULD_NOT_ASSESS]
         return {
             "success": self.status == PASS,

@@ -11,7 +11,7 @@ from anonrisk.policy import release_rules
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, count
-from anonrisk.policy.table import Problem, attempt, published_by
+from anonrisk.policy.table import Problem, attempt, is_empty, published_by
 from anonrisk.policy.verdict import Verdict
 from anonrisk.render import count_of
 
@@ -51,13 +51,16 @@ def check(
     findings = release_rules.of_columns(policy, published)
     counted = attempt(lambda: count(policy, frame, population, published))
     if isinstance(counted, Problem):
-        return replace(made, findings=(*findings, unknown("table", counted.message)))
-    findings += of_counts(policy, counted, n_original)
-    if counted.empty:
+        findings.append(unknown("table", counted.message))
+    else:
+        findings += of_counts(policy, counted, n_original)
+    if (isinstance(counted, Problem) or not counted.has_rows) and is_empty(frame):
         findings.append(release_rules.no_records())
+    made = replace(made, findings=release_rules.once(findings))
+    if isinstance(counted, Problem):
+        return made
     return replace(
         made,
-        findings=release_rules.once(findings),
         engine=counted.engine,
         unit=counted.roles.unit,
         **size_of(counted),

@@ -34,12 +34,6 @@ class Measured:
     n_scored: dict[Name, int] = field(default_factory=dict)
 
     @property
-    def problems(self) -> list[Problem]:
-        """Whatever could not be measured."""
-        found = (self.groups, *self.worst.values(), self.risk, self.n_marked)
-        return [one for one in found if isinstance(one, Problem)]
-
-    @property
     def n_rows(self) -> int:
         """The rows that were measured."""
         groups = self.groups if isinstance(self.groups, list) else []
@@ -62,7 +56,11 @@ class Counted:
     # For each rule of the policy its quasi-identifiers, or why there are none.
     qids: tuple[list[Qid] | Problem, ...]
     measured: dict[Qid, Measured]
-    empty: bool = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row was seen while counting; where none was, there may be one all the same."""
+        return any(found.n_rows or found.n_dropped for found in self.measured.values())
 
 
 def count(
@@ -76,10 +74,7 @@ def count(
         for qid in [] if isinstance(sets, Problem) else sets:
             wanted.setdefault(qid, []).extend(rule.budgets)
     measured = measure(table, policy, wanted, population)
-    # Only what could not be counted for want of records is looked at once more.
-    doubt = any(problem.no_records for found in measured.values() for problem in found.problems)
-    empty = doubt and not table.engine.has_rows(table.frame)
-    return Counted(table.published, table.roles, table.engine.name, qids, measured, empty)
+    return Counted(table.published, table.roles, table.engine.name, qids, measured)
 
 
 def _expanded(table: Table, rule: Rule, i: int) -> list[Qid] | Problem:

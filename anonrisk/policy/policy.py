@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,6 @@ from anonrisk.policy import ready as shelf
 from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from anonrisk.assessment import Assessment
@@ -125,9 +125,10 @@ class Policy:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Read the plain values that `to_dict` gives, or a YAML or JSON file holds."""
-        # Its own refusal says what has taken its place.
-        stated = fields.mapping(given, "the policy", (*_KEYS, "strict"))
-        return cls(**{"version": None, **stated})
+        stated: Any = given
+        if isinstance(stated, Mapping) and "strict" in stated:
+            raise PolicyError(_STRICT)
+        return cls(**{"version": None, **fields.mapping(stated, "the policy", _KEYS)})
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Self:

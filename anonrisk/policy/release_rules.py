@@ -220,11 +220,11 @@ def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
         return
     told = []
     if loose:
-        have = "has" if len(loose) == 1 else "have"
+        have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
         told.append(
-            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)} "
-            "Nobody has said what may be learned from them. Give each a role; what tells nothing "
-            f"of a person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
+            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)}, "
+            f"so that nobody has said what may be learned from {them}; what tells nothing of a "
+            f"person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
         )
     if labels:
         told.append(_DROP_LABELS)
@@ -236,8 +236,8 @@ def _meant(policy: Policy, published: Published, loose: Qid) -> str:
     for name in loose:
         hint = nearest(name, gone)
         if hint:
-            return f" ({name!r}{hint})."
-    return "."
+            return f" ({name!r}{hint})"
+    return ""
 
 
 def _pasted(name: Name) -> str:

@@ -11,7 +11,6 @@ from anonrisk.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     AnonRiskError,
-    EmptyTableError,
     EngineError,
     MissingSensitiveError,
     RolesLostError,
@@ -40,7 +39,6 @@ class Problem:
     message: str
     # Whether asking once more, for less, is of no use.
     final: bool = False
-    no_records: bool = False
 
 
 def attempt(call: Callable[[], T]) -> T | Problem:
@@ -48,8 +46,7 @@ def attempt(call: Callable[[], T]) -> T | Problem:
     try:
         return call()
     except AnonRiskError as error:
-        final = isinstance(error, (EngineError, MissingSensitiveError))
-        return Problem(str(error), final, isinstance(error, EmptyTableError))
+        return Problem(str(error), isinstance(error, (EngineError, MissingSensitiveError)))
     except Exception as error:  # noqa: BLE001
         return Problem(
             f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
@@ -144,6 +141,11 @@ def published_by(frame: Any) -> Published:
         labels=engine.row_labels(frame),
         declared=engine.read_roles(frame) or Roles(),
     )
+
+
+def is_empty(frame: Any) -> bool:
+    """Tell whether a table has no row at all; one that cannot be asked has other faults."""
+    return attempt(lambda: engine_for(frame).has_rows(frame)) is False
 
 
 def _seen(published: Published) -> tuple[Qid, Qid, Roles]:

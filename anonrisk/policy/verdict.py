@@ -270,14 +270,14 @@ class Verdict:
     def __repr__(self) -> str:
         """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
         told = [f"- {finding.sentence}" for finding in self._first() if not finding.passed]
-        told += [f"- {self._unseen()}"] if self.not_looked_at else []
+        told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
         table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
         return "\n".join((self._title(), table, *rest, *told))
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]
-        caption = ". ".join(filter(None, (self._title(), self._more(), self._unseen())))
+        caption = ". ".join(filter(None, (self._title(), self._more(), unseen(self.not_looked_at))))
         return render.html_table(caption, (*_HEADER, "in words"), rows)
 
     def _title(self) -> str:
@@ -285,13 +285,6 @@ class Verdict:
         of = "" if self.policy_name is None else f" ({self.policy_name})"
         about = "" if self.table is None else f" for {self.table}"
         return f"{words[self.status]}{about}{of}: {_tally(self.findings)}"
-
-    def _unseen(self) -> str:
-        """Name the columns that nobody looked at."""
-        if not self.not_looked_at:
-            return ""
-        hint = " (write the table with index=False)" if ROW_LABELS in self.not_looked_at else ""
-        return f"Not looked at: {', '.join(map(str, self.not_looked_at))}{hint}."
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -337,6 +330,14 @@ def _tally(findings: Iterable[Finding]) -> str:
     if (FAIL, "warn") in statuses:
         counts.append(render.count_of(statuses.count((FAIL, "warn")), "warning"))
     return ", ".join(counts)
+
+
+def unseen(names: Qid) -> str:
+    """Name the columns that nobody looked at; nothing where there is none."""
+    if not names:
+        return ""
+    hint = " (write the table with index=False)" if ROW_LABELS in names else ""
+    return f"Not looked at: {', '.join(map(str, names))}{hint}."
 
 
 def overall(findings: Iterable[Finding]) -> str:

@@ -8,8 +8,10 @@ from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.files import without_values
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import unknown
+from anonrisk.policy.policy import UNLISTED
 
 if TYPE_CHECKING:
     import argparse
@@ -38,6 +40,12 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--explain", action="store_true", help="measure which column, dropped, would help most"
     )
+    group.add_argument(
+        "--unlisted",
+        choices=UNLISTED,
+        help="what becomes of columns that no role names: refuse the table, count them as "
+        "quasi-identifiers, or say that nobody has looked at them (default: as the policy says)",
+    )
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
     # The policy says these; what the command line says instead wins.
     options.of_columns(parser, missing=None)
@@ -60,12 +68,18 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         # A table that cannot be read gets a verdict like any other.
         findings = (unknown("table", str(error)),)
         verdict = Verdict(findings, policy.digest, policy.name, missing=policy.missing)
-        return Outcome.of_verdict(verdict, given.fail_on)
+        return Outcome.of_verdict(verdict.about(table_of(given)), given.fail_on)
     verdict = policy.check(frame, population=population, n_original=given.n_original)
+    verdict = verdict.about(table_of(given), source.files(given))
     outcome = Outcome.of_verdict(verdict, given.fail_on)
     if given.explain and not (verdict.passed and not verdict.warnings):
         return _explained(outcome, verdict)
     return outcome
+
+
+def table_of(given: argparse.Namespace) -> str:
+    """Say what the table is called: as on the command line, less the values of partitions."""
+    return " ".join(map(without_values, (*given.table, *(getattr(given, "input", None) or ()))))
 
 
 def policy_of(given: argparse.Namespace) -> Policy:
@@ -75,9 +89,9 @@ def policy_of(given: argparse.Namespace) -> Policy:
     roles = {role: value for role, value in roles.items() if value is not None}
     if roles:
         policy = policy.with_roles(**roles)
-    if given.missing is not None:
-        policy = Policy.from_dict({**policy.to_dict(), "missing": given.missing})
-    return policy
+    said = {"missing": given.missing, "unlisted": getattr(given, "unlisted", None)}
+    said = {key: value for key, value in said.items() if value is not None}
+    return Policy.from_dict({**policy.to_dict(), **said}) if said else policy
 
 
 def wanted_by(policy: Policy) -> Wanted:
@@ -88,7 +102,7 @@ def wanted_by(policy: Policy) -> Wanted:
     scales = {name for b in ordered for name in b.sensitive or roles.sensitive}
     single = [name for name in (roles.unit, roles.weight, policy.by) if name is not None]
     whole_rules = any(rule.columns is None for rule in policy.rules)
-    if whole_rules and not roles.quasi:
+    if policy.unlisted == "quasi" or (whole_rules and not roles.quasi):
         # Only the table knows its quasi-identifier.
         return wanted(None, numbers=_numbers(policy, scales))
     listed = [name for rule in policy.rules for name in rule.columns or ()]

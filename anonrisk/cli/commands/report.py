@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.policy import Policy, Verdict
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -40,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the page; where that fails, a page that says so."""
     path = target.apart("--html", given.html, given.table)
+    # Whatever kills this run, no page of an earlier one is taken for its own.
+    _write(str(path), report.refused("It has not finished.", given.title))
     try:
         page, outcome = _page(given, source)
     except Exception as error:
@@ -74,7 +75,9 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     more: dict[str, Any] = {}
     if given.group_size is not None:
         more["group"] = found.sizes.predict_singletons(given.group_size)
-    verdict = _verdict(policy, frame)
+    verdict = None
+    if policy is not None:
+        verdict = policy.check(frame).about(check.table_of(given), source.files(given))
     page = report.html(found, *more.values(), verdict=verdict, title=given.title)
     documents = {name: result.to_dict() for name, result in more.items()}
     code = 0
@@ -83,10 +86,6 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     made = Outcome.of(code=code, html=given.html, **found.to_dict(), **documents)
     status = "" if verdict is None else f"{verdict.status.replace('_', ' ')}\n"
     return page, Outcome(f"{status}Wrote {given.html}", made.document, code)
-
-
-def _verdict(policy: Policy | None, frame: Any) -> Verdict | None:
-    return None if policy is None else policy.check(frame)
 
 
 def _write(path: str, page: str) -> None:
