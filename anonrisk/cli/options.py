@@ -45,11 +45,12 @@ def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._
     return group
 
 
-def of_output(parser: argparse.ArgumentParser) -> None:
+def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
     """Say where the result goes."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
-    group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
+    if to_file:
+        group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
     group.add_argument(
         "--traceback",
         action="store_true",
