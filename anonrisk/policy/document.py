@@ -49,11 +49,8 @@ def scalar(name: Any) -> str:
     """
     if not isinstance(name, str):
         return str(int(name))
-    # What nobody sees is written as an escape, so that whoever edits the file sees it.
-    plain = name.isprintable()
-    text: str = _library().safe_dump(
-        [name], allow_unicode=plain, default_style=None if plain else '"', width=_LONGEST
-    )
+    _READER.library()
+    text = documents.to_yaml([name], width=_LONGEST, default_flow_style=False)
     return text.removeprefix("- ").removesuffix("\n")
 
 
