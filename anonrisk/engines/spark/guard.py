@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Iterator
 
 # What Spark says, in one version or another, when the session of a table is gone.
@@ -25,29 +26,43 @@ _STOPPED = (
 
 # Loggers of pyspark 4 that write an error, with the cell it quotes, to standard error.
 _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_inside: ContextVar[bool] = ContextVar("anonrisk_inside_spark", default=False)
 
 
-def _telltales() -> list[logging.Logger]:
+class _Withhold(logging.Filter):
+    """Drops what Spark's libraries log on behalf of a call of ours, in whichever thread that is.
+
+    Other threads, and the user's own calls before and after, are logged as ever.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002
+        return not _inside.get()
+
+
+_WITHHOLD = _Withhold()
+
+
+def _loggers() -> Iterator[logging.Logger]:
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:
         # Spark 3.5 has no such loggers.
-        return []
-    # Made by pyspark's own class: a plain logger of that name would break pyspark's calls to it.
-    return [PySparkLogger.getLogger(name) for name in _TELLTALES]
+        pass
+    else:
+        # Made by pyspark's own class: a plain logger of that name would break its calls to it.
+        yield from (PySparkLogger.getLogger(name) for name in _TELLTALES)
 
 
 @contextmanager
 def _in_silence() -> Iterator[None]:
-    loggers = _telltales()
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
+    for logger in _loggers():
+        # Does nothing where it was done before.
+        logger.addFilter(_WITHHOLD)
+    token = _inside.set(True)
     try:
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        _inside.reset(token)
 
 
 @contextmanager
