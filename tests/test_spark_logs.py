@@ -96,3 +96,72 @@ def test_an_error_ends_the_silence(heard):
         raise ValueError
     telltale().error("after")
     assert len(heard) == 1
+
+
+@pytest.fixture
+def broken(spark):
+    """Tables of the user's own making that fail when they are computed, and quote a cell."""
+    from pyspark.sql import functions as f
+
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    # In two halves, so that the plan does not hold the word.
+    cells = spark.range(3).select(f.concat(f.lit("cana"), f.lit("ry")).alias("a"), "id")
+
+    @f.udf("string")
+    def refuse(cell):
+        raise ValueError(f"cannot take {cell}")
+
+    yield {
+        "cast": cells.select(f.col("a").cast("int").alias("a"), "id"),
+        "udf": cells.select(refuse("a").alias("a"), "id"),
+    }
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+@pytest.mark.spark("connect")
+@pytest.mark.parametrize("how", ["cast", "udf"])
+def test_a_failed_job_of_ours_is_not_logged_with_its_cells(broken, how, heard):
+    for call in (
+        lambda table: table.anon.k("a"),
+        lambda table: table.anon.ldiv("id", "a"),
+        lambda table: table.anon.find_qids(),
+        lambda table: table.anon.plan(["a", "id"], 2),
+    ):
+        with pytest.raises(errors.EngineError) as raised:
+            call(broken[how])
+        assert "canary" not in str(raised.value)
+    assert [record for record in heard if "canary" in record] == []
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_a_failed_job_of_the_user_is_logged_as_ever(broken, heard):
+    with pytest.raises(errors.EngineError):
+        broken["cast"].anon.k("a")
+    with pytest.raises(Exception, match="canary"):
+        broken["cast"].collect()
+    assert any("canary" in record for record in heard)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.spark("connect")
+def test_the_client_of_connect_is_withheld_when_it_is_told_to_talk(broken, heard):
+    client = logging.getLogger("pyspark.sql.connect.logging")
+    before = client.disabled, client.level
+    client.disabled, client.propagate = False, True
+    client.setLevel("DEBUG")
+    try:
+        with pytest.raises(errors.EngineError):
+            broken["cast"].anon.k("a")
+        assert [record for record in heard if "canary" in record] == []
+        with pytest.raises(Exception, match="canary"):
+            broken["cast"].collect()
+        assert any("canary" in record for record in heard)
+    finally:
+        client.disabled = before[0]
+        client.setLevel(before[1])

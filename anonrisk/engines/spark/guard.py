@@ -26,6 +26,8 @@ _STOPPED = (
 
 # Loggers of pyspark 4 that write an error, with the cell it quotes, to standard error.
 _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+# Whose loggers write down, most of them at level DEBUG, what Spark answers, and with it the error.
+_TALKATIVE = ("py4j", "pyspark", "grpc")
 _inside: ContextVar[bool] = ContextVar("anonrisk_inside_spark", default=False)
 
 
@@ -51,6 +53,10 @@ def _loggers() -> Iterator[logging.Logger]:
     else:
         # Made by pyspark's own class: a plain logger of that name would break its calls to it.
         yield from (PySparkLogger.getLogger(name) for name in _TELLTALES)
+    # A filter is asked by its own logger alone, not by those below it.
+    for name, logger in list(logging.Logger.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _TALKATIVE:
+            yield logger
 
 
 @contextmanager
@@ -92,8 +98,6 @@ def _ours(error: Exception, doing: str) -> EngineError:
 
 def _condition(error: Exception) -> str:
     """Name the kind of error, without a word of its text."""
-    for method in ("getCondition", "getErrorClass"):
-        condition = getattr(error, method, lambda: None)()
-        if condition:
-            return str(condition)
-    return type(error).__name__
+    # Before Spark 4 it has the other name, which Spark 4 warns of.
+    named = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    return str((named and named()) or type(error).__name__)
