@@ -36,6 +36,7 @@ def prepare():
         "release": [
             gx.ExpectKAnonymityToBeAtLeast(qids=["zip"], k=5),
             gx.ExpectLDiversityToBeAtLeast(qids=["zip"], sensitive="ill", l=2, kind="distinct"),
+            gx.ExpectColumnsToBePublishable(direct=["name"], classified=["zip", "ill"]),
             gxp.expectations.ExpectColumnToExist(column="zip"),
         ],
         "parameter": [gx.ExpectKAnonymityToBeAtLeast(qids=["zip"], k={"$PARAMETER": "k"})],
@@ -159,7 +160,7 @@ def metric_raising():
     def broken(*_, **__):
         raise RuntimeError("MARKER")
 
-    anonrisk.classes = broken
+    anonrisk.gx.metrics.count = broken
     return run()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from anonrisk import Policy
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 
 gxp = pytest.importorskip("great_expectations")
@@ -22,9 +23,11 @@ def table(**more):
     return pd.DataFrame({**CELLS, **more})
 
 
-def gate(*expectations, frame=None, **more):
+def gate(*expectations, frame=None, unlisted="ignore", **more):
+    """Run a suite made by hand, which is about the columns that it names."""
     suite = gxp.ExpectationSuite(name="s", expectations=list(expectations))
-    return gx.run_gate(suite, table() if frame is None else frame, **more)
+    frame = table() if frame is None else frame
+    return gx.run_gate(suite, frame, unlisted=unlisted, **more)
 
 
 def p(name):
@@ -103,7 +106,7 @@ def test_a_gate_may_require_others_beside_ours():
     assert gate(K(qids="zip", k=1), other, required=required).success
 
 
-PUBLISHABLE = gx.ExpectColumnsToBePublishable(direct=["name"])
+PUBLISHABLE = gx.ExpectColumnsToBePublishable(direct=["name"], classified=list(CELLS))
 
 
 @pytest.mark.parametrize(
@@ -169,10 +172,17 @@ def test_a_parameter_of_a_wrong_kind_is_named(wrong):
 
 
 def test_labels_without_a_name_are_not_classified():
-    expectation = gx.ExpectColumnsToBePublishable(direct=[], classified=list(CELLS))
-    assert gate(expectation).success
-    with pytest.raises(ReleaseBlocked, match="The index has labels"):
-        gate(expectation, frame=table().set_axis(list("uvwxyz")))
+    assert gate(PUBLISHABLE).success
+    with pytest.raises(ReleaseBlocked, match="rows have labels without a name"):
+        gate(PUBLISHABLE, frame=table().set_axis(list("uvwxyz")))
+
+
+def test_a_gate_that_measures_nothing_says_so():
+    classified = gx.ExpectColumnsToBePublishable(classified=list(CELLS))
+    with pytest.raises(ReleaseBlocked, match="no expectation of the suite measures anything") as no:
+        gate(classified)
+    assert no.value.verdict.status == "could_not_assess"
+    assert gate(classified, K(qids="zip", k=1)).success
 
 
 def test_the_last_of_several_batches_does_not_speak_for_all(tmp_path):
@@ -183,7 +193,7 @@ def test_the_last_of_several_batches_does_not_speak_for_all(tmp_path):
     monthly = files.add_csv_asset("c").add_batch_definition_monthly(
         "m", regex=r"t_(?P<year>\d{4})-(?P<month>\d{2})\.csv"
     )
-    suite = context.suites.add(gxp.ExpectationSuite(name="s", expectations=[K(qids=["zip"], k=2)]))
+    suite = context.suites.add(Policy(quasi="zip", k=2).to_suite("s"))
     with pytest.raises(ReleaseBlocked, match="'m' stands for 2 batches"):
         gx.run_gate(suite, monthly)
     checkpoint = context.checkpoints.add(
@@ -216,7 +226,7 @@ def test_a_renamed_direct_identifier_blocks():
     publishable = gx.ExpectColumnsToBePublishable
     assert gate(K(qids="zip", k=2), frame=declared.drop(columns="name")).success
     known = publishable(direct=["name"], classified=["zip", "nm"])
-    assert gate(K(qids="zip", k=2), known, frame=renamed).success
+    assert gate(K(qids="zip", k=2), known, frame=renamed, unlisted=None).success
 
 
 def test_nothing_to_search_does_not_pass():

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from great_expectations.checkpoint.actions import ValidationAction
 from great_expectations.compatibility import pydantic
-from great_expectations.datasource.fluent.pandas_datasource import DataFrameAsset as PandasFrame
-from great_expectations.datasource.fluent.spark_datasource import DataFrameAsset as SparkFrame
+from great_expectations.datasource.fluent.interfaces import Batch
 from great_expectations.expectations.registry import get_expectation_impl
 
 from anonrisk.errors import ReleaseBlocked
@@ -187,30 +186,41 @@ def several_batches(definitions: Iterable[Any], results: Iterable[Any]) -> Itera
         yield from of_batches(one.data, asked[0] if asked else None)
 
 
-def of_batches(definition: Any, parameters: Any = None) -> Iterator[str]:
+def of_batches(data: Any, parameters: Any = None) -> Iterator[str]:
     """Count the batches that a definition, or a batch, stands for: only the last is validated."""
-    name = getattr(definition, "name", None) or "of this batch"
-    if isinstance(definition.data_asset, (PandasFrame, SparkFrame)):
-        # A table in memory is one batch, and cannot be counted without being given once more.
-        return
+    of = "this batch" if isinstance(data, Batch) else f"batch definition {data.name!r}"
     try:
-        if hasattr(definition, "batch_request"):
-            request, asset = definition.batch_request, definition.data_asset
-            n = len(asset.get_batch_identifiers_list(request))
-        else:
-            n = len(definition.get_batch_identifiers_list(parameters))
+        n = _n_batches(data, parameters)
     except Exception as error:  # noqa: BLE001
         yield (
-            f"the batches of batch definition {name!r} cannot be counted "
-            f"({type(error).__name__}), and only the last of several would be validated"
+            f"the batches of {of} cannot be counted ({type(error).__name__}), and only the last "
+            "of several would be validated"
         )
         return
-    if n != 1:
+    if n != 1 and isinstance(data, Batch):
         yield (
-            f"batch definition {name!r} stands for {count_of(n, 'batch', 'batches')}, "
+            f"this batch is one of {n:,}, and does not tell whether somebody chose it or it is "
+            "just the last: give a batch definition of one, a checkpoint with batch parameters, "
+            "or the whole table"
+        )
+    elif n != 1:
+        yield (
+            f"{of} stands for {count_of(n, 'batch', 'batches')}, "
             "of which the last alone would be validated: name one by its batch parameters, or "
             "validate the whole table"
         )
+
+
+def _n_batches(data: Any, parameters: Any) -> int:
+    asset = data.data_asset
+    if asset.type == "dataframe":
+        # A table in memory is one; which, a checkpoint has forgotten by the time it is counted.
+        return 1
+    if isinstance(data, Batch):
+        # The request that a batch holds has been filled in, and names one in any case.
+        request = asset.build_batch_request(partitioner=data.batch_request.partitioner)
+        return len(asset.get_batch_identifiers_list(request))
+    return len(data.get_batch_identifiers_list(parameters))
 
 
 def judge(
@@ -248,6 +258,7 @@ def judge(
     if not verdict.passed:
         told = [*reasons, *(f.sentence for f in added if not f.passed)]
         told += [line for result in found for line in _not_passed(result, block_on)]
+        told = told or [finding.sentence for finding in verdict.failures]
         listed = "\n".join(f"- {shown(line)}" for line in told)
         raise ReleaseBlocked(f"this table must not be published:\n{listed}", verdict)
     return verdict

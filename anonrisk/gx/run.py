@@ -189,8 +189,7 @@ def run_gate(
             if needed is None:
                 needed = {checkpoint_or_suite.name: gate.required_of(checkpoint_or_suite)}
             if isinstance(batch, (Batch, BatchDefinition)):
-                for reason in gate.of_batches(batch):
-                    raise _blocked(reason)
+                _refuse_several(batch)
             about: list[str] = []
             result = _validated(checkpoint_or_suite, batch, given, result_format)
             results = [result]
@@ -210,6 +209,12 @@ def run_gate(
         direct = _declared_direct(batch, suites)
         gate.judge(results, suites, needed, block_on, about=about, more=direct)
     return result
+
+
+def _refuse_several(batch: Any) -> None:
+    """Stop before a batch is read that is not all there is."""
+    for reason in gate.of_batches(batch):
+        raise _blocked(reason)
 
 
 def _declared_direct(batch: Any, suites: list[ExpectationSuite]) -> list[Finding]:

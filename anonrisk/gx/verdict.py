@@ -31,6 +31,8 @@ def verdict_of(
     """
     findings = [unknown("table", reason) for reason in reasons]
     findings += [f for one in result.results for f in findings_of(one, block_on)]
+    if not findings:
+        findings = [unknown("table", "no expectation of the suite measures anything")]
     policy = _policy(suite)
     told = [(one.meta or {}).get(OURS) or {} for one in result.results]
     about: dict[str, Any] = {"policy_digest": None}
