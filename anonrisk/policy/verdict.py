@@ -377,7 +377,7 @@ def _contradicted(value: Any, limit: Any, margin: Any, **_: Any) -> bool:
     """Tell whether a finding that passed is beyond its limit, or its numbers do not add up."""
     if value is None or limit is None or margin is None:
         return False
-    hair = 1e-6 * max(1.0, abs(limit), abs(value))
+    hair = 1e-6 * max(abs(limit), abs(value))
     if not math.isfinite(hair):
         return bool(margin < 0)
     return bool(margin < -hair or abs(abs(value - limit) - abs(margin)) > hair)
