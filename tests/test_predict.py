@@ -22,12 +22,6 @@ from anonrisk.predict.width import density_limit, normal_expansion
 SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
 
 
-@pytest.fixture(scope="module")
-def reference(shared):
-    content = json.loads((shared / "reference.json").read_text())
-    return {row["id"]: row for row in content["published"] + content["derived"]}
-
-
 def ages(oldest):
     x = np.arange(oldest + 1)
     p = (1 + 0.25 * np.exp(-(((x - 45) / 14) ** 2))) * np.exp(-4e-4 * (np.exp(0.1 * x) - 1))
