@@ -13,7 +13,6 @@ command's, its docstring the help, and it has two functions.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk._version import __version__
 from anonrisk.cli import commands
 from anonrisk.cli.deliver import perform
+from anonrisk.cli.parser import Parser
 from anonrisk.cli.source import Files
 
 if TYPE_CHECKING:
@@ -34,20 +34,18 @@ EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not asse
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; give the exit code."""
     source = Files()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="anonrisk",
         description="How many people in a table can be singled out.",
         epilog=EPILOG,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for found in sorted(module.name for module in pkgutil.iter_modules(commands.__path__)):
         command = load(found)
         said = help_of(command)
-        one = subparsers.add_parser(
-            found.replace("_", "-"), description=said, help=said, epilog=EPILOG, allow_abbrev=False
-        )
+        name = found.replace("_", "-")
+        one = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
         command.arguments(one, source)
         one.set_defaults(run=getattr(command, "run", None))
     return parse_and_perform(parser, source, arguments)
@@ -58,9 +56,7 @@ def load(name: str) -> Any:
     return importlib.import_module(f"anonrisk.cli.commands.{name}")
 
 
-def parse_and_perform(
-    parser: argparse.ArgumentParser, source: Source, arguments: Sequence[str] | None
-) -> int:
+def parse_and_perform(parser: Parser, source: Source, arguments: Sequence[str] | None) -> int:
     """Read the arguments, and perform the command that they name."""
     try:
         given = parser.parse_args(arguments)
