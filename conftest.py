@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,6 +26,8 @@ KINDS = {
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
 }
+# Published numbers that the tests hold the library to, and real tables, which stay outside.
+REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
 SHARED = Path(__file__).parents[1] / "shared"
 
 collect_ignore = ["dev.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
@@ -143,6 +147,13 @@ def postgres_server():
 def postgres(postgres_server) -> str:
     """The URL of a new, empty PostgreSQL database."""
     return postgres_server.new_database()
+
+
+@pytest.fixture(scope="session")
+def reference() -> dict[str, dict[str, Any]]:
+    """Numbers printed in the sources, and vectors derived from their formulas, by their id."""
+    content = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    return {row["id"]: row for row in content["published"] + content["derived"]}
 
 
 @pytest.fixture(scope="session")

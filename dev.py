@@ -6,6 +6,7 @@ python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java
 python3 dev.py test  [ARG...]  everything: the checks, then every lane of LANES below
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
+python3 dev.py ready           write what follows from the policies in expectations/
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
@@ -310,12 +311,19 @@ def do_bench(args: Sequence[str]) -> None:
         run(f"benchmark {name}", LATEST.python, f"benchmarks/{name}.py", *args[1:], env=env)
 
 
+def do_ready(_args: Sequence[str] = ()) -> None:
+    """Write the ready policies into the package, and their suites."""
+    set_up(LATEST)
+    run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
     "test": do_test,
     "check": do_check,
     "bench": do_bench,
+    "ready": do_ready,
     "setup": do_setup,
 }
 

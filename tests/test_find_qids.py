@@ -157,6 +157,7 @@ LOOKS = {
     "phone": [f"+31 6 1234 {i:04}" for i in range(60)],
     "ssn": [f"{i:03}-11-{i:04}" for i in range(60)],
     "number": [123_456_000 + i for i in range(60)],
+    "uuid": [f"00000000-0000-4000-8000-{i % 6:012}" for i in range(60)],
     "serial": [f"record {i}" for i in range(60)],
     "born": [f"2001-0{1 + i % 9}-1{i % 5}" for i in range(60)],
     "sex": ["f", "m"] * 30,
@@ -173,6 +174,7 @@ def test_look_alikes_are_reported_apart(frame):
         "phone": "looks like a telephone number",
         "ssn": "looks like a national id",
         "number": "looks like a national id",
+        "uuid": "looks like a UUID or hash",
         "serial": "nearly every value is different",
     }
     assert {item.column: item.values for item in report.direct}["mail"] == 30
@@ -203,6 +205,11 @@ def test_look_alikes_are_reported_apart(frame):
             "national id",
             ["123-45-6789", "AB 12 34 56 C", "12345678Z", "131052-308T"],
             ["12345", "ABC"],
+        ),
+        (
+            "UUID or hash",
+            ["123e4567-e89b-12d3-a456-426614174000", "D41D8CD98F00B204E9800998ECF8427E", "a" * 64],
+            ["123e4567", "g" * 32, "a" * 41],
         ),
     ],
 )

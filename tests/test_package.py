@@ -82,5 +82,8 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(tmp_path):
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
     assert "anonrisk/py.typed" in names
+    data = {str(path.relative_to(ROOT)) for path in (ROOT / "anonrisk").rglob("*.json")}
+    assert {name for name in names if name.endswith(".json")} == data
+    assert "anonrisk/policy/ready/research_k5.json" in data
     packaged = {name for name in names if name.endswith(".py")}
     assert packaged == {str(path.relative_to(ROOT)) for path in SOURCES}

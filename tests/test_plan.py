@@ -150,6 +150,21 @@ def datafly(table, qids, hierarchies, k, allowed):
         levels[widest] += 1
 
 
+def at_least_as_good_as_datafly(table, qids, hierarchies, k):
+    for share in (0.0, 0.03):
+        allowed = math.floor(share * len(table))
+        plan = table.anon.plan(qids, k, hierarchies=hierarchies, max_suppression=share)
+        done = table.anon.apply(plan)
+        assert plan.optimal
+        assert done.anon.k(qids) >= k
+        assert len(table) - len(done) == plan.after.n_below <= allowed
+        greedy = datafly(table, qids, hierarchies, k, allowed)
+        ours = done.anon.utility(table, qids, hierarchies=hierarchies).loss_metric
+        theirs = greedy.anon.utility(table, qids, hierarchies=hierarchies).loss_metric
+        assert ours == pytest.approx(plan.after.loss, abs=1e-12)
+        assert ours <= theirs + 1e-12
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table_name", ["arx_adult", "fars_subset"])
 @pytest.mark.parametrize("k", [2, 5, 20])
@@ -162,18 +177,25 @@ def test_at_least_as_good_as_datafly_on_real_tables(shared, table_name, k):
     else:
         qids = ["iage", "isex", "irace", "ideathmon"]
         paths = {c: trees / f"fars_hierarchy_{c}.csv" for c in qids}
-    for share in (0.0, 0.03):
-        allowed = math.floor(share * len(table))
-        plan = table.anon.plan(qids, k, hierarchies=paths, max_suppression=share)
-        done = table.anon.apply(plan)
-        assert plan.optimal
-        assert done.anon.k(qids) >= k
-        assert len(table) - len(done) == plan.after.n_below <= allowed
-        greedy = datafly(table, qids, paths, k, allowed)
-        ours = done.anon.utility(table, qids, hierarchies=paths).loss_metric
-        theirs = greedy.anon.utility(table, qids, hierarchies=paths).loss_metric
-        assert ours == pytest.approx(plan.after.loss, abs=1e-12)
-        assert ours <= theirs + 1e-12
+    at_least_as_good_as_datafly(table, qids, paths, k)
+
+
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
+    made = anonrisk.datasets.hospital(1_000, seed=2)
+    years = made["date_of_birth"].dt.year
+    table = pd.DataFrame({"pc4": made["pc4"], "gender": made["gender"], "year": years.astype(str)})
+
+    def levels(column, *lengths):
+        cells = sorted(set(table[column]))
+        return pd.DataFrame([[c, *(c[:n] + "*" for n in lengths), "*"] for c in cells])
+
+    hierarchies = {
+        "pc4": levels("pc4", 2, 1),
+        "gender": levels("gender"),
+        "year": levels("year", 3),
+    }
+    at_least_as_good_as_datafly(table, list(hierarchies), hierarchies, k)
 
 
 def test_a_stopped_search_still_beats_its_start(monkeypatch):
@@ -188,6 +210,57 @@ def test_a_stopped_search_still_beats_its_start(monkeypatch):
     monkeypatch.setattr(search, "MAX_NODES", 1)
     neighbours = table.anon.plan(QIDS, 5)
     assert full.after.loss <= neighbours.after.loss <= early.after.loss
+
+
+LIMITS = [("MAX_NODES", 3), ("MAX_MEASURED", 6), ("MAX_WORK", 60)]
+
+
+@pytest.mark.parametrize("limit", [None, *LIMITS])
+def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypatch, limit):
+    if limit is not None:
+        monkeypatch.setattr(search, *limit)
+    random = np.random.default_rng(5)
+    for _ in range(25 if limit is None else 6):
+        n, k = int(random.integers(6, 41)), int(random.integers(2, 5))
+        table = pd.DataFrame(
+            {
+                "age": random.integers(0, 61, n),
+                "code": random.choice(["101", "102", "111", "201"], n),
+                "ill": random.choice(["flu", "cough", "stroke", "angina"], n),
+            }
+        )
+        weights = [None, [1.0, 5.0, 0.2], [0.0, 1.0, 1.0]][random.integers(3)]
+        allowed = math.floor(random.choice([0.0, 0.1, 0.3, 0.6]) * n)
+        counted = tally(table, dict.fromkeys(table, "q"))
+        given = {"ill": TREE}
+        offered = {
+            name: offer(
+                counted.domains[name], counted.margin(name), k=k, share=3, given=given.get(name),
+                column=name,
+            )
+            for name in table
+        }  # fmt: skip
+        found = search.search(Lattice.of(counted, offered, k, weights), allowed)
+        whole = Lattice.of(counted, offered, k, weights)
+        nodes = itertools.product(*map(range, whole.shape))
+        least = min(m.loss for m in map(whole.measure, nodes) if m.n_below <= allowed)
+        assert found.optimal or limit is not None
+        if found.optimal:
+            assert found.best.loss == pytest.approx(least, abs=1e-12)
+        elif found.best is not None:
+            assert found.best.n_below <= allowed
+            assert found.best.loss >= least - 1e-12
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
+    table = pd.DataFrame(people(200))
+    assert table.anon.plan(QIDS, 5).optimal
+    monkeypatch.setattr(search, *limit)
+    plan = table.anon.plan(QIDS, 5)
+    assert not plan.optimal
+    assert not Plan.from_json(plan.to_json()).optimal
+    assert "the best of those offered" not in repr(plan)
 
 
 def test_same_plan_and_same_table_on_every_engine(frame):
@@ -501,6 +574,31 @@ def test_budget_of_lodha_and_thomas():
     assert 10**6 / budget.exact_values(10**6, 100, 0.1) == pytest.approx(113.01, abs=0.005)
     assert 10**6 / budget.exact_values(10**6, 2, 0.1) == pytest.approx(3.89, abs=0.005)
     assert 10**6 / budget.chernoff_values(10**6, 2, 0.1) == pytest.approx(6.45, abs=0.005)
+
+
+def fewer_than(k, n, p):
+    """The chance that fewer than k of n have a value of chance p, term by term."""
+    return math.fsum(math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k))
+
+
+@pytest.mark.parametrize("n", [5, 20, 100, 999])
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("beta", [0.01, 0.1, 0.5])
+def test_the_budget_of_a_small_table_is_by_the_binomial_law(n, k, beta):
+    values = budget.exact_values(n, k, beta)
+    assert fewer_than(k, n, 1 / values) == pytest.approx(beta, rel=1e-6)
+    if k == n:
+        # All of them must have it.
+        assert values == pytest.approx((1 - beta) ** (-1 / n), rel=1e-9)
+
+
+def test_the_budget_of_a_table_too_small_for_k_or_too_large_to_matter():
+    assert budget.exact_values(4, 5, 0.1) == pytest.approx(0.8)
+    assert budget.exact_values(7, 1, 0.1) == 7
+    # Poisson's law takes over where it differs by less than half a percent.
+    few, many = budget.exact_values(999, 5, 0.1), budget.exact_values(1_000, 5, 0.1)
+    assert many / 1_000 == pytest.approx(few / 999, rel=5e-3)
+    assert many / 1_000 != pytest.approx(few / 999, rel=1e-4)
 
 
 @given(n=st.integers(5, 3000), k=st.integers(2, 50), beta=st.sampled_from([0.01, 0.1, 0.5]))

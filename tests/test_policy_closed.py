@@ -191,7 +191,12 @@ def gated(policy, frame, *, passes):
         gx.run_gate(gx.to_suite(policy), frame)
 
 
-DECLARED = {"zip": ["a"] * 4, "born": [1971, 1972, 1973, 1974], "ill": ["flu"] * 4, "name": list("abcd")}
+DECLARED = {
+    "zip": ["a"] * 4,
+    "born": [1971, 1972, 1973, 1974],
+    "ill": ["flu"] * 4,
+    "name": list("abcd"),
+}
 
 
 @pytest.mark.parametrize("label", ["year", None])

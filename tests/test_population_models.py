@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from itertools import product
@@ -38,16 +37,6 @@ from anonrisk.predict.population.bounds import Programme, certainties
 from anonrisk.predict.population.loglinear import _law
 from anonrisk.predict.population.pitman import fit
 from anonrisk.predict.population.special import digamma_rise, log_rising
-
-
-@pytest.fixture(scope="module")
-def reference(shared_reference):
-    return {one["id"]: one for one in shared_reference["derived"]}
-
-
-@pytest.fixture(scope="module")
-def shared_reference(shared):
-    return json.loads((shared / "reference.json").read_text())
 
 
 def histogram(counts):

@@ -22,12 +22,6 @@ from anonrisk.predict.width import density_limit, normal_expansion
 SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
 
 
-@pytest.fixture(scope="module")
-def reference(shared):
-    content = json.loads((shared / "reference.json").read_text())
-    return {row["id"]: row for row in content["published"] + content["derived"]}
-
-
 def ages(oldest):
     x = np.arange(oldest + 1)
     p = (1 + 0.25 * np.exp(-(((x - 45) / 14) ** 2))) * np.exp(-4e-4 * (np.exp(0.1 * x) - 1))
@@ -278,6 +272,55 @@ def test_a_tiny_chance_of_any_singleton_keeps_its_digits():
     assert sure.p_any == pytest.approx(either - both, rel=1e-9)
 
 
+def exact_p_any(p, k):
+    """Inclusion and exclusion of the values with one person, in fractions: no digit is lost."""
+    # Sets of j values, put together by what their shares add up to.
+    sets = {(0, Fraction(0)): Fraction(1)}
+    for share in map(Fraction, p):
+        longer = {}
+        for (j, total), weight in sets.items():
+            for key, more in (((j, total), 1), ((j + 1, total + share), share)):
+                longer[key] = longer.get(key, 0) + weight * more
+        sets = longer
+    return sum(
+        (-1) ** (j + 1) * math.perm(k, j) * weight * (1 - total) ** (k - j)
+        for (j, total), weight in sets.items()
+        if 0 < j <= k
+    )
+
+
+@pytest.mark.parametrize(
+    ("p", "k", "size"),
+    [
+        ([0.5, 0.5], 60, 1e-16),
+        ([0.5, 0.5], 120, 1e-34),
+        ([0.25] * 4, 90, 1e-10),
+        ([0.75, 0.25], 90, 1e-10),
+        # Rare for want of people, not for having many.
+        ([1 - 2**-40, 2**-40], 5, 1e-12),
+        ([1 - 2**-40, 2**-40], 90, 1e-11),
+        ([1 - 2**-20, 2**-20], 40, 1e-5),
+        # Two singletons at once are no longer nothing ...
+        ([0.125] * 8, 115, 1e-5),
+        # ... and above one in ten thousand three are not either: another formula takes over.
+        ([2**-5] * 32, 420, 1e-4),
+        ([2**-5] * 32, 350, 1e-3),
+    ],
+)
+def test_any_singleton_to_nine_digits_however_rare(p, k, size):
+    found, exact = predict.singletons(Distribution.from_probabilities(p), k), exact_p_any(p, k)
+    assert size < exact < 10 * size
+    assert abs(Fraction(found.p_any) / exact - 1) < 1e-9
+
+
+def test_any_singleton_of_a_subgroup_to_nine_digits():
+    # Two classes of 60; somebody alone has all 39 others in the other class.
+    found = predict.singletons(ClassSizes.from_histogram({60: 2}), 40)
+    exact = Fraction(2 * 60 * math.comb(60, 39), math.comb(120, 40))
+    assert exact < 1e-13
+    assert abs(Fraction(found.p_any) / exact - 1) < 1e-9
+
+
 def test_means_and_variances_of_huge_groups():
     n = 10**12
     uniform = Distribution.uniform(n)
@@ -438,6 +481,54 @@ def test_divergence_forms_are_as_near_as_they_say():
     assert min(seen.values()) > 20
     assert worst["fine"] <= 0.07
     assert worst["warned"] <= 0.13
+
+
+@pytest.mark.parametrize(
+    ("kl", "people_a_value", "answer"),
+    [
+        (0.05, 2, "fine"),
+        (0.05, 2.01, "warned"),
+        (0.05, 3, "warned"),
+        (0.05, 3.01, "refused"),
+        (0.0501, 1, "fine"),
+        (0.0501, 1.01, "warned"),
+        (0.0501, 2, "warned"),
+        (0.0501, 2.01, "refused"),
+        (0.1, 2, "warned"),
+        (0.1001, 1.5, "warned"),
+        (0.1001, 1.51, "refused"),
+        (0.1001, 2, "refused"),
+        (0.2, 1, "fine"),
+        (0.2, 1.5, "warned"),
+        (0.2001, 0.5, "warned"),
+        (0.2001, 0.51, "refused"),
+        (0.3, 0.5, "warned"),
+        (0.3001, 0.5, "refused"),
+        (0.3001, 0.01, "refused"),
+    ],
+)
+def test_where_divergence_alone_is_trusted_warned_of_and_refused(kl, people_a_value, answer):
+    known, k = Distribution.from_kl(1_000, kl), round(1_000 * people_a_value)
+    if answer == "refused":
+        with pytest.raises(errors.ApproximationError, match="tells too little"):
+            predict.singletons(known, k)
+    elif answer == "warned":
+        with pytest.warns(errors.ApproximationWarning, match="by up to 20%"):
+            predict.singletons(known, k)
+    else:
+        assert predict.singletons(known, k).mean > 0
+
+
+def test_where_divergence_alone_tells_of_uniqueness_and_classes():
+    assert 0 < predict.uniqueness(Distribution.from_kl(80, 0.05), 20) < 1
+    for kl in (0.0501, 0.1):
+        with pytest.warns(errors.ApproximationWarning, match="up to 10%"):
+            predict.uniqueness(Distribution.from_kl(80, kl), 20)
+    with pytest.raises(errors.ApproximationError, match="tells too little"):
+        predict.uniqueness(Distribution.from_kl(80, 0.1001), 20)
+    assert len(predict.classes(Distribution.from_kl(80, 0.1999), 40, upto=5).share) == 5
+    with pytest.raises(errors.ApproximationError, match="below 1/5"):
+        predict.classes(Distribution.from_kl(80, 0.2), 40, upto=5)
 
 
 def test_divergence_and_uniqueness():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
 from anonrisk import Policy, datasets
+from anonrisk.errors import PolicyError
+from anonrisk.policy.ready import names
 
 FOLDER = Path(__file__).parents[1] / "expectations"
 READY = sorted(FOLDER.glob("*.yaml"))
@@ -78,3 +82,40 @@ def test_hipaa_style_sees_identifiers_that_are_left(admissions):
 
 def test_without_roles_nothing_passes(ready, admissions):
     assert Policy.load(ready).check(admissions).status != "pass"
+
+
+# ---- in the package -----------------------------------------------------------------------------
+
+
+def test_the_package_has_the_same(ready):
+    """If this fails, run python3 dev.py ready: what is in the package follows from the YAML."""
+    packaged = Policy.ready(ready.stem)
+    assert packaged.digest == Policy.load(ready).digest
+    assert packaged == Policy.load(ready)
+
+
+def test_the_package_has_no_other():
+    assert set(names()) == set(SAFE)
+
+
+def test_what_is_written_anew_is_what_is_there():
+    spec = importlib.util.spec_from_file_location("regenerate", FOLDER / "regenerate.py")
+    regenerate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(regenerate)
+    written = regenerate.packaged()
+    assert len(written) == len(READY)
+    assert all(path.read_text(encoding="utf-8") == text for path, text in written.items())
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(PolicyError, match="did you mean 'hipaa_style'") as refused:
+        Policy.ready("hipaa")
+    assert all(name in str(refused.value) for name in SAFE)
+    for wrong in ("../schema", "", None, 5, "zzz"):
+        with pytest.raises(PolicyError, match="There are cms_k11, hipaa_style"):
+            Policy.ready(wrong)
+
+
+def test_it_needs_no_yaml(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert Policy.ready("cms_k11").rules[0].budgets[0].limit == 11

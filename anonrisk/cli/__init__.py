@@ -13,15 +13,14 @@ command's, its docstring the help, and it has two functions.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
 from anonrisk._version import __version__
 from anonrisk.cli import commands
 from anonrisk.cli.deliver import perform
+from anonrisk.cli.parser import Parser
 from anonrisk.cli.source import Files
 
 if TYPE_CHECKING:
@@ -39,27 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="anonrisk",
         description="How many people in a table can be singled out.",
         epilog=EPILOG,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"anonrisk {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for found in sorted(module.name for module in pkgutil.iter_modules(commands.__path__)):
         command = load(found)
         said = help_of(command)
-        one = subparsers.add_parser(
-            found.replace("_", "-"), description=said, help=said, epilog=EPILOG, allow_abbrev=False
-        )
+        name = found.replace("_", "-")
+        one = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
         command.arguments(one, source)
         one.set_defaults(run=getattr(command, "run", None))
     return parse_and_perform(parser, source, arguments)
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors quote arguments in one line, whatever is in them."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the arguments, and end."""
-        super().error(render.shown(message))
 
 
 def load(name: str) -> Any:
@@ -67,9 +56,7 @@ def load(name: str) -> Any:
     return importlib.import_module(f"anonrisk.cli.commands.{name}")
 
 
-def parse_and_perform(
-    parser: argparse.ArgumentParser, source: Source, arguments: Sequence[str] | None
-) -> int:
+def parse_and_perform(parser: Parser, source: Source, arguments: Sequence[str] | None) -> int:
     """Read the arguments, and perform the command that they name."""
     try:
         given = parser.parse_args(arguments)

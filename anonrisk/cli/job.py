@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.cli import EPILOG, Parser, help_of, load, parse_and_perform
+from anonrisk.cli import EPILOG, help_of, load, parse_and_perform
+from anonrisk.cli.parser import Parser
 from anonrisk.cli.source import SparkSource
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ def main(name: str, arguments: Sequence[str] | None = None) -> int:
     """Run one command on Spark; give the exit code."""
     command = load(name)
     source = SparkSource(f"anonrisk {name}")
-    parser = Parser(
-        prog=f"{name}.py", description=help_of(command), epilog=EPILOG, allow_abbrev=False
-    )
+    parser = Parser(prog=f"{name}.py", description=help_of(command), epilog=EPILOG)
     command.arguments(parser, source)
     parser.set_defaults(run=command.run)
     return parse_and_perform(parser, source, arguments)

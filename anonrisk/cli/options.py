@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.roles import roles
 from anonrisk.columns import MISSING
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
+# How many columns of a table a message names.
+_LISTED = 10
 _FIRST = {"qids": "the quasi-identifier", "columns": "those to search (default: all)"}
 
 
@@ -45,11 +50,25 @@ def of_names(parser: argparse.ArgumentParser, first: str = "qids") -> argparse._
     return group
 
 
-def of_output(parser: argparse.ArgumentParser) -> None:
+def require_qids(frame: Any, qids: list[str] | None) -> None:
+    """Refuse a table of which neither the command line nor its file says the quasi-identifier."""
+    if qids or roles(frame).quasi:
+        return
+    columns = engine_for(frame).columns(frame)
+    listed = ", ".join(map(repr, columns[:_LISTED]))
+    more = f" and {len(columns) - _LISTED:,} more" if len(columns) > _LISTED else ""
+    raise ArgumentError(
+        "no quasi-identifiers: say --qids zip age, with names of columns, or declare them in the "
+        f"file, where Parquet keeps them; the table has {listed}{more}"
+    )
+
+
+def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
     """Say where the result goes."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
-    group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
+    if to_file:
+        group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
     group.add_argument(
         "--traceback",
         action="store_true",

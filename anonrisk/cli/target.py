@@ -28,13 +28,14 @@ def spare(given: argparse.Namespace) -> None:
         taken.append((given.policy, "the policy"))
     population = getattr(given, "population", None) or ()
     taken += [(name, "part of the population that is read") for name in population]
-    for option in ("apply", "html", "junit", "output"):
+    for option in ("apply", "html", "junit", "output", "draft"):
         path = getattr(given, option, None)
         if path is None:
             continue
         for other, what in taken:
             if _same(Path(path), Path(other)):
-                raise ArgumentError(f"--{option} {path!r} is {what}: write it somewhere else")
+                name = "output" if option == "draft" else option
+                raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in ("junit", "output") and "://" not in path:
             apart(f"--{option}", path, [name for name in tables if name != STDIN])
@@ -69,6 +70,19 @@ def table(option: str, given: str, tables: Sequence[str], *, force: bool) -> tup
     kind = _TABLES.get(path.suffix.casefold())
     if kind is None:
         raise ArgumentError(f"{option} {given!r}: the name must end in {', '.join(_TABLES)}")
+    _new(option, path, given, force=force)
+    return path, kind
+
+
+def policy(option: str, given: str, tables: Sequence[str], *, force: bool) -> Path:
+    """Find where a policy goes; one that somebody has edited is not lost unless they say so."""
+    path = apart(option, given, tables)
+    if path.suffix.casefold() in _TABLES:
+        raise ArgumentError(f"{option} {given!r}: a policy is YAML, or JSON if it ends in .json")
+    _new(option, path, given, force=force)
+    return path
+
+
+def _new(option: str, path: Path, given: str, *, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise ArgumentError(f"{option} {given!r} is there already; --force replaces it")
-    return path, kind

@@ -281,11 +281,7 @@ class Engine(Protocol):
         """List the paths inside columns that are structs, as `person.name`."""
 
     def row_labels(self, frame: Any) -> str | None:
-        """Say what rows are labelled by without a name: "row numbers", "unnamed", or nothing.
-
-        Row numbers are whole, unique, increasing, at least 0 and below 100 times the rows, as a
-        filter leaves them.
-        """
+        """Say what rows are labelled by without a name: "row numbers", "unnamed", or nothing."""
 
     def with_labels(self, frame: Any, name: str) -> Any:
         """Give the table with its index as columns; labels without a name under this one."""

@@ -129,7 +129,7 @@ def _columns(policy: Policy) -> Any:
     """Make the expectation about columns that must be gone, or have no role."""
     direct = [str(name) for name in policy.roles.direct]
     classified: Any = sorted(str(name) for name in policy.listed if name not in policy.roles.direct)
-    if _is_open(policy):
+    if is_open(policy):
         classified = {"$PARAMETER": "classified"}
     return of_columns.ExpectColumnsToBePublishable(
         direct=direct,
@@ -140,7 +140,7 @@ def _columns(policy: Policy) -> Any:
     )
 
 
-def _is_open(policy: Policy) -> bool:
+def is_open(policy: Policy) -> bool:
     """Tell whether the policy leaves it to the table which columns have a role."""
     about_values = any(
         budget.about_values and not budget.sensitive
@@ -189,7 +189,7 @@ def _joined(policy: Policy) -> dict[str, Any]:
     listed: Any = sorted(map(str, policy.listed))
     return {
         "unlisted": "quasi",
-        "classified": {"$PARAMETER": "classified"} if _is_open(policy) else listed,
+        "classified": {"$PARAMETER": "classified"} if is_open(policy) else listed,
     }
 
 

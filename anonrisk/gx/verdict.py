@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.result import OURS
-from anonrisk.gx.suite import policy_of
+from anonrisk.gx.suite import is_open, policy_of
 from anonrisk.policy import Policy, Verdict, release_rules
 from anonrisk.policy.finding import FAIL, Finding, unknown
 from anonrisk.policy.release_rules import Published
@@ -40,7 +40,9 @@ def verdict_of(
         about |= {"policy_digest": policy.digest, "policy_name": policy.name}
     seen = next((one["published"] for one in told if "published" in one), None)
     if seen is not None:
-        named = policy if policy is not None and policy.roles.quasi else _named(result)
+        named = policy
+        if named is None or is_open(named):
+            named = _named(result, "ignore" if policy is None else policy.unlisted)
         about |= release_rules.described(named, Published.from_dict(seen))
     counted = next((one for one in told if one.get("size")), {})
     about |= {key: counted[key] for key in ("missing", "unit") if key in counted}
@@ -119,7 +121,7 @@ def _policy(suite: ExpectationSuite | None) -> Policy | None:
         return None
 
 
-def _named(result: Any) -> Policy:
+def _named(result: Any, unlisted: str) -> Policy:
     """Make a policy of the columns that the expectations of a result name, each in its role."""
     roles: dict[str, dict[str, None]] = {}
     for one in result.results:
@@ -138,7 +140,7 @@ def _named(result: Any) -> Policy:
     return Policy(
         **{role: names for role, names in kept.items() if names},
         unit=units[0] if units else None,
-        unlisted="ignore",
+        unlisted=unlisted,
         k=1,
     )
 

@@ -38,7 +38,7 @@ def assess(policy: Policy, frame: Any) -> Assessment:
     )
     about = closeness[0] if closeness else None
     return assess_table(
-        frame,
+        table.frame,
         list(rule.columns or table.roles.whole) or None,
         list(table.roles.sensitive) or None,
         list(measures),

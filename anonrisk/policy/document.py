@@ -30,13 +30,44 @@ def from_json(source: str | Path) -> Any:
 def from_file(path: str | Path) -> Any:
     """Read a file by its ending: .json as JSON, anything else as YAML."""
     where = Path(path)
-    return _parsed(where, _READER.json if where.suffix.casefold() == ".json" else _READER.yaml)
+    return _parsed(where, _READER.json if is_json(where) else _READER.yaml)
 
 
-def to_yaml(document: dict[str, Any]) -> str:
-    """Write plain values as YAML, in the order given."""
+def to_yaml(document: dict[str, Any], *, lines: bool = False) -> str:
+    """Write plain values as YAML, in the order given; with `lines` never two keys on one."""
     _READER.library()
-    return documents.to_yaml(document, default_flow_style=None)
+    return documents.to_yaml(document, default_flow_style=False if lines else None)
+
+
+def scalar(name: Any) -> str:
+    r"""Write one name as YAML on one line, in quotes where YAML would read something else.
+
+    Examples
+    --------
+    >>> [scalar(name) for name in ("zip", "yes", "1", 1, " a", "a: b", "a\nb")]
+    ['zip', "'yes'", "'1'", '1', "' a'", "'a: b'", '"a\\nb"']
+    """
+    if not isinstance(name, str):
+        return str(int(name))
+    _READER.library()
+    text = documents.to_yaml([name], width=_LONGEST, default_flow_style=False)
+    return text.removeprefix("- ").removesuffix("\n")
+
+
+def to_file(path: str | Path, to_json: Callable[[], str], to_yaml: Callable[[], str]) -> None:
+    """Write a file by its ending, as `from_file` reads it: .json as JSON, anything else as YAML."""
+    where = Path(path)
+    text = to_json() + "\n" if is_json(where) else to_yaml()
+    try:
+        where.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not a path, or not a text"
+        raise PolicyError(f"cannot write the policy {str(path)!r}: {why}") from None
+
+
+def is_json(path: Path) -> bool:
+    """Tell by its ending whether a file is JSON."""
+    return path.suffix.casefold() == ".json"
 
 
 def canonical(document: Any) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk import render
 from anonrisk.columns import MISSING, nearest
 from anonrisk.errors import PolicyError
-from anonrisk.policy import budgets, document, fields
+from anonrisk.policy import budgets, document, fields, show
+from anonrisk.policy import ready as shelf
 from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.assessment import Assessment
     from anonrisk.columns import Name
     from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.drafting import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule
     from anonrisk.policy.verdict import Verdict
 
@@ -76,6 +77,8 @@ class Policy:
         The text that stands in a suppressed cell.
     sampling_fraction : float or None
         The share of the population that is in the table; see `anonrisk.risk`.
+    drafted : Drafted or None
+        Of `Policy.draft`: why each column has its role. No part of the policy itself.
 
     Raises
     ------
@@ -109,6 +112,7 @@ class Policy:
     suppressed: str | None = None
     sampling_fraction: float | None = None
     version: int = VERSION
+    drafted: Drafted | None = field(default=None, compare=False)
 
     def __init__(self, **keywords: Any) -> None:
         """Read and check the keywords."""
@@ -147,6 +151,46 @@ class Policy:
     def load(cls, path: str | Path) -> Self:
         """Read a file: JSON if it ends in .json, else YAML."""
         return cls.from_dict(document.from_file(path))
+
+    @classmethod
+    def ready(cls, name: str) -> Self:
+        """Give a policy that the package has: cms_k11, hipaa_style, open_data or research_k5.
+
+        Examples
+        --------
+        >>> Policy.ready("research_k5").name
+        'research release, k = 5'
+        """
+        return cls.from_dict(shelf.read(name))
+
+    @classmethod
+    def draft(
+        cls,
+        frame: Any,
+        *,
+        ready: str = "research_k5",
+        name: str | None = None,
+        time_budget: float = 30,
+    ) -> Self:
+        """Propose a policy for a table: a role for every column, and why. A person must decide.
+
+        Parameters and rules are those of `anonrisk.policy.drafting.draft`. It prints with its
+        reasons, `to_yaml` and `save` write them as comments, and it passes no table: it says
+        ``reviewed: false``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"zip": list("aabb"), "diagnosis": ["flu", "flu", "flu", "hiv"]})
+        >>> Policy.draft(df).roles.sensitive
+        ('diagnosis',)
+        """
+        from anonrisk.policy.drafting import draft
+
+        written, drafted = draft(frame, ready, name, time_budget)
+        policy = cls.from_dict(written)
+        object.__setattr__(policy, "drafted", drafted)
+        return policy
 
     def with_roles(self, **roles: Any) -> Self:
         """Give the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
@@ -190,8 +234,13 @@ class Policy:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_yaml(self) -> str:
-        """Write it as YAML (needs PyYAML)."""
-        return document.to_yaml(self.to_dict())
+        """Write it as YAML (needs PyYAML); a draft with its reasons as comments."""
+        written = self.to_dict()
+        return document.to_yaml(written) if self.drafted is None else self.drafted.to_yaml(written)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file that `load` reads: JSON if it ends in .json, else YAML."""
+        document.to_file(path, self.to_json, self.to_yaml)
 
     @property
     def digest(self) -> str:
@@ -273,30 +322,11 @@ class Policy:
     # ---- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        """Print as text: the rules, a line a budget."""
-        header = ("quasi-identifier", "budget", "limit", "severity")
-        return f"{self._title()}\n{render.text_table(header, self._rows())}"
+        """Print as text: the rules, a line a budget; of a draft the columns too."""
+        return show.text(self)
 
     def _repr_html_(self) -> str:
-        header = ("quasi-identifier", "budget", "limit", "severity")
-        return render.html_table(self._title(), header, self._rows())
-
-    def _title(self) -> str:
-        return (
-            f"Policy {render.shown(self.name or self.digest[:19])}, missing values: {self.missing}"
-        )
-
-    def _rows(self) -> list[list[str]]:
-        rows = []
-        for rule in self.rules:
-            columns = rule.columns or self.roles.whole
-            of = render.joined(columns) or "as the table declares"
-            if rule.every_subset_of:
-                of = f"every {rule.every_subset_of} of {of}"
-            for budget in rule.budgets:
-                sign = "≥" if budget.at_least else "≤"
-                rows.append([of, budget.name, f"{sign} {budget.limit:g}", budget.severity])
-        return rows
+        return show.html(self)
 
 
 def _nested(keywords: dict[str, Any]) -> dict[str, Any]:

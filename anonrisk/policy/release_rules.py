@@ -7,13 +7,23 @@ here with the same two things, a policy and what a table publishes, and get the 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import column_roles
 from anonrisk.column_roles import Roles
 from anonrisk.columns import nearest, skeleton
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
+from anonrisk.policy.finding import (
+    COULD_NOT_ASSESS,
+    FAIL,
+    PASS,
+    Finding,
+    plain_name,
+    stored_name,
+    unknown,
+    within,
+)
 from anonrisk.policy.verdict import ROW_LABELS
 from anonrisk.policy.words import percent
 from anonrisk.render import count_of, joined, shown
@@ -69,20 +79,21 @@ class Published:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values; names of columns alone, no cell."""
+        declared = self.declared.to_dict()
         return {
-            "columns": list(self.columns),
-            "index": list(self.index),
+            "columns": plain_name(self.columns),
+            "index": plain_name(self.index),
             "nested": list(self.nested),
             "labels": self.labels,
-            "declared": self.declared.to_dict(),
+            "declared": {key: plain_name(stored_name(names)) for key, names in declared.items()},
         }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Published:
         """Read back what `to_dict` gave."""
         return cls(
-            columns=tuple(stored["columns"]),
-            index=tuple(stored["index"]),
+            columns=stored_name(stored["columns"]),
+            index=stored_name(stored["index"]),
             nested=tuple(stored["nested"]),
             labels=stored["labels"],
             declared=Roles.from_dict(stored["declared"]),
@@ -142,6 +153,7 @@ def of_columns(policy: Policy, published: Published) -> list[Finding]:
     """Judge the columns themselves: a draft, direct identifiers, columns without a role."""
     return [
         *_reviewed(policy),
+        *_repeated(published),
         *_direct(policy, published),
         *_unlisted(policy, published),
     ]
@@ -160,6 +172,14 @@ def _reviewed(policy: Policy) -> Iterator[Finding]:
             "this policy is a draft that nobody has reviewed (reviewed: false): read what it says "
             "of every column, then remove that line",
         )
+
+
+def _repeated(published: Published) -> Iterator[Finding]:
+    """Stop at two columns of one name: whoever gave it a role has looked at one of them."""
+    twice = [name for name, n in Counter(published.columns).items() if n > 1]
+    if twice:
+        told = f"{twice[0]!r} is the name of more than one column; give each a name of its own"
+        yield unknown("table", told)
 
 
 def _direct(policy: Policy, published: Published) -> Iterator[Finding]:

@@ -354,9 +354,13 @@ def unseen(names: Qid) -> str:
 
 
 def overall(findings: Iterable[Finding]) -> str:
-    """Give the status of all findings together: one that failed decides, then one in doubt."""
-    statuses = {finding.status for finding in findings}
-    if FAIL in statuses:
+    """Give the status of all findings together: one that failed decides, then one in doubt.
+
+    That it is a draft comes before all: what fails by roles that are guesses is no verdict.
+    """
+    told = list(findings)
+    statuses = {finding.status for finding in told}
+    if FAIL in statuses and not any(finding.budget == "reviewed" for finding in told):
         return FAIL
     return PASS if statuses <= {PASS} else COULD_NOT_ASSESS
 

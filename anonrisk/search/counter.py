@@ -35,6 +35,21 @@ class Shape:
     matches: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Numerals:
+    """How many cells of a column are numbers or dates, as such or written as text.
+
+    Attributes
+    ----------
+    n_whole, n_fractions, n_dates : int
+        Rows whose value is a whole number, a number with a fraction, a date or instant.
+    """
+
+    n_whole: int = 0
+    n_fractions: int = 0
+    n_dates: int = 0
+
+
 class Counter(Protocol):
     """Counts the classes of sets of columns; sets are given by the positions of their columns.
 
@@ -65,3 +80,6 @@ class Counter(Protocol):
 
     def shapes(self) -> list[Shape]:
         """Look at the cells of each column."""
+
+    def numerals(self) -> list[Numerals]:
+        """Count the numbers and dates of each column."""

@@ -36,15 +36,24 @@ _PHONE = (
 )
 SHAPES = {
     "e-mail address": r"[^@ ]+@[^@ ]+\.[^@ .]+",
+    # With or without dashes; the longer ones are what hash functions give.
+    "UUID or hash": (
+        r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
+        r"|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}"
+    ),
     "IBAN": r"[A-Z]{2}[0-9]{2} ?(?:[A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}",
     "telephone number": "|".join(_PHONE),
     "national id": "|".join(_NATIONAL),
 }
 # A date has the shape of a telephone number, too.
 DATES = r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}.*"
+# Numbers written as text; a fraction of noughts is none.
+WHOLE = r"[-+]?[0-9]+(?:[.,]0*)?"
+FRACTION = r"[-+]?[0-9]*[.,][0-9]*[1-9][0-9]*(?:[eE][-+]?[0-9]+)?"
 # Whole numbers of these lengths, from and below, are looked at as national ids.
 NATIONAL_NUMBERS = ((10**8, 10**9), (10**10, 10**11))
-_WEAK = ("telephone number", "national id")
+# Any long number has these shapes.
+WEAK = ("telephone number", "national id")
 
 
 def reason(shape: Shape, n_different: int) -> str | None:
@@ -65,13 +74,28 @@ def reason(shape: Shape, n_different: int) -> str | None:
     >>> reason(Shape(1000), 999)
     'nearly every value is different'
     """
+    kind = kind_of(shape, n_different)
+    if kind is not None:
+        article = "an" if kind[0] in "eI" else "a"
+        return f"looks like {article} {kind}"
+    if shape.n_known >= ENOUGH and n_different >= NEARLY_ALL * shape.n_known:
+        return "nearly every value is different"
+    return None
+
+
+def kind_of(shape: Shape, n_different: int) -> str | None:
+    """Name the kind of identifier that a column has the shape of; None if it has none.
+
+    Examples
+    --------
+    >>> from anonrisk.search.counter import Shape
+    >>> kind_of(Shape(1000, {"e-mail address": 990}), 200)
+    'e-mail address'
+    """
     if shape.n_known < ENOUGH:
         return None
     for kind, n_matches in shape.matches.items():
-        weak = kind in _WEAK and n_different < MOSTLY_DIFFERENT * shape.n_known
+        weak = kind in WEAK and n_different < MOSTLY_DIFFERENT * shape.n_known
         if n_matches >= NEARLY_ALL * shape.n_known and not weak:
-            article = "an" if kind[0] in "eI" else "a"
-            return f"looks like {article} {kind}"
-    if n_different >= NEARLY_ALL * shape.n_known:
-        return "nearly every value is different"
+            return kind
     return None

@@ -27,5 +27,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     table, policy = map(str, write_example(given.folder))
     made = Outcome.of(table=table, policy=policy)
     table, policy = shown(table), shown(policy)
-    text = f"Wrote {table} and {policy}. Now try:\n  anonrisk check {table} --policy {policy}"
+    text = (
+        f"Wrote {table} and {policy}. Now try:\n  anonrisk check {table} --policy {policy}\n"
+        f"  anonrisk draft {table}"
+    )
     return Outcome(text, made.document)

@@ -39,6 +39,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     numbers = given.sensitive or () if given.distance == "ordered" else ()
     unit = [given.unit] if given.unit is not None else []
     frame = source.read(given, wanted(given.qids, given.sensitive, unit, numbers=numbers))
+    options.require_qids(frame, given.qids)
     measures = given.measures
     if measures is None:
         measures = measures_of(frame, given.sensitive)

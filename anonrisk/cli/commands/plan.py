@@ -66,6 +66,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
     to = _to(given)
     frame = source.read(given, wanted(None if to else given.qids))
+    options.require_qids(frame, given.qids)
     try:
         plan = anonrisk.plan(
             frame,

@@ -45,7 +45,6 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         (predict, _predict),
         (disagreements, _disagreements),
     ):
-        parts.allow_abbrev = False
         parts.add_argument(
             "--repository",
             metavar="PATH",
@@ -72,8 +71,10 @@ def _open(given: argparse.Namespace, *, new: bool = False) -> Any:
 
 def _publish(given: argparse.Namespace, source: Source) -> Outcome:
     unit = [given.unit] if given.unit is not None else []
+    frame = source.read(given, wanted(given.qids, unit))
+    options.require_qids(frame, given.qids)
     prior = _open(given, new=True).publish(
-        source.read(given, wanted(given.qids, unit)),
+        frame,
         given.qids,
         population=given.population,
         by=given.by,

@@ -60,6 +60,7 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     if policy is None:
         names = [] if unit is None else [unit]
         frame = source.read(given, wanted(qids, sensitive, names))
+        options.require_qids(frame, qids)
     else:
         frame = source.read(given, check.wanted_by(policy))
         roles = policy.roles

@@ -14,7 +14,10 @@ _ROWS_A_NUMBER = 100
 
 
 def row_labels(index: pd.Index) -> str | None:
-    """Say what rows are labelled by without a name; see `engines.base`."""
+    """Say what rows are labelled by without a name: what a filter leaves of row numbers, or more.
+
+    Row numbers are whole, unique, increasing, at least 0 and below 100 times the rows.
+    """
     if None not in index.names:
         return None
     if isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1):

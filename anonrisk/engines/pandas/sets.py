@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anonrisk.columns import Name, Qid
     from anonrisk.search.coarser import Coarsening
-    from anonrisk.search.counter import Positions, Shape
+    from anonrisk.search.counter import Numerals, Positions, Shape
 
 # A table of counts with up to this many cells a record is filled directly; else keys are sorted.
 _CELLS_A_RECORD = 1
@@ -155,6 +155,13 @@ class SetCounter:
         return [
             shape.shape_of(self._kept_of(series), codes.values, codes.cardinality, n_known)
             for series, codes, n_known in zip(self._series, self._codes, self._n_known, strict=True)
+        ]
+
+    def numerals(self) -> list[Numerals]:
+        """Count the numbers and dates among the different cells of each column."""
+        return [
+            shape.numerals_of(self._kept_of(series), codes.values, codes.cardinality)
+            for series, codes in zip(self._series, self._codes, strict=False)
         ]
 
 

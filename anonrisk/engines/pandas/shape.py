@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from anonrisk.search.counter import Shape
-from anonrisk.search.lookalikes import DATES, NATIONAL_NUMBERS, SHAPES
+from anonrisk.search.counter import Numerals, Shape
+from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +47,28 @@ def shape_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int, n_known:
     return Shape(n_known, matches)
 
 
+def numerals_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> Numerals:
+    """Count the rows whose cell is a number or a date, as such or as text."""
+    values = first_of_each(column, codes, n_codes)
+    known = values.notna().to_numpy()
+    weights = np.bincount(codes, minlength=n_codes)[known]
+    n_known = int(weights.sum())
+    if is_whole(values, known):
+        return Numerals(n_whole=n_known)
+    if is_text(values, known):
+        texts = pd.Series(values[known].astype(object).to_numpy(), dtype="str")
+        counts = (int(weights[_matches(texts, p)].sum()) for p in (WHOLE, FRACTION, DATES))
+        return Numerals(*counts)
+    if _is_date(values, known):
+        return Numerals(n_dates=n_known)
+    if not _has_fractions(values, known):
+        return Numerals()
+    numbers = values[known].astype("float64").to_numpy()
+    fractions = np.isfinite(numbers) & (np.floor(numbers) != numbers)
+    n_fractions = int(weights[fractions].sum())
+    return Numerals(n_known - n_fractions, n_fractions)
+
+
 def first_of_each(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> pd.Series[Any]:
     """Give the cell of each code, in order."""
     # Where each code occurs first: assigned backwards, so that the first is what remains.
@@ -69,6 +93,24 @@ def is_whole(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
         first = next(iter(values[known]), None)
         return isinstance(first, (int, np.integer)) and not isinstance(first, bool)
     return pd.api.types.is_integer_dtype(values.dtype)
+
+
+def _is_date(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), dt.date)
+    dtype = values.dtype
+    if isinstance(dtype, pd.ArrowDtype) and dtype.type is dt.date:
+        return True
+    return pd.api.types.is_datetime64_any_dtype(dtype)
+
+
+def _has_fractions(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Tell whether a column is of a type for numbers with a fraction."""
+    if values.dtype == object:
+        return isinstance(next(iter(values[known]), None), (float, np.floating, Decimal))
+    if isinstance(values.dtype, pd.ArrowDtype) and values.dtype.type is Decimal:
+        return True
+    return pd.api.types.is_float_dtype(values.dtype)
 
 
 def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError
 
 if TYPE_CHECKING:
-    import logging
     from collections.abc import Iterator
 
 # What Spark says, in one version or another, when the session of a table is gone.
@@ -25,29 +26,49 @@ _STOPPED = (
 
 # Loggers of pyspark 4 that write an error, with the cell it quotes, to standard error.
 _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+# Whose loggers write down, most of them at level DEBUG, what Spark answers, and with it the error.
+_TALKATIVE = ("py4j", "pyspark", "grpc")
+_inside: ContextVar[bool] = ContextVar("anonrisk_inside_spark", default=False)
 
 
-def _telltales() -> list[logging.Logger]:
+class _Withhold(logging.Filter):
+    """Drops what Spark's libraries log on behalf of a call of ours, in whichever thread that is.
+
+    Other threads, and the user's own calls before and after, are logged as ever.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002
+        return not _inside.get()
+
+
+_WITHHOLD = _Withhold()
+
+
+def _loggers() -> Iterator[logging.Logger]:
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:
         # Spark 3.5 has no such loggers.
-        return []
-    # Made by pyspark's own class: a plain logger of that name would break pyspark's calls to it.
-    return [PySparkLogger.getLogger(name) for name in _TELLTALES]
+        pass
+    else:
+        # Made by pyspark's own class: a plain logger of that name would break its calls to it.
+        yield from (PySparkLogger.getLogger(name) for name in _TELLTALES)
+    # A filter is asked by its own logger alone, not by those below it.
+    for name, logger in list(logging.Logger.manager.loggerDict.items()):
+        if isinstance(logger, logging.Logger) and name.partition(".")[0] in _TALKATIVE:
+            yield logger
 
 
 @contextmanager
 def _in_silence() -> Iterator[None]:
-    loggers = _telltales()
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
+    for logger in _loggers():
+        # Does nothing where it was done before.
+        logger.addFilter(_WITHHOLD)
+    token = _inside.set(True)
     try:
         yield
     finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+        _inside.reset(token)
 
 
 @contextmanager
@@ -77,8 +98,6 @@ def _ours(error: Exception, doing: str) -> EngineError:
 
 def _condition(error: Exception) -> str:
     """Name the kind of error, without a word of its text."""
-    for method in ("getCondition", "getErrorClass"):
-        condition = getattr(error, method, lambda: None)()
-        if condition:
-            return str(condition)
-    return type(error).__name__
+    # Before Spark 4 it has the other name, which Spark 4 warns of.
+    named = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    return str((named and named()) or type(error).__name__)

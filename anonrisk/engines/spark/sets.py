@@ -14,8 +14,8 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.search.coarser import Prefix, halved
-from anonrisk.search.counter import BITS, Shape
-from anonrisk.search.lookalikes import DATES, NATIONAL_NUMBERS, SHAPES
+from anonrisk.search.counter import BITS, Numerals, Shape
+from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
+_DATES = ("date", "timestamp", "timestamp_ntz")
 
 
 class SetCounter:
@@ -210,6 +211,30 @@ class SetCounter:
             Shape(facts[f"known{i}"], {kind: facts[f"{kind}{i}"] for kind in self._looks(i)})
             for i in range(self._n_given)
         ]
+
+    def numerals(self) -> list[Numerals]:
+        """Count the numbers and dates of all columns in one job."""
+        f = self.projection.functions
+        asked = [kind for i in range(self._n_given) for kind in self._numerals(i)]
+        with guarded("look at the columns"):
+            table = self.kept(self.projection.table)
+            row = list(table.agg(*(f.count(f.when(is_one, 1)) for is_one in asked)).first() or ())
+        return [Numerals(*row[i : i + 3]) for i in range(0, len(row), 3)]
+
+    def _numerals(self, i: int) -> tuple[Column, Column, Column]:
+        """Tell whether a cell is a whole number, one with a fraction, a date."""
+        value, kind = self._values[i], self._kind(i)
+        no, known = self.projection.functions.expr("false"), value.isNotNull()
+        if kind in _TEXT:
+            whole, fraction, date = (value.rlike(_whole(p)) for p in (WHOLE, FRACTION, DATES))
+            return whole, fraction, date
+        if kind in _WHOLE:
+            return known, no, no
+        if kind in _NUMBERS:
+            number = value.cast("double")
+            fraction = known & (self.projection.functions.rint(number) != number)
+            return known & ~fraction, fraction, no
+        return (no, no, known) if kind in _DATES else (no, no, no)
 
     def _facts(self) -> dict[str, int]:
         """Count, in one job, missing cells and cells that look like something."""

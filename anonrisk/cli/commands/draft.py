@@ -1,0 +1,94 @@
+"""Draft a policy for a table: a role for every column, for a person to decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk.cli import options, target
+from anonrisk.cli.deliver import write
+from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.source import wanted
+from anonrisk.errors import ArgumentError
+from anonrisk.policy import document
+from anonrisk.policy.ready import names, read
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from anonrisk.cli.source import Source
+    from anonrisk.policy import Policy
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    source.arguments(parser)
+    group = parser.add_argument_group("draft")
+    # No result that a failed run takes away: somebody may have edited it.
+    group.add_argument(
+        "-o",
+        "--output",
+        dest="draft",
+        metavar="PATH",
+        help="where the draft goes: YAML with the reasons, or JSON if it ends in .json "
+        "(default: printed)",
+    )
+    group.add_argument("--force", action="store_true", help="replace what is there")
+    group.add_argument(
+        "--ready",
+        default="research_k5",
+        metavar="NAME",
+        help=f"whose budgets: {', '.join(names())} (default: research_k5)",
+    )
+    group.add_argument("--name", help="of the policy (default: that of the ready one)")
+    group.add_argument(
+        "--time-budget",
+        type=float,
+        default=30,
+        metavar="SECONDS",
+        help="for the search of columns that single people out (default: 30)",
+    )
+    options.of_output(parser, to_file=False)
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Draft, and write it; a draft is no verdict, and done is a 0."""
+    to = _to(given)
+    read(given.ready)
+    frame = source.read(given, wanted(None))
+    policy = anonrisk.Policy.draft(
+        frame, ready=given.ready, name=given.name, time_budget=given.time_budget
+    )
+    assert policy.drafted is not None  # noqa: S101
+    columns = [
+        {"column": column, "role": proposal.role, "reason": proposal.reason}
+        for column, proposal in policy.drafted.proposals.items()
+    ]
+    parts: dict[str, Any] = {
+        "policy": policy.to_dict(),
+        "columns": columns,
+        "notes": policy.drafted.notes,
+        **({} if to is None else {"written": str(to)}),
+    }
+    made = Outcome.of(**parts)
+    if to is not None:
+        write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
+        return Outcome(_told(policy, to), made.document)
+    return Outcome("" if given.json else policy.to_yaml().rstrip("\n"), made.document)
+
+
+def _to(given: argparse.Namespace) -> Path | None:
+    """Read where the draft goes; before any data, as all usage."""
+    if given.draft is not None:
+        return target.policy("--output", given.draft, given.table, force=given.force)
+    if given.force:
+        raise ArgumentError("--force goes with --output")
+    return None
+
+
+def _told(policy: Policy, to: Path) -> str:
+    return (
+        f"{policy!r}\nWrote {to}. Read it, decide, remove reviewed: false; then:\n"
+        f"  anonrisk check TABLE --policy {to}"
+    )

@@ -1,0 +1,37 @@
+"""The ready policies, as JSON inside the package; expectations/ has them with their sources."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from anonrisk.columns import nearest
+from anonrisk.errors import PolicyError
+from anonrisk.policy import document
+
+_ENDING = ".json"
+
+
+def names() -> list[str]:
+    """List the ready policies.
+
+    Examples
+    --------
+    >>> names()
+    ['cms_k11', 'hipaa_style', 'open_data', 'research_k5']
+    """
+    found = (entry.name for entry in resources.files(__name__).iterdir())
+    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+
+
+def read(name: Any) -> Any:
+    """Read the document of a ready policy; an unknown name is refused with the nearest one."""
+    known = names()
+    if not isinstance(name, str) or name not in known:
+        shown = repr(name) if isinstance(name, str) else f"a {type(name).__name__}"
+        hint = nearest(name, known) if isinstance(name, str) else ""
+        raise PolicyError(
+            f"no ready policy is called {shown}{hint or '.'} There are {', '.join(known)}"
+        )
+    entry = resources.files(__name__).joinpath(name + _ENDING)
+    return document.from_json(entry.read_text(encoding="utf-8"))

@@ -1,0 +1,72 @@
+"""A policy as text and as HTML: its budgets, and of a draft the proposed roles with why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anonrisk import render
+
+if TYPE_CHECKING:
+    from anonrisk.policy.drafting.drafted import Drafted
+    from anonrisk.policy.policy import Policy
+
+_BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
+_ROLES = ("column", "role", "reason")
+_GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
+
+
+def text(policy: Policy) -> str:
+    """Write the rules, a line a budget; of a draft first the columns."""
+    if policy.drafted is None:
+        return f"{_title(policy)}\n{render.text_table(_BUDGETS, _rows(policy))}"
+    return "\n".join(
+        (
+            render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
+            *_left_aligned(policy.drafted),
+            f"budgets: {', '.join(_limits(policy))}",
+            *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
+        )
+    )
+
+
+def html(policy: Policy) -> str:
+    """Write the same as HTML; everything is escaped."""
+    budgets = render.html_table(_title(policy), _BUDGETS, _rows(policy))
+    if policy.drafted is None:
+        return budgets
+    from html import escape
+
+    roles = render.html_table(policy.drafted.headline, _ROLES, policy.drafted.rows())
+    notes = "".join(
+        f"<li>{escape(render.shown(note))}</li>" for note in (*policy.drafted.notes, _GUESS)
+    )
+    return f"{roles}<ul>{notes}</ul>{budgets}"
+
+
+def _title(policy: Policy) -> str:
+    name = render.shown(policy.name or policy.digest[:19])
+    return f"Policy {name}, missing values: {policy.missing}"
+
+
+def _rows(policy: Policy) -> list[list[str]]:
+    rows = []
+    for rule in policy.rules:
+        columns = rule.columns or policy.roles.whole
+        of = render.joined(columns) or "as the table declares"
+        if rule.every_subset_of:
+            of = f"every {rule.every_subset_of} of {of}"
+        for budget in rule.budgets:
+            sign = "≥" if budget.at_least else "≤"
+            rows.append([of, budget.name, f"{sign} {budget.limit:g}", budget.severity])
+    return rows
+
+
+def _limits(policy: Policy) -> list[str]:
+    return [f"{name} {limit} ({severity})" for _, name, limit, severity in _rows(policy)]
+
+
+def _left_aligned(drafted: Drafted) -> list[str]:
+    """Set columns, roles and reasons, which are sentences, one below the other."""
+    rows = [list(_ROLES), *([render.shown(cell) for cell in row] for row in drafted.rows())]
+    wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
+    return [f"{c.ljust(wide[0])}   {role.ljust(wide[1])}   {why}".rstrip() for c, role, why in rows]
