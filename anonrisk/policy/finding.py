@@ -183,7 +183,11 @@ def stored_name(stored: Any) -> Any:
 
 def _number(stored: Any) -> Any:
     if isinstance(stored, str):
-        return float(stored)
+        number = float(stored)
+        if math.isfinite(number):
+            # Only what has no digits is written as a text.
+            raise TypeError
+        return number
     if stored is not None and (isinstance(stored, bool) or not isinstance(stored, (int, float))):
         raise TypeError
     return stored

@@ -13,6 +13,7 @@ from anonrisk.errors import (
     AnonRiskError,
     EngineError,
     MissingSensitiveError,
+    RepeatedColumnError,
     RolesLostError,
     RolesNotGivenError,
     UnsupportedColumnError,
@@ -114,11 +115,17 @@ class Table:
     def require_columns(self, names: Sequence[Name], role: str) -> None:
         """Refuse columns that are not there, are in the index, or were changed at random."""
         for name in names:
-            if name not in self.columns and name in self.published.index:
-                raise RolesLostError(
-                    f"{role} {name!r} is in the index, where it is not measured; "
-                    "bring it back with reset_index()"
+            if name not in self.published.index:
+                continue
+            if name in self.columns:
+                raise RepeatedColumnError(
+                    f"{role} {name!r} is a column and in the index too, where it is not measured; "
+                    "leave the index out with reset_index(drop=True)"
                 )
+            raise RolesLostError(
+                f"{role} {name!r} is in the index, where it is not measured; "
+                "bring it back with reset_index()"
+            )
         require(names, role, self.columns)
         # Engines that have random steps remember which columns they have changed.
         changed = self.engine.perturbed(self.frame)

@@ -42,7 +42,8 @@ def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     moved.index = moved.index.set_names(
         [next(unnamed) if level is None else level for level in frame.index.names]
     )
-    return moved.reset_index()
+    # A name that is then there twice is refused where it is asked for.
+    return moved.reset_index(allow_duplicates=True)
 
 
 def paths(name: Name, dtype: Any) -> list[str]:
