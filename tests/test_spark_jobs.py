@@ -144,7 +144,7 @@ def test_a_missing_value_in_a_table_of_one_column(job, tmp_path):
     (tmp_path / "t.csv").write_text("zip\r\n1\r\n1\r\n\r\n")
     code, found = job(*asked)
     assert code == 3
-    assert "a line is blank" in found["message"]
+    assert "a line of 't.csv' is blank" in found["message"]
 
 
 def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):

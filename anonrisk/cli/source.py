@@ -113,7 +113,7 @@ class SparkSource:
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="an option of Spark's reader, as multiLine=false",
+            help="an option of Spark's reader, as recursiveFileLookup=true",
         )
         text_options(group)
 
@@ -130,6 +130,7 @@ class SparkSource:
         from anonrisk.engines.spark.read import read
 
         named = [*given.table, *(given.input or [])] if paths is None else list(paths)
+        files.refuse_blank(named)
         if not named:
             raise ArgumentError("no table given: name it, or its path")
         options = dict(given.option)
@@ -187,11 +188,10 @@ def text_format(given: argparse.Namespace) -> TextFormat:
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError("--sep is one character, and no quotation mark")
     if given.encoding is not None:
-        import codecs
-
         try:
-            codecs.lookup(given.encoding)
-        except LookupError:
+            # Unlike looking it up, this refuses what encodes no text, as hex.
+            "".encode(given.encoding)
+        except (LookupError, ValueError):
             raise ArgumentError(f"--encoding {given.encoding!r} is not known") from None
     return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
 
