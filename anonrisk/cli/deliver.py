@@ -139,21 +139,33 @@ def _not_finished(given: argparse.Namespace, source: Source) -> None:
 
     What goes to a stream would be read as a result.
     """
-    paths = {option: getattr(given, option, None) for option in ("junit", "output")}
-    files = {option: path for option, path in paths.items() if path and not _is_stream(Path(path))}
-    about = {"fail_on": getattr(given, "fail_on", None)}
-    named = SimpleNamespace(**files)
-    _write_results(Outcome.not_finished(**about), named, source)
+    outcome = Outcome.not_finished(getattr(given, "fail_on", None))
+    failed: BaseException | None = None
+    for option in ("junit", "output"):
+        path = getattr(given, option, None)
+        if path is None or _is_stream(Path(path)):
+            continue
+        try:
+            _write_results(outcome, SimpleNamespace(**{option: path}), source)
+        except BaseException as error:  # noqa: BLE001 - raised again when all were looked at
+            _remove(path)
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def _take_back(given: argparse.Namespace, source: Source) -> None:
     """Leave no result of a run that could not deliver all of it."""
-    with suppress(Exception):
+    with suppress(BaseException):
         _not_finished(given, source)
-    page = getattr(given, "html", None)
+    if getattr(given, "html", None) is not None:
+        _remove(given.html)
+
+
+def _remove(path: str) -> None:
     with suppress(OSError):
-        if page is not None and not _is_stream(Path(page)):
-            Path(page).resolve().unlink(missing_ok=True)
+        if not _is_stream(Path(path)):
+            Path(path).resolve().unlink(missing_ok=True)
 
 
 def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
