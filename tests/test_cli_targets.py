@@ -9,6 +9,7 @@ import threading
 import pandas as pd
 import pytest
 
+from anonrisk import Verdict
 from anonrisk.cli import main
 from anonrisk.cli.deliver import write
 
@@ -85,8 +86,8 @@ def test_half_a_character_in_a_name_is_written_as_json_writes_it(check, tmp_path
     assert check("--qids", "z\udce9", "--output", verdict, "--junit", junit) == 3
     found = json.loads(verdict.read_text(encoding="utf-8"))
     assert found["status"] == "could_not_assess"
-    assert found["budgets"][0]["qid"] == ["z\udce9"]
-    assert 'errors="1"' in junit.read_text(encoding="utf-8")
+    assert found["budgets"][-1]["qid"] == ["z\udce9"]
+    assert 'errors="2"' in junit.read_text(encoding="utf-8")
     assert "\\udce9" in capsys.readouterr().out
     table, page = tmp_path / "t.jsonl", tmp_path / "p.html"
     table.write_text('{"a\\ud800": 1}\n{"a\\ud800": 1}\n')
@@ -107,6 +108,11 @@ def earlier(tmp_path):
     return paths
 
 
+def not_finished(path):
+    stored = Verdict.from_json(path.read_text())
+    return stored.status == "could_not_assess" and "not finished" in stored.findings[0].sentence
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("secret"), OSError(28, "full")])
 def test_no_earlier_result_outlives_a_run_that_has_none(check, earlier, monkeypatch, capsys, error):
     def broken(*_, **__):
@@ -115,7 +121,8 @@ def test_no_earlier_result_outlives_a_run_that_has_none(check, earlier, monkeypa
     verdict, junit = earlier
     monkeypatch.setattr("anonrisk.cli.junit.document", broken)
     assert check("--output", verdict, "--junit", junit) == 3
-    assert not verdict.exists()
+    assert not_finished(verdict)
+    # What cannot be written is not there at all.
     assert not junit.exists()
     said = capsys.readouterr()
     assert said.out == ""
@@ -130,16 +137,16 @@ def test_nor_one_that_ends_in_a_traceback(check, earlier, monkeypatch):
     monkeypatch.setattr("anonrisk.Policy.check", broken)
     with pytest.raises(RuntimeError):
         check("--output", verdict, "--junit", junit, "--traceback")
-    assert not verdict.exists()
-    assert not junit.exists()
+    assert not_finished(verdict)
+    assert 'errors="1"' in junit.read_text()
 
 
 def test_nor_one_beside_a_file_that_cannot_be_written(check, earlier, tmp_path):
     verdict, _ = earlier
     assert check("--output", verdict, "--junit", tmp_path / "no" / "j.xml") == 3
-    assert not verdict.exists()
+    assert not_finished(verdict)
     # What is no file is left alone.
-    assert check("--output", tmp_path, "--junit", tmp_path / "no" / "j.xml") == 3
+    assert check("--output", tmp_path, "--junit", tmp_path / "no" / "j.xml") == 2
     assert tmp_path.is_dir()
 
 

@@ -71,7 +71,7 @@ def test_a_dbt_model_fails_with_its_table():
 
     with pytest.raises(anonrisk.errors.ReleaseBlocked, match="smallest class"):
         module.model(Dbt(), None)
-    table = table.assign(pc4="1", year_of_birth=2, gender="f")
+    table = table.assign(pc4="1", year_of_birth=2, gender="f", admission_date="2010")
     dbt = Dbt()
     assert module.model(dbt, None) is table
     assert dbt.settings["materialized"] == "table"

@@ -139,33 +139,36 @@ def _not_finished(given: argparse.Namespace, source: Source) -> None:
 
     What goes to a stream would be read as a result.
     """
+    for option, path in _files(given, "junit", "output"):
+        _write_not_finished(given, source, option, path)
+
+
+def _write_not_finished(given: argparse.Namespace, source: Source, option: str, path: str) -> None:
     outcome = Outcome.not_finished(getattr(given, "fail_on", None))
-    failed: BaseException | None = None
-    for option in ("junit", "output"):
-        path = getattr(given, option, None)
-        if path is None or _is_stream(Path(path)):
-            continue
-        try:
-            _write_results(outcome, SimpleNamespace(**{option: path}), source)
-        except BaseException as error:  # noqa: BLE001 - raised again when all were looked at
-            _remove(path)
-            failed = failed or error
-    if failed is not None:
-        raise failed
+    _write_results(outcome, SimpleNamespace(**{option: path}), source)
 
 
 def _take_back(given: argparse.Namespace, source: Source) -> None:
-    """Leave no result of a run that could not deliver all of it."""
-    with suppress(BaseException):
-        _not_finished(given, source)
-    if getattr(given, "html", None) is not None:
-        _remove(given.html)
+    """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
+    for option, path in _files(given, "junit", "output"):
+        try:
+            _write_not_finished(given, source, option, path)
+        except (Exception, KeyboardInterrupt):  # noqa: BLE001
+            # What cannot be replaced goes: one file must not keep another from being cleared.
+            _remove(path)
+    for _, path in _files(given, "html"):
+        _remove(path)
+
+
+def _files(given: argparse.Namespace, *options: str) -> list[tuple[str, str]]:
+    """List the files that options name, but no streams."""
+    named = [(option, getattr(given, option, None)) for option in options]
+    return [(option, path) for option, path in named if path and not _is_stream(Path(path))]
 
 
 def _remove(path: str) -> None:
     with suppress(OSError):
-        if not _is_stream(Path(path)):
-            Path(path).resolve().unlink(missing_ok=True)
+        Path(path).resolve().unlink(missing_ok=True)
 
 
 def _write_results(outcome: Outcome, given: Any, source: Source) -> str:

@@ -13,11 +13,12 @@ _POLICY = {
     "version": 1,
     "name": "release of admissions",
     "roles": {
-        "quasi": ["pc4", "year_of_birth", "gender"],
-        "sensitive": ["diagnosis"],
+        "quasi": ["pc4", "year_of_birth", "gender", "admission_date"],
+        "sensitive": ["diagnosis", "cost"],
         "direct": ["name"],
         "unit": "patient",
     },
+    "missing_sensitive": "error",
     "budgets": {
         "k": 5,
         "max_unique_fraction": 0.01,

@@ -20,9 +20,10 @@ from anonrisk import Policy, datasets
 PUBLIC = Path("admissions.parquet")
 POLICY = Policy(
     name="release of admissions",
-    quasi=["pc4", "year_of_birth", "gender"],
-    sensitive=["diagnosis"],
+    quasi=["pc4", "year_of_birth", "gender", "admission_date"],
+    sensitive=["diagnosis", "cost"],
     unit="patient",
+    missing_sensitive="error",
     k=5,
     ldiv={"l": 2},
 )
@@ -39,7 +40,7 @@ def admissions() -> pd.DataFrame:
 @asset_check(asset=admissions, blocking=True)
 def nobody_is_exposed(admissions: pd.DataFrame) -> AssetCheckResult:
     """Hold the table against the policy."""
-    verdict = POLICY.check(admissions)
+    verdict = POLICY.check(admissions, name="admissions")
     return AssetCheckResult(
         passed=verdict.passed,
         severity=AssetCheckSeverity.ERROR,

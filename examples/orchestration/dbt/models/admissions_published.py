@@ -11,9 +11,11 @@ from anonrisk import Policy
 
 POLICY = Policy(
     name="release of admissions",
-    quasi=["pc4", "year_of_birth", "gender"],
-    sensitive=["diagnosis"],
+    quasi=["pc4", "year_of_birth", "gender", "admission_date"],
+    sensitive=["diagnosis", "cost"],
     direct=["name"],
+    unit="patient",
+    missing_sensitive="error",
     k=5,
     ldiv={"l": 2},
 )
