@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.next_steps import next_steps, shown
+from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.judge import unknown
 from anonrisk.policy.measure import Problem
+from anonrisk.policy.verdict import FAIL
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--n-original", type=int, metavar="ROWS", help="rows before any were removed"
     )
     group.add_argument(
-        "--explain", action="store_true", help="measure which column, dropped, would help most"
+        "--explain", action="store_true", help="measure which columns, dropped, would be enough"
     )
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
     # The policy says these; what the command line says instead wins.
@@ -65,7 +68,11 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     verdict = policy.check(frame, population=population, n_original=given.n_original)
     outcome = Outcome.of_verdict(verdict, given.fail_on)
     if given.explain and not (verdict.passed and not verdict.warnings):
-        return _explained(outcome, verdict)
+        outcome = _explained(outcome, verdict)
+    if outcome.code == CODES[FAIL]:
+        steps = next_steps(verdict, given, source)
+        document = {**outcome.document, "next_steps": steps}
+        outcome = replace(outcome, text=outcome.text + shown(steps), document=document)
     return outcome
 
 
@@ -110,9 +117,5 @@ def _numbers(policy: Policy, scales: set[Any]) -> set[Any]:
 
 def _explained(outcome: Outcome, verdict: Verdict) -> Outcome:
     explanation = verdict.explain()
-    return Outcome(
-        f"{outcome.text}\n\n{explanation!r}",
-        {**outcome.document, "explanation": explanation.to_dict()},
-        outcome.code,
-        outcome.findings,
-    )
+    document = {**outcome.document, "explanation": explanation.to_dict()}
+    return replace(outcome, text=f"{outcome.text}\n\n{explanation!r}", document=document)
