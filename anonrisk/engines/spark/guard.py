@@ -77,8 +77,6 @@ def _ours(error: Exception, doing: str) -> EngineError:
 
 def _condition(error: Exception) -> str:
     """Name the kind of error, without a word of its text."""
-    for method in ("getCondition", "getErrorClass"):
-        condition = getattr(error, method, lambda: None)()
-        if condition:
-            return str(condition)
-    return type(error).__name__
+    # Spark 4 has the first one, and warns of the other.
+    ask = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    return str((ask and ask()) or type(error).__name__)
