@@ -178,8 +178,8 @@ def _sentence(tried: Sequence[Without | Together]) -> str:
     then = f"it would be {_shown(best.after.value)}, the limit is {_shown(before.limit)}"
     if isinstance(best, Together):
         return (
-            f"{about}: no single column is enough; dropping {render.joined(best.dropped)} together is "
-            f"({then})."
+            f"{about}: no single column is enough; dropping "
+            f"{render.joined(best.dropped)} together is ({then})."
         )
     others = ", ".join(render.shown(one.column) for one in enough[1:] if isinstance(one, Without))
     or_else = f"; so is {others}" if others else ""

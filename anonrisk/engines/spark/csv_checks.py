@@ -141,8 +141,12 @@ def _first_row(source: TextSource, head: Head, sep: str) -> list[str]:
     return next(csv_text.rows(part, [f"{row.line}\n" for row in found], sep), [])
 
 
-def check_across_lines(source: TextSource, sep: str, width: int) -> None:
-    """Refuse files that the reader of whole files may read otherwise than Python does."""
+def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
+    """Refuse files that the reader of whole files may read otherwise than Python does.
+
+    Tell whether every end of a line that a cell holds is CRLF, of which Spark makes LF where rows
+    end so too.
+    """
     lines = source.lines("\n")
     f, window = modules(lines)
     line = f.col("line")
@@ -170,6 +174,8 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> None:
         any_of(f, ~fits).alias("broken"),
         (f.sum("marks") % 2 == 1).alias("open"),
         any_of(f, ends_row & f.col("returns")).alias("crlf"),
+        any_of(f, ~ends_row & f.col("returns")).alias("crlf_inside"),
+        any_of(f, ~ends_row & ~f.col("returns")).alias("lf_inside"),
         f.count(f.when(plain, 1)).alias("n_plain"),
         f.max(f.struct("place", plain.cast("int").alias("plain"))).alias("last"),
         f.min(f.struct("place", "returns", "returns_before")).alias("first"),
@@ -181,22 +187,29 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> None:
     alike = ~(f.col("crlf") & lf) & ~f.col("first.returns_before")
     # Spark goes by the first end of a line that it sees, wherever that is.
     alike = alike & (f.col("first.returns") == f.col("crlf"))
+    lossy = f.col("crlf") & f.col("crlf_inside")
+    kept = ~lossy & (f.col("crlf_inside") | f.col("lf_inside"))
     problems = {
         "broken": f.col("broken") | f.col("open"),
-        "mixed": ~alike,
+        "mixed": ~alike | (lossy & f.col("lf_inside")),
         "blank": f.lit(width == 1) & (f.col("last_blank") > f.col("header")),
+        "lossy": lossy,
+        "kept": kept,
     }
     aggregated = [f.min(f.when(test, f.col("path"))).alias(key) for key, test in problems.items()]
     found = seen.agg(*aggregated).collect()[0]
     if found.broken is not None:
         raise _not_certain(source, found.broken)
-    if found.mixed is not None:
+    both = found.lossy if found.lossy is not None and found.kept is not None else None
+    mixed = found.mixed if found.mixed is not None else both
+    if mixed is not None:
         raise UnreadableTableError(
-            f"{source.part(found.mixed).shown} has cells that hold the end of a line, and its "
-            "lines end in more than one way, which Spark cannot tell apart; write them all alike"
+            f"{source.part(mixed).shown} has cells that hold the end of a line, and its lines end "
+            "in more than one way, which Spark cannot tell apart; write them all alike"
         )
     if found.blank is not None:
         raise files.blank(f"a line of {source.part(found.blank).shown}")
+    return found.lossy is not None
 
 
 def _not_certain(source: TextSource, path: str) -> UnreadableTableError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk import csv_text
 from anonrisk.engines.spark import charsets, csv_checks
-from anonrisk.engines.spark.project import modules
+from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -34,11 +34,9 @@ def read(
         csv_text.same_header(first, header, source.part(head.paths[0]), names)
     csv_text.chosen(header, folders, wanted, text)
     by_lines = all(head.whole for head in heads) and not charsets.is_wide(source.charset)
-    if by_lines:
-        for head in heads:
-            csv_checks.refuse_widths(source, head, width)
-    else:
-        csv_checks.check_across_lines(source, sep, width)
+    for head in heads if by_lines else ():
+        csv_checks.refuse_widths(source, head, width)
+    lossy = not by_lines and csv_checks.check_across_lines(source, sep, width)
     alike = all(names == header for names in orders)
     fields = _field_names(header, folders) if alike else None
     options = _options(source, sep, width, by_lines=by_lines, named=fields is not None)
@@ -46,6 +44,8 @@ def read(
     if not alike:
         others = [(head.paths, names) for head, names in zip(heads, orders, strict=True)]
         frame = _in_order(frame, header, others)
+    if lossy:
+        frame = _with_returns(frame, width)
     return frame.toDF(*header, *frame.columns[width:]), width
 
 
@@ -89,6 +89,15 @@ def _options(
         "maxCharsPerColumn": str(csv_text.LONGEST_CELL),
         "maxColumns": str(width + 1),
     }
+
+
+def _with_returns(frame: DataFrame, width: int) -> DataFrame:
+    """Put back the CR of line ends in cells, all of which had one."""
+    projection = Projection.of(frame)
+    f = projection.functions
+    cells = [f.col(f"c{i}") for i in range(len(frame.columns))]
+    cells[:width] = [f.replace(cell, f.lit("\n"), f.lit("\r\n")) for cell in cells[:width]]
+    return projection.table.select(*cells).toDF(*frame.columns)
 
 
 def _in_order(

@@ -38,6 +38,8 @@ def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFram
             f"--encoding {source.encoding}: Spark reads JSON lines of other encodings, as UTF-8"
         )
     options = {**source.options, **_STRICT, "encoding": source.charset, "mode": "FAILFAST"}
+    if (ends := _ends(source)) is not None:
+        options["lineSep"] = ends
     try:
         reader = source.spark.read.format("json").options(**options)
         frame = reader.load(list(source.paths))
@@ -59,16 +61,21 @@ def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFram
     return frame
 
 
+def _ends(source: TextSource) -> str | None:
+    """Say where lines end: of other encodings than UTF-8 Spark must be told, and knows one way."""
+    return None if source.charset == "UTF-8" else "\n"
+
+
 def _check(source: TextSource, fields: Sequence[Any]) -> None:
     """Refuse lines that are not one object each, and columns that mix texts and numbers."""
-    lines = source.lines()
+    lines = source.lines(_ends(source))
     f, _ = modules(lines)
     line = f.col("line")
     mixed = [_mixes(f, line, field) for field in fields]
     found = lines.agg(
         f.min(f.when(f.col("lost"), f.struct("path", "begin"))).alias("lost"),
         f.min(f.when(line.contains("\0"), f.struct("path", "begin"))).alias("nul"),
-        f.min(f.when(~line.rlike(r"\A[ \t]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
+        f.min(f.when(~line.rlike(r"\A[ \t\r]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
             "no"
         ),
         f.min(f.when(_has_half(f, line), f.col("path"))).alias("half"),
@@ -103,7 +110,7 @@ def _is_object(f: Any, line: Column) -> Column:
         inner = f.regexp_replace(inner, r"\{\}|\[\]", "")
     keys = f.map_keys(f.from_json(line, "map<string,string>", _STRICT))
     once = f.size(f.array_distinct(keys)) == f.size(keys)
-    whole = bare.rlike(r"\A[ \t]*+\{[\s\S]*\}[ \t]*+\z")
+    whole = bare.rlike(r"\A[ \t\r]*+\{[\s\S]*\}[ \t\r]*+\z")
     # Ways to write infinity that Python does not know.
     known = ~bare.rlike(r"INF|(?<![eE])\+")
     fits: Column = whole & (inner == "") & known & keys.isNotNull() & once
