@@ -1,16 +1,15 @@
-"""Files that hold a table: which ones a path means, of which format, and how to open them."""
+"""Files that hold a table: which ones a path means, of which format, and what may be wrong."""
 
 from __future__ import annotations
 
 import glob
-import io
 import os
 import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anonrisk import packed
@@ -30,6 +29,7 @@ _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
 }
 _TABBED = (".tsv", ".tab")
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 # What Hive and Spark call the folder of rows that have no value in the column.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -100,8 +100,11 @@ def without_values(path: str) -> str:
     --------
     >>> without_values("admissions/zip=1011/part-0.parquet")
     'admissions/zip=…/part-0.parquet'
+    >>> without_values("admissions/zip=1011")
+    'admissions/zip=…'
     """
-    return re.sub(r"=[^/\\]*(?=[/\\])", "=…", path)
+    # The last piece is a folder if it has no ending.
+    return re.sub(r"=[^/\\]*(?=[/\\])|=[^/\\.]+$", "=…", path)
 
 
 def named(paths: Sequence[str]) -> tuple[str, ...]:
@@ -109,8 +112,18 @@ def named(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(part.place for part in find(paths))
 
 
+def refuse_blank(paths: Sequence[str]) -> None:
+    """Refuse a path without a name: an unset variable would mean whatever lies in this folder."""
+    if not all(path.strip() for path in paths):
+        raise ArgumentError(
+            "a path is empty; name the file, the folder or the table "
+            "(is a variable of the shell not set?)"
+        )
+
+
 def find(paths: Sequence[str]) -> list[Part]:
     """List the files that paths, folders and patterns mean, in order."""
+    refuse_blank(paths)
     parts = [part for path in paths for part in _found(path)]
     seen: set[object] = set()
     for part in parts:
@@ -127,6 +140,7 @@ def find(paths: Sequence[str]) -> list[Part]:
 
 def format_of(parts: Sequence[Part], given: str | None) -> str:
     """Tell the format that all the files have, by what the caller says or how they are called."""
+    refuse_spreadsheets(parts)
     if given is not None:
         return given
     found = {_suffix_format(part) for part in parts}
@@ -139,29 +153,12 @@ def format_of(parts: Sequence[Part], given: str | None) -> str:
 
 
 @contextmanager
-def opened(part: Part, encoding: str | None = None) -> Iterator[IO[str]]:
-    """Open a text file, unpacked if its name says that it is packed."""
-    name = encoding or "utf-8-sig"
-    with _binary(part) as raw:
-        text = io.TextIOWrapper(raw, encoding=name, newline="")
-        try:
-            yield text
-        finally:
-            # Standard input belongs to the caller.
-            text.detach()
-
-
-@contextmanager
 def readable(part: Part, kind: str) -> Iterator[None]:
     """Replace every error of reading a file by one of ours: theirs may quote a cell."""
     try:
         yield
     except AnonRiskError:
         raise
-    except UnicodeError:
-        raise UnreadableTableError(
-            f"{part.shown} is not text in UTF-8; say which --encoding it has"
-        ) from None
     except ImportError:
         raise UnreadableTableError("reading Parquet needs pyarrow: pip install pyarrow") from None
     except OSError as error:
@@ -174,6 +171,38 @@ def readable(part: Part, kind: str) -> Iterator[None]:
         raise UnreadableTableError(
             f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
         ) from None
+
+
+def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
+    """Say that a file has bytes that are no letters in its encoding."""
+    if encoding is None:
+        return UnreadableTableError(
+            f"{part.shown} is not text in UTF-8; say which --encoding it has, "
+            "as --encoding latin-1 or --encoding cp1252"
+        )
+    return UnreadableTableError(
+        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
+    )
+
+
+def no_text(part: Part) -> UnreadableTableError:
+    """Say that a file holds NUL, as text does only if it is read in the wrong encoding."""
+    return UnreadableTableError(
+        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
+        "say which, as --encoding utf-16-le"
+    )
+
+
+def refuse_spreadsheets(parts: Sequence[Part]) -> None:
+    """Refuse files that are called as spreadsheets are."""
+    for part in parts:
+        if part.path.suffix.casefold() in _SPREADSHEETS:
+            raise UnreadableTableError(f"{part.shown} is a spreadsheet; save it as CSV or Parquet")
+
+
+def nameless(part: Part) -> UnreadableTableError:
+    """Say that a file has no first line."""
+    return UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
 
 
 def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collection[str]) -> None:
@@ -321,13 +350,3 @@ def _suffix_format(part: Part) -> str:
             f"say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
         )
     return known
-
-
-@contextmanager
-def _binary(part: Part) -> Iterator[Any]:
-    """Open a file for its bytes, or standard input, which belongs to the caller."""
-    if str(part.path) == STDIN:
-        yield sys.stdin.buffer
-        return
-    with packed.opened(part.path) as file:
-        yield file

@@ -420,6 +420,30 @@ def test_folders_patterns_and_several_files(run):
     assert run("measure", "empty", "--qids", "zip")[0] == 3
 
 
+@pytest.mark.parametrize("empty", ["", " ", "\t\n"])
+def test_an_empty_path_names_nothing(run, empty):
+    write("yesterday.csv", "zip,age\n1,2\n1,2\n")
+    gate = ("--policy", policy())
+    for arguments in (
+        ("check", empty, *gate),
+        ("check", "yesterday.csv", empty, *gate),
+        ("check", "yesterday.csv", *gate, "--population", empty),
+        ("measure", empty, "--qids", "zip"),
+        ("predict", empty, "--qids", "zip", "--group-size", 2),
+        ("find-qids", empty),
+        ("plan", empty, "--qids", "zip"),
+        ("plan", empty, "--qids", "zip", "--apply", "coarse.csv"),
+        ("report", empty, "--qids", "zip", "--html", "page.html"),
+        ("priors", "publish", empty, "--qids", "zip", "--population", "all", "--by", "us"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == 2, arguments
+        assert "a path is empty" in err
+    assert run("check", ".", "--format", "csv", *gate)[0] == 3
+    write("only/yesterday.csv", "zip,age\n1,2\n1,2\n")
+    assert run("check", "only", *gate)[0] == 0
+
+
 def test_a_folder_that_stands_for_a_column(run):
     for zip_code, cell in (("01234", "a"), ("1234", "b"), (SECRET, "c")):
         write(f"d/zip={zip_code}/p.csv", f"x\n{cell}\n{cell}\n")
@@ -626,6 +650,24 @@ def test_separators_encodings_and_marks(run):
     assert sizes(run, "t.dat", "--format", "csv", "--sep", r"\t", "--qids", "a")["k"] == 1
     write("t.csv", 'a,b\n"x,\ny","say ""hi"""\n')
     assert sizes(run, "t.csv", "--qids", "a", "b")["k"] == 1
+
+
+def test_an_encoding_is_suggested_and_must_be_one_of_text(run):
+    write("t.csv", "zip\nM\xfcller\n", "latin-1")
+    code, _, err = run("measure", "t.csv", "--qids", "zip")
+    assert code == 3
+    assert "as --encoding latin-1 or --encoding cp1252" in err
+    code, _, err = run("measure", "t.csv", "--qids", "zip", "--encoding", "ascii")
+    assert code == 3
+    assert "is not text in ascii" in err
+    for wrong in ("hex", "rot13", "klingon", "x\0"):
+        assert run("measure", "t.csv", "--qids", "zip", "--encoding", wrong)[0] == 2
+    write("t.csv", "zip\n1\n", "utf-8-sig")
+    for encoding in ("utf-8", "UTF8", "utf-8-sig"):
+        assert sizes(run, "t.csv", "--qids", "zip", "--encoding", encoding)["k"] == 1
+    code, _, err = run("measure", "t.csv", "--qids", "zip", "--encoding", "latin-1")
+    assert code == 3
+    assert "mark of another encoding" in err
 
 
 @pytest.mark.parametrize(

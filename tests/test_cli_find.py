@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import test_cli
@@ -90,6 +91,45 @@ def test_a_gate_that_cannot_tell_does_not_pass(run, monkeypatch):
     code, out, _ = run("find-qids", "t.csv", "--time-budget", 5, "--fail-if-found", "--json")
     assert (code, json.loads(out)["partial"]) == (3, True)
     assert run("find-qids", "t.csv", "--time-budget", 5)[0] == 0
+
+
+def test_who_says_neither_size_nor_time_gets_what_a_minute_gives(run, monkeypatch):
+    write("t.csv", PEOPLE)
+    asked = []
+    found = anonrisk.find_qids
+
+    def noted(*given, **more):
+        asked.append((more.get("time_budget"), more.get("max_size", 4)))
+        return found(*given, **more)
+
+    monkeypatch.setattr(anonrisk, "find_qids", noted)
+    for arguments in ((), ("--max-size", 3), ("--time-budget", 7), ("--explain",)):
+        assert run("find-qids", "t.csv", *arguments)[0] == 0
+    assert asked == [(60, 4), (None, 3), (7, 4), (60, 4)]
+
+
+def test_a_search_cut_short_says_what_it_covers_and_how_to_get_more(run, monkeypatch):
+    random = np.random.default_rng(0)
+    columns = {f"c{i}": random.integers(0, 3, 3_000) for i in range(40)}
+    pd.DataFrame(columns).to_csv("t.csv", index=False)
+    monkeypatch.setattr("anonrisk.cli.commands.find_qids._SECONDS", 0.05)
+    code, out, _ = run("find-qids", "t.csv")
+    assert code == 0
+    assert "PARTIAL: time ran out with" in out
+    assert "searched: all sets of 1 column" in out
+    assert "no set of 4 columns" in out
+    assert out.rstrip().endswith("to the end, however long it takes")
+    code, out, _ = run("find-qids", "t.csv", "--fail-if-found", "--json")
+    found = json.loads(out)
+    assert (code, found["status"], found["sets"]) == (3, "could_not_assess", [])
+    assert [one["size"] for one in found["coverage"]] == [1, 2, 3, 4]
+    assert found["coverage"][0] == {"size": 1, "sets": 40, "decided": 40}
+    assert found["coverage"][3]["decided"] == 0
+    # What was found is certain, however little was searched.
+    pd.DataFrame({**columns, "id": [f"x{i}" for i in range(3_000)]}).to_csv("t.csv", index=False)
+    assert run("find-qids", "t.csv", "--fail-if-found")[0] == 1
+    code, out, _ = run("find-qids", "t.csv", "--max-size", 1)
+    assert "PARTIAL" not in out
 
 
 @pytest.mark.parametrize(

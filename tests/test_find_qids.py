@@ -341,6 +341,57 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
     fewest = anonrisk.find_qids(wide, 0.3, time_budget=1e-9)
     assert fewest.partial
     assert fewest.n_settled == 60
+    assert "searched: all sets of 1 column; no set of 2 columns; no set of 3 columns" in repr(
+        fewest
+    )
+
+
+def test_a_partial_report_says_what_it_covers(wide):
+    report = anonrisk.find_qids(wide, 0.3, time_budget=0.5)
+    covered = report.coverage
+    assert [one.size for one in covered] == [1, 2, 3, 4]
+    assert [one.sets for one in covered] == [60, 1770, 34220, 487635]
+    assert sum(one.decided for one in covered) == report.n_settled
+    assert covered[0].decided == 60
+    # A size is begun when the one before is done.
+    begun = [one for one in covered if one.decided]
+    assert all(one.decided == one.sets for one in begun[:-1])
+    stored = report.to_dict()["coverage"]
+    assert stored == [{"size": c.size, "sets": c.sets, "decided": c.decided} for c in covered]
+    done = [size for size in range(1, 4) if covered[size - 1].decided == covered[size - 1].sets]
+    whole = anonrisk.find_qids(wide, 0.3, max_size=max(done))
+    assert not whole.partial
+    assert [one.decided for one in whole.coverage] == [one.sets for one in whole.coverage]
+    small = {found.columns for found in report.sets if len(found.columns) <= max(done)}
+    assert small == {found.columns for found in whole.sets}
+
+
+def test_more_sets_than_anybody_reads_are_not_printed():
+    table = pd.DataFrame({f"c{i}": range(3) for i in range(80)})
+    report = anonrisk.find_qids(table)
+    assert len(report.sets) == len(report.to_dict()["sets"]) == 80
+    assert "and 30 sets more, which come after these" in repr(report)
+    assert len(repr(report).splitlines()) < 60
+    assert report._repr_html_().count("<tr>") == 51
+
+
+def test_progress_moves_within_each_size(monkeypatch):
+    told = []
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    tell = progress._told([3, 300, 10**6], lambda *shown: told.append(shown))
+    for done in (0, 3, 150, 302, 303, 5_303, 1_000_303):
+        tell(done, 7)
+    assert [shown[1:] for shown in told] == [
+        *((0, 3), (0, 300), (147, 300), (299, 300)),
+        *((0, 10**6), (5_000, 10**6), (10**6, 10**6)),
+    ]
+    assert told[2][0] == "sets of 2 columns: 147 of 300 decided, 7 found"
+    monkeypatch.setattr(progress, "_SECONDS", 3600.0)
+    told.clear()
+    tell = progress._told([3, 300], lambda *shown: told.append(shown))
+    for done in (0, 1, 2, 303):
+        tell(done, 0)
+    assert [shown[1] for shown in told] == [0, 300], "seldom, but the end is always shown"
 
 
 def test_what_is_shown_while_it_searches(capsys, monkeypatch):
@@ -354,9 +405,10 @@ def test_what_is_shown_while_it_searches(capsys, monkeypatch):
     anonrisk.find_qids(table, progress=True)
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "15 of 15 sets decided, " in printed.err
+    assert "sets of 1 column: " in printed.err
+    assert printed.err.rpartition("\r\033[K")[2].startswith("sets of 4 columns: 1 of 1 decided, ")
     assert printed.err.endswith("\n")
-    with progress.shown(10, progress=False) as tell:
+    with progress.shown([10], progress=False) as tell:
         tell(10, 1)
     assert capsys.readouterr() == ("", "")
 

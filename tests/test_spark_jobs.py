@@ -144,7 +144,7 @@ def test_a_missing_value_in_a_table_of_one_column(job, tmp_path):
     (tmp_path / "t.csv").write_text("zip\r\n1\r\n1\r\n\r\n")
     code, found = job(*asked)
     assert code == 3
-    assert "a line is blank" in found["message"]
+    assert "a line of 't.csv' is blank" in found["message"]
 
 
 def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
@@ -173,6 +173,135 @@ def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
     assert "column 'zip' is in the files and in their folders" in json.dumps(found)
     # Here the folder is the table, and stands for no column.
     assert job("check", tmp_path / "t/zip=1011", *check[2:])[0] == 1
+
+
+def test_a_path_that_is_empty_names_no_table(job, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps(TEMPLATE))
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    about = ("--format", "csv", "--policy", "p.json")
+    for empty in ("", "  "):
+        for given in ([empty], ["t.csv", empty], ["--input", empty]):
+            code, found = job("check", *given, *about)
+            assert code == 2
+            assert "a path is empty" in found["message"]
+        assert job("check", "t.csv", *about, "--population", empty)[0] == 2
+        assert job("check", empty, "--format", "table", "--policy", "p.json")[0] == 2
+        assert job("check", empty, "--policy", "p.json")[0] == 2
+
+
+def test_letters_that_would_become_one(job, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["name"]}}))
+    names = ("M\xfcller", "M\xf6ller", "Jos\xe9", "Jos\xe8")
+    texts = {
+        "csv": "\n".join(["name,age", *(f"{name},1" for name in names)]),
+        "json": "\n".join(f'{{"name": "{name}", "age": 1}}' for name in names),
+    }
+    for kind, text in texts.items():
+        (tmp_path / "t").write_bytes(text.encode("latin-1"))
+        check = ("check", "t", "--format", kind, "--policy", "p.json")
+        code, found = job(*check)
+        assert (code, found["status"]) == (3, "could_not_assess")
+        assert "not text in UTF-8; say which --encoding" in json.dumps(found)
+        # The truth: everybody is alone.
+        assert job(*check, "--encoding", "latin-1")[0] == 1
+        code, found = job(*check, "--encoding", "shift_jis")
+        assert code == 2
+        assert "--encoding shift_jis: Spark does not read it as Python does" in found["message"]
+
+
+def test_encodings_are_those_of_python(spark):
+    from pyspark.sql import functions as f
+
+    from anonrisk.engines.spark.charsets import JAVA, is_wide
+    from anonrisk.engines.spark.read import session
+
+    def by_python(raw, encoding):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            return None
+
+    def read(n_bytes, encodings):
+        digits = f.lpad(f.hex("id"), 2 * n_bytes, "0")
+        letters = [f.decode(f.unhex(digits), JAVA[one]).alias(one) for one in encodings]
+        return session_of_job.range(256**n_bytes).select("id", *letters).collect()
+
+    single = [one for one, charset in JAVA.items() if not is_wide(charset)]
+    with session("test") as session_of_job:
+        for n_bytes, encodings in ((1, single), (2, ["gb2312"])):
+            for row in read(n_bytes, encodings):
+                raw = row.id.to_bytes(n_bytes, "big")
+                for encoding in encodings:
+                    letter = row[encoding]
+                    truth = by_python(raw, encoding)
+                    assert (None if "\ufffd" in letter else letter) == truth, (encoding, raw)
+
+
+def test_text_is_read_in_one_way_only(job, tmp_path):
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "zip", "--option")
+    for option in ("mode=DROPMALFORMED", "comment=0", "header=false", "multiLine=false"):
+        code, found = job(*asked, option)
+        assert code == 2
+        assert "read in one way only" in found["message"]
+    assert job(*asked, "pathGlobFilter=*.csv")[0] == 0
+
+
+def test_files_in_folders_that_spark_passes_over(job, tmp_path):
+    (tmp_path / "d/deep").mkdir(parents=True)
+    (tmp_path / "d/a.csv").write_text("zip,age\n1,2\n1,2\n")
+    (tmp_path / "d/deep/b.csv").write_text("zip,age\n3,4\n")
+    asked = ("measure", "d", "--format", "csv", "--qids", "zip")
+    code, found = job(*asked)
+    assert code == 3
+    assert "which Spark passes over" in found["message"]
+    code, found = job(*asked, "--option", "recursiveFileLookup=true")
+    assert (code, found["sizes"]["n_records"]) == (0, 3)
+    frame = pd.DataFrame({"zip": ["1", "1"]})
+    (tmp_path / "t/deep").mkdir(parents=True)
+    frame.to_parquet(tmp_path / "t/a.parquet")
+    frame.to_parquet(tmp_path / "t/deep/b.parquet")
+    assert job("measure", "t", "--qids", "zip")[0] == 3
+
+
+def test_parquet_files_that_declare_different_roles(job, spark, tmp_path, monkeypatch):
+    (tmp_path / "p.json").write_text(json.dumps({**TEMPLATE, "roles": {"quasi": ["zip"]}}))
+    plain = spark.createDataFrame(
+        pd.DataFrame({"zip": ["1", "1"], "age": ["2", "2"], "name": [SECRET, "B"]})
+    )
+    declared = plain.anon.declare(quasi="zip", direct="name")
+    marked = plain.anon.permute("zip", seed=1)
+    check = ("--policy", "p.json")
+
+    def written(folder, *tables):
+        for mode, one in zip(("overwrite", *["append"] * len(tables)), tables, strict=False):
+            one.write.mode(mode).parquet(str(tmp_path / folder))
+
+    different = "files of this table declare different roles"
+    for tables in ((plain, declared), (declared, plain), (plain, marked)):
+        written("t", *tables)
+        code, found = job("check", "t", *check)
+        assert code == 3
+        assert different in json.dumps(found)
+    # By two paths, in both orders.
+    written("t", plain)
+    written("d", declared)
+    for paths in (("t", "d"), ("d", "t")):
+        code, found = job("check", *paths, *check)
+        assert code == 3
+        assert different in json.dumps(found)
+    # What they agree on holds, whichever order the roles were written down in.
+    written("t", declared.repartition(2), declared.select("name", "age", "zip"))
+    assert job("check", "t", *check)[0] == 1
+    written("t", plain, plain)
+    assert job("check", "t", *check)[0] == 0
+    # Where there are too many to look at, nobody can tell, unless none declares anything.
+    monkeypatch.setattr("anonrisk.engines.spark.declared._MOST", 1)
+    assert job("check", "t", *check)[0] == 0
+    written("t", declared, declared)
+    code, found = job("check", "t", *check)
+    assert code == 3
+    assert "was written in 2 times" in json.dumps(found)
 
 
 def submit(name, *arguments, cwd):

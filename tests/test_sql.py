@@ -255,3 +255,30 @@ def test_errors_of_the_database_are_withheld(connection):
     assert "MARKER" not in str(caught.value)
     assert caught.value.__cause__ is None
     connection.rollback()
+
+
+def test_fields_of_structs_are_published_too(connection):
+    import sqlalchemy as sa
+
+    from anonrisk.policy import release_rules
+    from anonrisk.policy.table import published_by
+
+    if connection.dialect.name == "sqlite":
+        databases.write(connection, "nested_people", {"person": ["Ann"], "ward": ["w"]})
+        assert published_by(table_of(connection, "nested_people")).nested == ()
+        return
+    if connection.dialect.name == "duckdb":
+        person = 'STRUCT("name" VARCHAR, home STRUCT(zip VARCHAR)[])'
+        value, deep = "{'name': 'Ann', 'home': [{'zip': 'a'}]}", ("person.home.zip",)
+    else:
+        connection.execute(sa.text("DROP TYPE IF EXISTS whole_person CASCADE"))
+        connection.execute(sa.text("CREATE TYPE whole_person AS (name text, home text)"))
+        person, value, deep = "whole_person", "ROW('Ann', 'a')", ()
+    connection.execute(sa.text("DROP TABLE IF EXISTS nested_people"))
+    connection.execute(sa.text(f"CREATE TABLE nested_people (person {person}, ward VARCHAR)"))
+    connection.execute(sa.text(f"INSERT INTO nested_people VALUES ({value}, 'w')"))
+    published = published_by(table_of(connection, "nested_people"))
+    assert published.nested == ("person.name", "person.home", *deep)
+    policy = anonrisk.Policy(quasi="ward", direct="name", insensitive="person", k=1)
+    (direct,) = release_rules.of_columns(policy, published)
+    assert direct.status == "could_not_assess"

@@ -89,7 +89,8 @@ def find_qids(
         As in `anonrisk.classes`, but ``"drop"`` leaves out the records that miss *any* of the
         columns: only over the same records can sets be compared.
     time_budget : float, optional
-        Seconds after which what was found so far is returned, marked as partial.
+        Seconds after which what was found so far is returned, marked as partial; its `coverage`
+        says which sizes were searched to the end. Without it the search goes on until it is done.
     explain : bool
         Only say how many sets and passes over the table there are.
     progress : bool, optional
@@ -140,8 +141,8 @@ def find_qids(
             "none of the columns can be searched: "
             + "; ".join({**apart, **counter.unsupported}.values())
         )
-    n_sets = sum(number_of_sets(len(counter.columns), max_size))
-    with shown(n_sets, progress=progress) as tell:
+    by_size = tuple(number_of_sets(len(counter.columns), max_size))
+    with shown(by_size, progress=progress) as tell:
         outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
@@ -163,6 +164,7 @@ def find_qids(
         n_sets=outcome.n_sets,
         n_counted=outcome.n_counted,
         n_settled=outcome.n_settled,
+        by_size=by_size,
     )
 
 

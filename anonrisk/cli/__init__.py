@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
@@ -58,11 +59,14 @@ def load(name: str) -> Any:
 
 def parse_and_perform(parser: Parser, source: Source, arguments: Sequence[str] | None) -> int:
     """Read the arguments, and perform the command that they name."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        given = parser.parse_args(arguments)
+        given = parser.parse_args(words)
     except SystemExit as error:
         # argparse has said what is wrong, or given the help that was asked for.
         return int(error.code or 0)
+    # What was said after the command, to be said again with a word more.
+    given.words = words[1:] if parser.has_commands else words
     return perform(given.run, given, source)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def main(name: str, arguments: Sequence[str] | None = None) -> int:
     """Run one command on Spark; give the exit code."""
     command = load(name)
-    source = SparkSource(f"anonrisk {name}")
+    source = SparkSource(name)
     parser = Parser(prog=f"{name}.py", description=help_of(command), epilog=EPILOG)
     command.arguments(parser, source)
     parser.set_defaults(run=command.run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,13 +19,17 @@ class Parser(argparse.ArgumentParser):
         """Make a parser that takes no abbreviations: a new option would change what they mean."""
         super().__init__(**{"allow_abbrev": False, **about})
 
+    @property
+    def has_commands(self) -> bool:
+        """Whether the first word is a command with options of its own."""
+        return self._subparsers is not None
+
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse unknown options first: what argparse finds missing is mostly what was misspelt."""
-        args = sys.argv[1:] if args is None else args
         known = self._option_string_actions
-        for option in self._own_options(args):
+        for option in self._own_options(args or ()):
             # A value may follow one letter at once, as in -oFILE.
             if option not in known and (option[:2] == "--" or option[:2] not in known):
                 self.error(f"there is no option {option}{_meant(option, self)}")
@@ -38,10 +41,9 @@ class Parser(argparse.ArgumentParser):
 
     def _own_options(self, args: Iterable[str]) -> Iterator[str]:
         """Give what stands where an option of this parser would, as argparse sees it."""
-        has_commands = self._subparsers is not None
         for arg in args:
             dashed = arg.startswith("-") and arg != "-"
-            if arg == "--" or (has_commands and not dashed):
+            if arg == "--" or (self.has_commands and not dashed):
                 return
             name = arg.partition("=")[0]
             # Words with a blank, and numbers below zero, are values.

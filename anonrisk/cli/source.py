@@ -44,6 +44,9 @@ class Source(Protocol):
     def write(self, text: str, path: str) -> bool:
         """Write a result where only this source can; tell whether that was so."""
 
+    def starts(self, command: str) -> list[str] | None:
+        """Give the words that start a command on such tables; None where there is none."""
+
 
 class Files:
     """CSV, Parquet and JSON lines files, read by pandas."""
@@ -87,12 +90,16 @@ class Files:
         """Leave it to the caller: a path is a file."""
         return False
 
+    def starts(self, command: str) -> list[str]:
+        """Every command takes files."""
+        return ["anonrisk", command]
+
 
 class SparkSource:
     """Any source of Spark; the session starts with the first table, after arguments are read."""
 
     def __init__(self, job: str) -> None:
-        """Remember what the job is called."""
+        """Remember which command the job is."""
         from contextlib import ExitStack
 
         self._job = job
@@ -113,7 +120,7 @@ class SparkSource:
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="an option of Spark's reader, as multiLine=false",
+            help="an option of Spark's reader, as recursiveFileLookup=true",
         )
         text_options(group)
 
@@ -130,6 +137,7 @@ class SparkSource:
         from anonrisk.engines.spark.read import read
 
         named = [*given.table, *(given.input or [])] if paths is None else list(paths)
+        files.refuse_blank(named)
         if not named:
             raise ArgumentError("no table given: name it, or its path")
         options = dict(given.option)
@@ -149,11 +157,15 @@ class SparkSource:
         write(self._spark(), text, path)
         return True
 
+    def starts(self, command: str) -> list[str] | None:
+        """Only this very job is known to be there."""
+        return ["spark-submit", sys.argv[0]] if command == self._job else None
+
     def _spark(self) -> Any:
         from anonrisk.engines.spark.read import session
 
         if self._session is None:
-            self._session = self._stack.enter_context(session(self._job))
+            self._session = self._stack.enter_context(session(f"anonrisk {self._job}"))
         return self._session
 
 
@@ -187,11 +199,10 @@ def text_format(given: argparse.Namespace) -> TextFormat:
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError("--sep is one character, and no quotation mark")
     if given.encoding is not None:
-        import codecs
-
         try:
-            codecs.lookup(given.encoding)
-        except LookupError:
+            # Unlike looking it up, this refuses what encodes no text, as hex.
+            "".encode(given.encoding)
+        except (LookupError, ValueError):
             raise ArgumentError(f"--encoding {given.encoding!r} is not known") from None
     return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import ArgumentError
-from anonrisk.files import STDIN
+from anonrisk.files import STDIN, refuse_blank
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +43,7 @@ def spare(given: argparse.Namespace) -> None:
 
 def apart(option: str, given: str, tables: Sequence[str]) -> Path:
     """Refuse a file that would be part of the table when that is read again."""
+    refuse_blank(tables)
     path = Path(given)
     if path.is_dir():
         raise ArgumentError(f"{option} {given!r} is a folder: name a file")

@@ -1,8 +1,9 @@
-"""Which column, dropped, would lower the risk furthest: measured, not guessed."""
+"""Which columns, dropped, would keep to a budget that did not pass: measured, not guessed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import render
@@ -11,11 +12,19 @@ from anonrisk.policy.measure import measure
 from anonrisk.policy.table import Problem, Table, attempt
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from anonrisk.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.finding import Finding
+    from anonrisk.policy.measure import Measured
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.verdict import Verdict
+
+# Every pair is tried where there are few: at most ten measurements more.
+_FEW = 5
+# Budgets that are shown; a policy with groups may have hundreds.
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -27,70 +36,154 @@ class Without:
     after: Finding
 
     @property
+    def dropped(self) -> tuple[Name, ...]:
+        """The column, as a list of one."""
+        return (self.column,)
+
+    @property
     def gain(self) -> float:
         """How much more room there would be; minus infinity where that cannot be told."""
-        if self.after.margin is None:
-            return float("-inf")
-        return self.after.margin - (self.before.margin or 0.0)
+        return _gain(self.before, self.after)
+
+
+@dataclass(frozen=True)
+class Together:
+    """A budget as it would be without several columns, where no single one is enough."""
+
+    dropped: tuple[Name, ...]
+    before: Finding
+    after: Finding
+
+    @property
+    def gain(self) -> float:
+        """How much more room there would be; minus infinity where that cannot be told."""
+        return _gain(self.before, self.after)
+
+
+def _gain(before: Finding, after: Finding) -> float:
+    return float("-inf") if after.margin is None else after.margin - (before.margin or 0.0)
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """For each budget that did not pass, what it would be without each column.
+    """For each budget that did not pass, what it would be without some of its columns.
 
     Attributes
     ----------
     columns : tuple of Without
-        By budget, the column first whose absence lowers the risk furthest.
+        By budget, each column, that one first whose absence lowers the risk furthest.
+    together : tuple of Together
+        For budgets that no single column brings within the limit: the fewest columns found that
+        do, or, if none do, all but that one which alone comes nearest.
     """
 
     columns: tuple[Without, ...]
+    together: tuple[Together, ...] = ()
 
     def best(self) -> dict[str, Name]:
-        """Give for each budget the column that, dropped, lowers the risk furthest."""
+        """Give for each budget the column that, dropped, lowers the risk furthest, if any does."""
         found: dict[str, Name] = {}
         for one in self.columns:
-            found.setdefault(one.before.budget, one.column)
+            if one.gain > 0:
+                found.setdefault(one.before.budget, one.column)
         return found
+
+    def advice(self) -> tuple[str, ...]:
+        """Say for each budget, in a sentence, whether dropping columns is enough.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "id": [1, 2, 3, 4]})
+        >>> anonrisk.Policy(quasi=["zip", "id"], k=2).check(df).explain().advice()
+        ('k of zip + id: dropping id is enough (it would be 2, the limit is 2).',)
+        """
+        return tuple(_sentence(tried) for tried in self._by_finding())
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return {
-            "without": [
-                {
-                    "column": one.column,
-                    "before": one.before.to_dict(),
-                    "after": one.after.to_dict(),
-                }
-                for one in self.columns
-            ]
+            "advice": list(self.advice()),
+            "without": [{"column": one.column, **_both(one)} for one in self.columns],
+            "together": [{"columns": list(one.dropped), **_both(one)} for one in self.together],
         }
 
+    def _by_finding(self) -> list[list[Without | Together]]:
+        """Group what was tried by the finding that it is about, in order."""
+        groups: dict[int, list[Without | Together]] = {}
+        tried: list[Without | Together] = [*self.columns, *self.together]
+        for one in tried:
+            groups.setdefault(id(one.before), []).append(one)
+        return list(groups.values())
+
     def _rows(self) -> list[list[str]]:
-        return [
-            [
-                one.before.budget,
-                render.joined(one.before.qid),
-                str(one.column),
-                _shown(one.before.value),
-                _shown(one.after.value),
-                _shown(one.before.limit),
-                one.after.status.replace("_", " "),
-            ]
-            for one in self.columns
-        ]
+        """List what changes something, the best first."""
+        rows = []
+        for tried in self._by_finding()[:_SHOWN]:
+            told = [one for one in tried if one.after.value not in (None, one.before.value)]
+            # The sort is stable: of what does as much, fewer columns come first.
+            for one in sorted(told, key=lambda one: one.gain, reverse=True):
+                before, after = one.before, one.after
+                numbers = map(_shown, (before.value, after.value, before.limit))
+                status = after.status.replace("_", " ")
+                rows.append(
+                    [before.budget, _about(before), render.joined(one.dropped), *numbers, status]
+                )
+        return rows
+
+    def _told(self) -> list[str]:
+        told = list(self.advice())
+        more = [f"({len(told) - _SHOWN:,} more not shown)"] if len(told) > _SHOWN else []
+        return [*told[:_SHOWN], *more]
 
     def __repr__(self) -> str:
-        """Print as text."""
+        """Print as text: what helps in a sentence, then what changes how much."""
         if not self.columns:
             return "There is no budget that did not pass and has a column to drop."
-        return render.text_table(_HEADER, self._rows())
+        rows = self._rows()
+        return "\n".join((*self._told(), *([render.text_table(_HEADER, rows)] if rows else ())))
 
     def _repr_html_(self) -> str:
-        return render.html_table("Without each column", _HEADER, self._rows())
+        from html import escape
+
+        table = render.html_table("Without some columns", _HEADER, self._rows())
+        told = "".join(f"<li>{escape(line)}</li>" for line in self._told())
+        return f"{table}<ul>{told}</ul>" if told else table
 
 
 _HEADER = ("budget", "of", "without", "value", "would be", "limit", "then")
+
+
+def _both(one: Without | Together) -> dict[str, Any]:
+    return {"before": one.before.to_dict(), "after": one.after.to_dict()}
+
+
+def _about(finding: Finding) -> str:
+    sensitive = "" if finding.sensitive is None else f" : {render.shown(finding.sensitive)}"
+    group = "" if finding.group is None else f" in {render.shown(finding.group)}"
+    return f"{render.joined(finding.qid)}{sensitive}{group}"
+
+
+def _sentence(tried: Sequence[Without | Together]) -> str:
+    """Say whether one column is enough, several together are, or none."""
+    before = tried[0].before
+    about = f"{before.budget} of {_about(before)}"
+    enough = [one for one in tried if one.after.passed]
+    if not enough:
+        return (
+            f"{about}: dropping columns is not enough while one is left; make them coarser (plan)."
+        )
+    best = enough[0]
+    then = f"it would be {_shown(best.after.value)}, the limit is {_shown(before.limit)}"
+    if isinstance(best, Together):
+        return (
+            f"{about}: no single column is enough; dropping "
+            f"{render.joined(best.dropped)} together is ({then})."
+        )
+    others = ", ".join(render.shown(one.column) for one in enough[1:] if isinstance(one, Without))
+    or_else = f"; so is {others}" if others else ""
+    return f"{about}: dropping {render.shown(best.column)} is enough ({then}){or_else}."
 
 
 def _shown(number: float | None) -> str:
@@ -99,48 +192,139 @@ def _shown(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
 
 
+# ---- measuring ----------------------------------------------------------------------------------
+
+
 def explain(policy: Policy, verdict: Verdict, frame: Any, population: Any) -> Explanation:
-    """Measure every budget that did not pass once more, without each column in turn."""
+    """Measure every budget that did not pass once more, without each column in turn.
+
+    Where none is enough, each column is measured alone. One that does not pass alone passes in no
+    company, since classes of more columns are smaller: it must go. Of the others those with most
+    classes are dropped first. That is at most two measurements a column, and the pairs of few.
+    """
     table = attempt(lambda: Table.of(policy, frame))
     if isinstance(table, Problem):
         return Explanation(())
-    open_ = [f for f in verdict.findings if not f.passed and f.value is not None and f.qid]
+    open_ = [f for f in verdict.findings if not f.passed and f.value is not None and len(f.qid) > 1]
     open_ = [f for f in open_ if f.budget != "max_suppressed"]
-    budgets = {id(f): _budget_of(policy, f) for f in open_}
-    asked = [f for f in open_ if budgets[id(f)] is not None and len(f.qid) > 1]
-    wanted: dict[Qid, list[Budget]] = {}
-    for finding in asked:
-        budget = budgets[id(finding)]
-        for column in finding.qid:
-            if budget is not None:
-                wanted.setdefault(_without(finding.qid, column), []).append(budget)
-    measured = measure(table, policy, wanted, population)
-    found: list[Without] = []
-    for finding in asked:
-        budget = budgets[id(finding)]
-        each = []
-        for column in finding.qid:
-            rest = _without(finding.qid, column)
-            judge = Judge(
-                rest,
-                measured[rest],
-                sensitive=() if finding.sensitive is None else (finding.sensitive,),
-                sampling_fraction=policy.sampling_fraction,
-                grouped=policy.by is not None,
+    found = ((finding, _budget_of(policy, finding)) for finding in open_)
+    asked = [_Asked(finding, budget) for finding, budget in found if budget is not None]
+    trials = _Trials(table, policy, population)
+    singles: list[Without] = []
+    unsolved: list[_Asked] = []
+    for one, outcomes in trials.run([(one, [(name,) for name in one.qid]) for one in asked]):
+        ranked = sorted(outcomes, key=one.gain, reverse=True)
+        singles += [Without(outcome.dropped[0], one.finding, outcome.after) for outcome in ranked]
+        if not any(outcome.after.passed for outcome in ranked):
+            unsolved.append(one)
+    return Explanation(tuple(singles), tuple(_together(trials, unsolved)))
+
+
+def _together(trials: _Trials, unsolved: Sequence[_Asked]) -> Iterator[Together]:
+    """Find the fewest columns to drop, or show that one alone is too many."""
+    longer: list[tuple[_Asked, list[tuple[Name, ...]]]] = []
+    # Of two columns each was measured alone already.
+    wide = [one for one in unsolved if len(one.qid) > 2]
+    for one, alone in trials.run([(one, _all_but_one(one.qid)) for one in wide]):
+        if any(outcome.after.passed for outcome in alone):
+            longer.append((one, _several(one.qid, alone)))
+        else:
+            yield one.without(max(alone, key=one.gain))
+    for one, outcomes in trials.run(longer):
+        enough = sorted((o for o in outcomes if o.after.passed), key=one.gain, reverse=True)
+        if enough:
+            yield one.without(min(enough, key=lambda outcome: len(outcome.dropped)))
+
+
+def _all_but_one(qid: Qid) -> list[tuple[Name, ...]]:
+    return [_without(qid, (name,)) for name in qid]
+
+
+def _several(qid: Qid, alone: Sequence[_Tried]) -> list[tuple[Name, ...]]:
+    """List what to drop together, from few columns to all but one that passes alone."""
+    passing = {tried.dropped: tried.n_classes for tried in alone if tried.after.passed}
+    n_classes = {name: passing.get(_without(qid, (name,))) for name in qid}
+    must = tuple(name for name in qid if n_classes[name] is None)
+    may = sorted(
+        (name for name in qid if name not in must), key=lambda name: -(n_classes[name] or 0)
+    )
+    lists = [(*must, *may[:n]) for n in range(len(may))]
+    pairs = combinations(qid, 2) if len(qid) <= _FEW else ()
+    lists += [pair for pair in pairs if set(must) <= set(pair)]
+    return list(dict.fromkeys(dropped for dropped in lists if len(dropped) > 1))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A finding that did not pass, and the budget that it is of."""
+
+    finding: Finding
+    budget: Budget
+
+    @property
+    def qid(self) -> Qid:
+        return self.finding.qid
+
+    def gain(self, tried: _Tried) -> float:
+        return _gain(self.finding, tried.after)
+
+    def without(self, tried: _Tried) -> Together:
+        return Together(tried.dropped, self.finding, tried.after)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What a finding would be without some columns, and how many classes would be left."""
+
+    dropped: tuple[Name, ...]
+    after: Finding
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Measures quasi-identifiers without some of their columns."""
+
+    table: Table
+    policy: Policy
+    population: Any
+
+    def run(
+        self, asked: Sequence[tuple[_Asked, Sequence[tuple[Name, ...]]]]
+    ) -> Iterator[tuple[_Asked, list[_Tried]]]:
+        """Try every list of columns of every finding, all of them measured together."""
+        wanted: dict[Qid, list[Budget]] = {}
+        for one, lists in asked:
+            for dropped in lists:
+                wanted.setdefault(_without(one.qid, dropped), []).append(one.budget)
+        measured = measure(self.table, self.policy, wanted, self.population) if wanted else {}
+        for one, lists in asked:
+            yield (
+                one,
+                [tried for dropped in lists for tried in self._tried(one, dropped, measured)],
             )
-            if budget is not None:
-                after = [
-                    f
-                    for f in judge.findings(budget)
-                    if f.group == finding.group and f.sensitive == finding.sensitive
-                ]
-                each += [Without(column, finding, f) for f in after]
-        found += sorted(each, key=lambda one: one.gain, reverse=True)
-    return Explanation(tuple(found))
+
+    def _tried(
+        self, one: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Measured]
+    ) -> Iterator[_Tried]:
+        rest, finding = _without(one.qid, dropped), one.finding
+        judge = Judge(
+            rest,
+            measured[rest],
+            sensitive=() if finding.sensitive is None else (finding.sensitive,),
+            sampling_fraction=self.policy.sampling_fraction,
+            grouped=self.policy.by is not None,
+        )
+        groups = measured[rest].groups
+        sizes = [g.sizes for g in groups if g.sizes is not None] if isinstance(groups, list) else []
+        for after in judge.findings(one.budget):
+            if after.group == finding.group and after.sensitive == finding.sensitive:
+                yield _Tried(dropped, after, sum(one.n_classes for one in sizes))
 
 
-def _without(qid: Qid, column: Name) -> Qid:
-    return tuple(name for name in qid if name != column)
+def _without(qid: Qid, dropped: Iterable[Name]) -> Qid:
+    gone = set(dropped)
+    return tuple(name for name in qid if name not in gone)
 
 
 def _budget_of(policy: Policy, finding: Finding) -> Budget | None:

@@ -136,6 +136,7 @@ class _Search:
         singles = [(i,) for i in range(n_columns)]
         everything = tuple(range(n_columns))
         first = [*singles, everything] if n_columns > 1 else singles
+        self._settled(0)
         counted = list(self.counter.count(first))
         columns = counted[:n_columns]
         self.everything = counted[-1]
@@ -168,8 +169,10 @@ class _Search:
         # Counted one by one, sets go to the engine as they come, or at least often enough to stop.
         together = self.counter.batch or 1
         for number, positions in enumerate(self._candidates(alive)):
-            if number % _BETWEEN_LOOKS == 0 and self._late():
-                break
+            if number % _BETWEEN_LOOKS == 0:
+                self._settled(0)
+                if self._late():
+                    break
             mask = _mask(positions)
             n_classes = min(before[mask ^ (1 << i)] * self.values[i] for i in positions)
             if not last_level:
@@ -240,6 +243,7 @@ class _Search:
         """Grow a set from the columns with the fewest values while it singles out few."""
         mask, n_classes = 0, 1
         for i in sorted(range(len(self.values)), key=self.values.__getitem__):
+            self._settled(0)
             if self._late():
                 return
             wider, product = mask | (1 << i), n_classes * self.values[i]

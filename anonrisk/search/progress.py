@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from itertools import accumulate
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     Tell = Callable[[int, int], None]
 
+# Often enough to be seen to move, and seldom enough to cost nothing.
+_SECONDS = 0.1
+
 
 @contextmanager
-def shown(total: int, *, progress: bool | None) -> Iterator[Tell]:
+def shown(sets: Sequence[int], *, progress: bool | None) -> Iterator[Tell]:
     """Give a function that is told the sets decided and found.
 
     Parameters
     ----------
-    total : int
-        Number of sets.
+    sets : list of int
+        Number of sets of one column, of two, …, in which order they are decided. Each size is shown
+        by itself: of all sets together the first ones are too small a part to be seen.
     progress : bool or None
         Whether to show anything; None means only where standard error is a terminal.
     """
@@ -31,27 +37,38 @@ def shown(total: int, *, progress: bool | None) -> Iterator[Tell]:
         from rich.console import Console
         from rich.progress import Progress
     except ImportError:
-        yield _line(total)
-        stream.write("\n")
+        yield _told(sets, lambda text, _done, _total: _write(f"\r\033[K{text}"))
+        _write("\n")
         return
     with Progress(console=Console(file=stream), transient=True) as bar:
-        task = bar.add_task("sets of columns", total=total)
+        task = bar.add_task("sets of 1 column", total=sets[0])
+        yield _told(
+            sets,
+            lambda text, done, total: bar.update(
+                task, completed=done, total=total, description=text
+            ),
+        )
 
-        def tell(done: int, found: int) -> None:
-            bar.update(task, completed=done, description=f"{found:,} sets found")
 
-        yield tell
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
-def _line(total: int) -> Tell:
-    """Write over one line, and only when the percentage has changed."""
-    last = -1
+def _told(sets: Sequence[int], show: Callable[[str, int, int], object]) -> Tell:
+    """Show the size that is being decided, now and then, and the end."""
+    upto = list(accumulate(sets))
+    last = -_SECONDS
 
     def tell(done: int, found: int) -> None:
         nonlocal last
-        if 100 * done // total != last:
-            last = 100 * done // total
-            sys.stderr.write(f"\r{done:,} of {total:,} sets decided, {found:,} found")
-            sys.stderr.flush()
+        if done < upto[-1] and monotonic() - last < _SECONDS:
+            return
+        last = monotonic()
+        size = next((size for size, end in enumerate(upto) if done < end), len(sets) - 1)
+        decided, total = done - (upto[size] - sets[size]), sets[size]
+        columns = "column" if size == 0 else "columns"
+        text = f"sets of {size + 1} {columns}: {decided:,} of {total:,} decided, {found:,} found"
+        show(text, decided, total)
 
     return tell

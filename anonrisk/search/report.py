@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from anonrisk.columns import Name, Qid
     from anonrisk.counts import ClassSizes
 
+# Sets that are printed; there may be more than anybody reads.
+_SHOWN = 50
+
 
 @dataclass(frozen=True)
 class FoundQid:
@@ -115,6 +118,30 @@ class LookAlike:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """How far the sets of one size were searched.
+
+    Attributes
+    ----------
+    size : int
+        Number of columns of a set.
+    sets, decided : int
+        How many there are, and how many of them were counted or ruled out by a proof.
+    """
+
+    size: int
+    sets: int
+    decided: int
+
+    def __str__(self) -> str:
+        """Say whether all, some or none of them are decided."""
+        of = f"of {render.count_of(self.size, 'column')}"
+        if self.decided == self.sets:
+            return f"all sets {of}"
+        return f"{self.decided:,} of {self.sets:,} sets {of}" if self.decided else f"no set {of}"
+
+
+@dataclass(frozen=True)
 class SearchPlan:
     """What a search would take, at most; nothing was counted.
 
@@ -184,6 +211,8 @@ class QidReport:
         Records (with a unit, persons) searched, and rows left out for a missing value.
     n_sets, n_counted, n_settled : int
         How many sets there are, were counted, and are decided.
+    by_size : tuple of int
+        How many sets there are of one column, of two, ….
     """
 
     sets: tuple[FoundQid, ...]
@@ -199,11 +228,22 @@ class QidReport:
     n_sets: int
     n_counted: int
     n_settled: int
+    by_size: tuple[int, ...] = ()
 
     @property
     def partial(self) -> bool:
         """Whether the time ran out: sets that are not here may single out as many."""
         return self.n_settled < self.n_sets
+
+    @property
+    def coverage(self) -> tuple[Coverage, ...]:
+        """How many sets of each size are decided; a size is begun when the one before is done."""
+        left, covered = self.n_settled, []
+        for size, n_sets in enumerate(self.by_size, start=1):
+            decided = min(left, n_sets)
+            covered.append(Coverage(size, n_sets, decided))
+            left -= decided
+        return tuple(covered)
 
     @property
     def least_domain(self) -> float:
@@ -242,6 +282,7 @@ class QidReport:
             "n_sets": self.n_sets,
             "n_counted": self.n_counted,
             "n_settled": self.n_settled,
+            "coverage": [vars(one) for one in self.coverage],
             "sets": [found.to_dict() for found in self.sets],
             "direct": [vars(look_alike) for look_alike in self.direct],
             "unsupported": dict(self.unsupported),
@@ -266,6 +307,7 @@ class QidReport:
                 f"PARTIAL: time ran out with {left:,} of {self.n_sets:,} sets undecided; "
                 "sets that are not listed may single out as many"
             )
+            lines += [f"searched: {'; '.join(map(str, self.coverage))}"] if self.coverage else []
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")
             lines.append(f"{rows} with a missing value left out")
@@ -273,6 +315,8 @@ class QidReport:
 
     def _notes(self) -> list[str]:
         notes = [self._about_the_bound()] if self.sets else []
+        if len(self.sets) > _SHOWN:
+            notes.insert(0, f"and {len(self.sets) - _SHOWN:,} sets more, which come after these")
         for item in self.direct:
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
@@ -309,7 +353,7 @@ class QidReport:
 
     def _rows(self) -> list[list[str]]:
         rows = []
-        for found in self.sets:
+        for found in self.sets[:_SHOWN]:
             row = [
                 render.joined(found.columns),
                 render.percent(found.share),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
-from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.next_steps import next_steps, shown
+from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.files import without_values
 from anonrisk.policy import Policy, Verdict
-from anonrisk.policy.finding import unknown
+from anonrisk.policy.finding import FAIL, unknown
 from anonrisk.policy.policy import UNLISTED
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "--n-original", type=int, metavar="ROWS", help="rows before any were removed"
     )
     group.add_argument(
-        "--explain", action="store_true", help="measure which column, dropped, would help most"
+        "--explain", action="store_true", help="measure which columns, dropped, would be enough"
     )
     group.add_argument(
         "--unlisted",
@@ -73,7 +75,11 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     verdict = verdict.about(table_of(given), source.files(given))
     outcome = Outcome.of_verdict(verdict, given.fail_on)
     if given.explain and not (verdict.passed and not verdict.warnings):
-        return _explained(outcome, verdict)
+        outcome = _explained(outcome, verdict)
+    if outcome.code == CODES[FAIL]:
+        steps = next_steps(verdict, given, source)
+        document = {**outcome.document, "next_steps": steps}
+        outcome = replace(outcome, text=outcome.text + shown(steps), document=document)
     return outcome
 
 
@@ -123,9 +129,5 @@ def _numbers(policy: Policy, scales: set[Any]) -> set[Any]:
 
 def _explained(outcome: Outcome, verdict: Verdict) -> Outcome:
     explanation = verdict.explain()
-    return Outcome(
-        f"{outcome.text}\n\n{explanation!r}",
-        {**outcome.document, "explanation": explanation.to_dict()},
-        outcome.code,
-        outcome.findings,
-    )
+    document = {**outcome.document, "explanation": explanation.to_dict()}
+    return replace(outcome, text=f"{outcome.text}\n\n{explanation!r}", document=document)

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from anonrisk.cli.source import Source
     from anonrisk.search.report import QidReport
 
+# Seconds that somebody waits who has not said how long.
+_SECONDS = 60
+_MORE = (
+    "\nfor more say --time-budget 600, with or without fewer --columns; --max-size 2 is searched "
+    "to the end, however long it takes"
+)
+
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
@@ -31,13 +38,17 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="a set singles out more than this share of the records (default: 0.2)",
     )
     group.add_argument(
-        "--max-size", type=int, default=4, metavar="N", help="most columns of a set (default: 4)"
+        "--max-size", type=int, metavar="N", help="most columns of a set (default: 4)"
     )
     group.add_argument(
         "--population-size", type=int, metavar="N", help="whom the table is a sample of"
     )
     group.add_argument(
-        "--time-budget", type=float, metavar="SECONDS", help="stop then, with what was found so far"
+        "--time-budget",
+        type=float,
+        metavar="SECONDS",
+        help=f"stop then, with what was found so far (default: {_SECONDS}, unless --max-size is "
+        "given)",
     )
     group.add_argument(
         "--explain", action="store_true", help="only say how many sets and passes it would take"
@@ -58,11 +69,10 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     about: dict[str, Any] = {
         "alpha": given.alpha,
         "columns": given.columns,
-        "max_size": given.max_size,
         "population_size": given.population_size,
         "unit": given.unit,
         "missing": given.missing,
-        "time_budget": given.time_budget,
+        **_how_far(given),
     }
     unit = [given.unit] if given.unit is not None else []
     frame = source.read(given, wanted(given.columns, unit))
@@ -70,11 +80,23 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         search = anonrisk.find_qids(frame, explain=True, **about)
         return Outcome.of(search, **search.to_dict())
     report = anonrisk.find_qids(frame, **about)
+    # A search cut short may have found more sets than it takes time to list for nobody.
+    listed = report.to_dict() if given.json or given.output is not None else {}
+    more = _MORE if report.partial else ""
     if not given.fail_if_found:
-        return Outcome.of(report, **report.to_dict())
+        made = Outcome.of(report, **listed)
+        return Outcome(made.text + more, made.document)
     status = _status(report)
-    made = Outcome.of(report, code=CODES[status], status=status, **report.to_dict())
-    return Outcome(f"{status.replace('_', ' ')}\n{made.text}", made.document, made.code)
+    made = Outcome.of(report, code=CODES[status], status=status, **listed)
+    return Outcome(f"{status.replace('_', ' ')}\n{made.text}{more}", made.document, made.code)
+
+
+def _how_far(given: argparse.Namespace) -> dict[str, Any]:
+    """Say how far to search: who says neither size nor time gets what a minute gives."""
+    size = {} if given.max_size is None else {"max_size": given.max_size}
+    if given.time_budget is None and given.max_size is None:
+        return {"time_budget": _SECONDS}
+    return {**size, "time_budget": given.time_budget}
 
 
 def _status(report: QidReport) -> str:

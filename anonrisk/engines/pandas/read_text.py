@@ -6,7 +6,6 @@ Cells of a CSV file are text unless the caller says otherwise: 01234 keeps its z
 
 from __future__ import annotations
 
-import csv as csv_module
 import json
 import re
 from array import array
@@ -17,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk import files
-from anonrisk.errors import ArgumentError, UnreadableTableError
-from anonrisk.render import count_of
+from anonrisk import csv_text, files, text_files
+from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,11 +59,11 @@ def csv(
     read: dict[str, _Codes] = {}
     n_rows = 0
     for part in parts:
-        with files.readable(part, "CSV"), files.opened(part, text.encoding) as file:
-            rows = _csv_rows(part, file, text.sep)
-            names = _header(part, next(rows, []), text.sep)
+        with files.readable(part, "CSV"), text_files.opened(part, text.encoding) as file:
+            rows = csv_text.rows(part, file, text.sep)
+            names = csv_text.header(part, next(rows, []), text.sep)
             if header:
-                _check_header(parts[0], header, part, names)
+                csv_text.same_header(parts[0], header, part, names)
             else:
                 header = names
                 read = _columns_to_read(part, header, wanted, text)
@@ -104,7 +102,7 @@ def json_lines(
             cells.append(None if isinstance(cell, str) and cell in missing else cell)
 
     for part in parts:
-        with files.readable(part, "JSON lines"), files.opened(part, text.encoding) as file:
+        with files.readable(part, "JSON lines"), text_files.opened(part, text.encoding) as file:
             for row in _objects(part, file):
                 names.update(dict.fromkeys(row))
                 for name, cell in row.items():
@@ -122,61 +120,10 @@ def json_lines(
 # ---- CSV ------------------------------------------------------------------------------------
 
 
-def _csv_rows(part: Part, file: Any, sep: str | None) -> Iterator[list[str]]:
-    """Give the rows; blank lines are none, where a row has more than one cell."""
-    width = 0
-    reader = csv_module.reader(file, delimiter=sep or ("\t" if part.tabbed else ","), strict=True)
-    try:
-        for row in reader:
-            if row:
-                width = width or len(row)
-                yield row
-            elif width == 1:
-                raise files.blank(f"line {reader.line_num:,} of {part.shown}")
-    except csv_module.Error:
-        raise UnreadableTableError(
-            f"{part.shown} is not a CSV file, or is damaged, near line {reader.line_num:,}: "
-            "a quotation mark is not closed, or a cell is too long"
-        ) from None
-
-
-def _header(part: Part, header: list[str], sep: str | None) -> list[str]:
-    if not header:
-        raise UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
-    if len(header) == 1 and sep is None:
-        for other, shown in ((";", "';'"), ("\t", r"'\t'"), ("|", "'|'")):
-            if other in header[0]:
-                raise ArgumentError(
-                    f"{part.shown} has one column, whose name holds {shown}; if that separates "
-                    f"columns say --sep {shown}, else --sep ','"
-                )
-    return header
-
-
-def _check_header(first: Part, header: list[str], part: Part, names: list[str]) -> None:
-    files.same_columns(first, header, part, names)
-    if len(names) != len(header):
-        raise UnreadableTableError(
-            f"the files differ: {part.shown} has {count_of(len(names), 'column')}, "
-            f"{first.shown} {len(header)}"
-        )
-
-
 def _columns_to_read(
     part: Part, header: list[str], wanted: Wanted, text: TextFormat
 ) -> dict[str, _Codes]:
-    """Find the columns that matter; each must be there once."""
-    every = [*header, *part.partitions]
-    files.check_names(wanted, text.dtypes, every)
-    chosen = [name for name in every if wanted.columns is None or name in wanted.columns]
-    for name in chosen:
-        if name in header and name in part.partitions:
-            raise files.in_folders_too(name)
-        if header.count(name) > 1:
-            raise UnreadableTableError(
-                f"{name!r} is the name of {header.count(name)} columns of this table; "
-                "give each column a name of its own"
-            )
+    chosen = csv_text.chosen(header, list(part.partitions), wanted, text)
     return {name: _Codes(text.na if name in header else ()) for name in chosen}
 
 
@@ -186,10 +133,7 @@ def _blocks(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[
     while block := list(islice(rows, _BLOCK)):
         for i, row in enumerate(block, done + 1):
             if len(row) != width:
-                raise UnreadableTableError(
-                    f"{part.shown} is damaged: row {i:,} has {count_of(len(row), 'cell')}, "
-                    f"not {width} as the header"
-                )
+                raise csv_text.wrong_width(part, f"row {i:,}", len(row), width)
         done += len(block)
         yield list(zip(*block, strict=True))
 
@@ -246,7 +190,8 @@ def _day(text: str) -> date | None:
 def _objects(part: Part, file: Any) -> Iterator[dict[str, Any]]:
     """Give the object of each line, with the columns that the folders stand for."""
     for number, line in enumerate(file, 1):
-        if line.strip():
+        # JSON knows no other white space.
+        if line.strip(" \t\r\n"):
             found = _object(part, line, number)
             for key in part.partitions:
                 if key in found:

@@ -45,7 +45,7 @@ class Projection:
     @classmethod
     def of(cls, frame: DataFrame) -> Projection:
         """Rename every column by its position."""
-        functions, window = _modules(frame)
+        functions, window = modules(frame)
         fields = tuple(frame.schema.fields)
         renamed = frame.toDF(*(f"c{i}" for i in range(len(fields))))
         return cls(renamed, fields, functions, window)
@@ -101,7 +101,7 @@ def refuse_nested(field: StructField, role: str) -> None:
     )
 
 
-def _modules(frame: DataFrame) -> tuple[Any, Any]:
+def modules(frame: DataFrame) -> tuple[Any, Any]:
     """Find the functions that belong to this table; Connect has its own."""
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         from pyspark.sql.connect import functions as connect_functions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -25,7 +25,9 @@ def paths(table: SqlTable) -> list[str]:
     kinds = dict(zip(names, map(str, rows[0]), strict=True)) if rows else {}
     if table.dialect == "duckdb":
         return [path for name, kind in kinds.items() for path in in_type(name, kind)]
-    return [f"{name}.{field}" for name, kind in kinds.items() for field in _composite(table, kind)]
+    fields = _composites(table, {kind.removesuffix("[]") for kind in kinds.values()})
+    found = [(name, fields.get(kind.removesuffix("[]"), ())) for name, kind in kinds.items()]
+    return [f"{name}.{field}" for name, inside in found for field in inside]
 
 
 def in_type(name: str, kind: str) -> list[str]:
@@ -74,14 +76,16 @@ def _split(inside: str) -> list[str]:
     return [*parts, inside[begin:]]
 
 
-def _composite(table: SqlTable, kind: str) -> list[Any]:
-    """List the fields of a composite type of PostgreSQL, or of an array of it."""
+def _composites(table: SqlTable, kinds: set[str]) -> dict[str, list[str]]:
+    """List the fields of those types of PostgreSQL that are composite."""
     types = sa.table("pg_type", sa.column("oid"), sa.column("typrelid"), schema="pg_catalog")
     columns = ("attrelid", "attname", "attnum")
     fields = sa.table("pg_attribute", *map(sa.column, columns), schema="pg_catalog")
-    query = sa.select(fields.c.attname).where(
-        fields.c.attrelid == types.c.typrelid,
-        fields.c.attnum > 0,
-        sa.func.format_type(types.c.oid, sa.null()) == kind.removesuffix("[]"),
+    kind = sa.func.format_type(types.c.oid, sa.null())
+    query = sa.select(kind, fields.c.attname).where(
+        fields.c.attrelid == types.c.typrelid, fields.c.attnum > 0, kind.in_(sorted(kinds))
     )
-    return [row[0] for row in table.fetch(query, "read the types")]
+    found: dict[str, list[str]] = {}
+    for name, field in table.fetch(query, "read the types"):
+        found.setdefault(name, []).append(field)
+    return found

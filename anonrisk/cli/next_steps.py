@@ -1,0 +1,118 @@
+"""What to do after a gate has failed: commands that exist, with the names that were given."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING
+
+from anonrisk.policy.finding import FAIL
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from anonrisk.cli.source import Source
+    from anonrisk.columns import Qid
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.verdict import Verdict
+
+# Budgets about people who are alone: nobody is in a class of two.
+_ALONE = (
+    *("max_unique_fraction", "max_unique_records"),
+    *("predicted_singletons", "population_unique_fraction"),
+)
+_PAGE = "report.html"
+
+
+def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> list[str]:
+    """List the commands that help with what failed, ready for a shell.
+
+    A command that would hold a control character is left out: it could not be pasted.
+    """
+    made = [*_plans(verdict, given, source), *_explained(given, source), *_page(given, source)]
+    return [command for command in made if command.isprintable()]
+
+
+def shown(commands: Iterable[str]) -> str:
+    """Give commands as the end of a text; nothing if there are none."""
+    lines = [f"  {command}" for command in commands]
+    return "\n".join(("", "", "What next:", *lines)) if lines else ""
+
+
+def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Iterator[str]:
+    """Plan each quasi-identifier that failed, for the k that would keep to its budgets."""
+    deciding = (*verdict.failures, *(verdict.warnings if given.fail_on == "warn" else ()))
+    sizes: dict[Qid, int] = {}
+    for finding in deciding:
+        k = k_for(finding)
+        # A plan knows no groups.
+        if k is not None and finding.status == FAIL and finding.qid and finding.group is None:
+            sizes[finding.qid] = max(k, sizes.get(finding.qid, 1))
+    rows = "" if verdict.unit is None else "  # counts rows, not persons: check what it gives"
+    for qid, k in sizes.items():
+        start = source.starts("plan")
+        if start is None:
+            yield f"df.anon.plan({list(qid)!r}, k={k})  # in Python"
+        else:
+            words = [*start, *_table(given), *_many("--qids", map(str, qid)), "--k", str(k)]
+            yield shlex.join(words) + rows
+
+
+def k_for(finding: Finding) -> int | None:
+    """Give the size of every class that would keep to a budget; None where none says so.
+
+    Examples
+    --------
+    >>> from anonrisk.policy import Finding
+    >>> k_for(Finding("risk.prosecutor.highest", "fail", "fail", "", value=1.0, limit=0.09))
+    12
+    """
+    if finding.budget == "k":
+        return None if finding.limit is None else int(finding.limit)
+    if finding.budget in _ALONE:
+        return 2
+    if finding.budget == "max_fraction_below_k":
+        return int(finding.parameters["k"])
+    if finding.budget.startswith("risk."):
+        most = finding.parameters.get("threshold", finding.limit)
+        # The risk in a class of k is at most 1 / k; a hair, so that 1 / 0.2 is five.
+        return math.ceil(1 / most * (1 - 1e-9)) if most else None
+    return None
+
+
+def _explained(given: argparse.Namespace, source: Source) -> Iterator[str]:
+    start = source.starts("check")
+    if start is not None and not given.explain:
+        yield shlex.join([*start, "--explain", *given.words])
+
+
+def _page(given: argparse.Namespace, source: Source) -> Iterator[str]:
+    start = source.starts("report")
+    # A page knows none of these, and would tell something else.
+    beyond = any(
+        getattr(given, name) is not None for name in ("population", "n_original", "unlisted")
+    )
+    if start is None or beyond or given.fail_on == "warn":
+        return
+    columns = [*_many("--qids", given.qids or ()), *_many("--sensitive", given.sensitive or ())]
+    columns += [f"--{name}={value}" for name in ("unit", "missing")
+                if (value := getattr(given, name)) is not None]  # fmt: skip
+    words = [*_table(given), "--policy", given.policy, *columns, "--html", _PAGE]
+    yield shlex.join([*start, *words])
+
+
+def _table(given: argparse.Namespace) -> list[str]:
+    """Give the words that name the table, and how it is written."""
+    said = {"--format": given.format, "--sep": given.sep, "--encoding": given.encoding}
+    written = [f"{option}={value}" for option, value in said.items() if value is not None]
+    dtypes = [f"{column}={kind}" for column, kind in given.dtypes]
+    return [*given.table, *written, *_many("--na", given.na), *_many("--dtypes", dtypes)]
+
+
+def _many(option: str, values: Iterable[str]) -> list[str]:
+    """Write an option with its values; those that look like options are tied to it."""
+    values = list(values)
+    plain = [value for value in values if not value.startswith("-")]
+    tied = [f"{option}={value}" for value in values if value.startswith("-")]
+    return [*([option, *plain] if plain else ()), *tied]

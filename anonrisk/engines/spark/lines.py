@@ -1,0 +1,160 @@
+"""The lines of text files, as Spark's text source gives them: raw, and in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from anonrisk import files, text_files
+from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark.project import modules
+from anonrisk.errors import UnreadableTableError
+from anonrisk.files import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# Spark would take their bytes for text.
+_NOT_UNPACKED = (".xz", ".zip", ".7z", ".rar", ".tar", ".tgz", ".Z")
+_PACKED = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
+# How files of these encodings must begin, or may, in hexadecimal digits.
+_MARKS = {
+    "UTF-16": ("FFFE", "FEFF"),
+    "UTF-16LE": ("FFFE",),
+    "UTF-16BE": ("FEFF",),
+    "UTF-32": ("FFFE0000", "0000FEFF"),
+    "UTF-32LE": ("FFFE0000",),
+    "UTF-32BE": ("0000FEFF",),
+}
+_BEGIN = 8
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Text files, and how to read them.
+
+    Attributes
+    ----------
+    spark : SparkSession
+        Where.
+    paths : sequence of str
+        What the caller named.
+    names : sequence of str
+        The files that are there.
+    options : mapping of str to str
+        Which of them Spark reads.
+    encoding : str or None
+        How their letters are written, as the caller says it.
+    """
+
+    spark: SparkSession
+    paths: Sequence[str]
+    names: Sequence[str]
+    options: Mapping[str, str]
+    encoding: str | None
+
+    @property
+    def charset(self) -> str:
+        """The encoding, as Java calls it."""
+        return charsets.java(self.encoding)
+
+    def lines(self, ends: str | None = None) -> DataFrame:
+        """Give the lines as path, block, id, line, whether letters were lost, and first bytes.
+
+        Lines end in LF, CR or both, or in `ends` alone; block and id are in the order of the file.
+        """
+        # Folders such as country=NL are no columns here.
+        options = {**self.options, "recursiveFileLookup": "true"}
+        if charsets.is_wide(self.charset):
+            return self._wide(options, ends)
+        if ends is not None:
+            options["lineSep"] = ends
+        raw = self.spark.read.format("text").options(**options).load(list(self.paths))
+        f, _ = modules(raw)
+        value = f.col("value")
+        if self.charset == "UTF-8":
+            # What stands for lost letters may be in the file; if it comes by decoding, some are
+            # lost now. A placeholder, because its neighbours might make a letter.
+            line, lost = value, f.replace(value, f.lit(text_files.LOST), f.lit("?"))
+            lost = lost.rlike(text_files.LOST)
+        else:
+            line = f.decode(value.cast("binary"), self.charset)
+            lost = line.contains(text_files.LOST)
+        return raw.select(
+            f.col("_metadata.file_path").alias("path"),
+            f.col("_metadata.file_block_start").alias("block"),
+            f.monotonically_increasing_id().alias("id"),
+            line.alias("line"),
+            lost.alias("lost"),
+            f.hex(f.substring(value.cast("binary"), 1, _BEGIN)).alias("begin"),
+        )
+
+    def part(self, path: str) -> Part:
+        """Give a file of Spark's for messages, by its name: folders may hold cells."""
+        return part_of(path)
+
+    def refuse_damaged(self, path: str, begin: str, *, lost: bool, nul: bool) -> None:
+        """Refuse a file that is no text in its encoding."""
+        part = self.part(path)
+        text_files.refuse_spreadsheet(part, bytes.fromhex(begin))
+        wide = _MARKS.get(self.charset, ())
+        marked = any(begin.startswith(mark) for marks in _MARKS.values() for mark in marks)
+        right = any(begin.startswith(mark) for mark in wide)
+        if wide and not right and (marked or self.charset in ("UTF-16", "UTF-32")):
+            raise text_files.other_mark(part, self.encoding)
+        if lost:
+            raise files.not_in(self.encoding, part)
+        if nul:
+            raise files.no_text(part)
+
+    def _wide(self, options: Mapping[str, str], ends: str | None) -> DataFrame:
+        """Take whole files: no byte tells where a line ends."""
+        for name in self.names:
+            if name.casefold().endswith(_PACKED):
+                raise UnreadableTableError(
+                    f"{part_of(name).shown} is packed, and Spark does not unpack files in "
+                    f"{self.encoding}; unpack it, or convert it to UTF-8"
+                )
+        raw = self.spark.read.format("binaryFile").options(**options).load(list(self.paths))
+        f, _ = modules(raw)
+        text = f.regexp_replace(f.decode("content", self.charset), "^\ufeff", "")
+        # The end of the last line begins no other.
+        last, each = (f"{ends}\\z", ends) if ends else (r"(\r\n|\r|\n)\z", r"\r\n|\r|\n")
+        pieces = f.posexplode(f.split(f.regexp_replace(text, last, ""), each)).alias("id", "line")
+        begin = f.hex(f.substring("content", 1, _BEGIN)).alias("begin")
+        path = f.col("_metadata.file_path").alias("path")
+        exploded = raw.where("length > 0").select(path, begin, pieces)
+        return exploded.select(
+            "path",
+            f.lit(0).alias("block"),
+            "id",
+            "line",
+            f.col("line").contains(text_files.LOST).alias("lost"),
+            "begin",
+        )
+
+
+def part_of(path: str) -> Part:
+    """Give a file of Spark's by its name alone."""
+    return Part(Path(unquote(path.rsplit("/", 1)[-1])))
+
+
+def refuse_foreign(names: Sequence[str]) -> None:
+    """Refuse files that Spark would take for text although they are none, by their names."""
+    for name in names:
+        part = part_of(name)
+        files.refuse_spreadsheets([part])
+        if name.endswith(_NOT_UNPACKED) or name.casefold().endswith(_NOT_UNPACKED):
+            raise UnreadableTableError(
+                f"{part.shown} is packed as Spark cannot unpack it; unpack it, or pack it as .gz"
+            )
+
+
+def any_of(f: Any, condition: Column) -> Column:
+    """Tell whether a condition holds for some line."""
+    found: Column = f.coalesce(f.max(condition), f.lit(False))  # noqa: FBT003
+    return found

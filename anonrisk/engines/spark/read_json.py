@@ -1,0 +1,173 @@
+"""JSON lines to a table of Spark's, cell by cell as Python reads them, or refused.
+
+Spark forgives what Python refuses: it reads the first of two objects in a line, the last of two
+cells of one key, and makes a text of a number where another line has a text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from anonrisk import files
+from anonrisk.engines.spark import charsets
+from anonrisk.engines.spark.lines import any_of
+from anonrisk.engines.spark.project import modules
+from anonrisk.errors import ArgumentError, UnreadableTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from anonrisk.engines.spark.lines import TextSource
+    from anonrisk.files import Wanted
+
+_STRICT = {"allowSingleQuotes": "false", "columnNameOfCorruptRecord": "anonrisk corrupt record"}
+_TEXT = r'"(?:[^"\\]|\\[\s\S])*+"'
+# How deep objects and arrays may be inside one another.
+_DEPTH = 20
+# Whole numbers above this are not all floats.
+_EXACT = str(2**53)
+
+
+def read(source: TextSource, wanted: Wanted, folders: Sequence[str]) -> DataFrame:
+    """Read the files; Spark looks for the columns in one scan, and one more is spent on checks."""
+    if charsets.is_wide(source.charset):
+        raise ArgumentError(
+            f"--encoding {source.encoding}: Spark reads JSON lines of other encodings, as UTF-8"
+        )
+    options = {**source.options, **_STRICT, "encoding": source.charset, "mode": "FAILFAST"}
+    if (ends := _ends(source)) is not None:
+        options["lineSep"] = ends
+    try:
+        reader = source.spark.read.format("json").options(**options)
+        frame = reader.load(list(source.paths))
+        inside = frame.columns
+        if folders:
+            plain = source.spark.read.format("json").options(**options, recursiveFileLookup="true")
+            inside = plain.load(list(source.paths)).columns
+    except Exception:
+        # What is wrong with the lines is said better here.
+        _check(source, [])
+        raise
+    for name in inside:
+        if name in folders:
+            raise files.in_folders_too(name)
+    files.check_names(wanted, {}, frame.columns)
+    fields = [field for field in frame.schema.fields if field.name in inside]
+    asked = [f for f in fields if wanted.columns is None or f.name in wanted.columns]
+    _check(source, asked)
+    return frame
+
+
+def _ends(source: TextSource) -> str | None:
+    """Say where lines end: of other encodings than UTF-8 Spark must be told, and knows one way."""
+    return None if source.charset == "UTF-8" else "\n"
+
+
+def _check(source: TextSource, fields: Sequence[Any]) -> None:
+    """Refuse lines that are not one object each, and columns that mix texts and numbers."""
+    lines = source.lines(_ends(source))
+    f, _ = modules(lines)
+    line = f.col("line")
+    mixed = [_mixes(f, line, field) for field in fields]
+    found = lines.agg(
+        f.min(f.when(f.col("lost"), f.struct("path", "begin"))).alias("lost"),
+        f.min(f.when(line.contains("\0"), f.struct("path", "begin"))).alias("nul"),
+        f.min(f.when(~line.rlike(r"\A[ \t\r]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
+            "no"
+        ),
+        f.min(f.when(_has_half(f, line), f.col("path"))).alias("half"),
+        *(any_of(f, test).alias(f"m{i}") for i, test in enumerate(mixed)),
+    ).collect()[0]
+    for row, lost in ((found.lost, True), (found.nul, False)):
+        if row is not None:
+            source.refuse_damaged(row.path, row.begin, lost=lost, nul=not lost)
+    if found.no is not None:
+        raise UnreadableTableError(
+            f"a line of {source.part(found.no).shown} is not one JSON object with each key once"
+        )
+    if found.half is not None:
+        raise UnreadableTableError(
+            f"{source.part(found.half).shown} holds half a letter, written as \\ud800 or the like, "
+            "which Spark does not tell from others"
+        )
+    for i, field in enumerate(fields):
+        if found[f"m{i}"]:
+            raise UnreadableTableError(
+                f"column {field.name!r} mixes texts, numbers or other cells, or floating-point "
+                "numbers with whole ones that are too large for them; write one kind"
+            )
+
+
+def _is_object(f: Any, line: Column) -> Column:
+    """Tell whether a line is one object, and nothing behind it, in which each key is once."""
+    bare = f.regexp_replace(line, _TEXT, "s")
+    brackets = f.regexp_replace(bare, r"[^{}\[\]]", "")
+    inner = f.regexp_replace(brackets, r"\A\{|\}\z", "")
+    for _ in range(_DEPTH):
+        inner = f.regexp_replace(inner, r"\{\}|\[\]", "")
+    keys = f.map_keys(f.from_json(line, "map<string,string>", _STRICT))
+    once = f.size(f.array_distinct(keys)) == f.size(keys)
+    whole = bare.rlike(r"\A[ \t\r]*+\{[\s\S]*\}[ \t\r]*+\z")
+    # Ways to write infinity that Python does not know.
+    known = ~bare.rlike(r"INF|(?<![eE])\+")
+    fits: Column = whole & (inner == "") & known & keys.isNotNull() & once
+    return fits
+
+
+def _has_half(f: Any, line: Column) -> Column:
+    """Tell whether a letter that takes two escapes has one of them only."""
+    escapes = f.regexp_replace(line, r"\\\\", "")
+    pairs = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    half: Column = f.regexp_replace(escapes, pairs, "").rlike(r"\\u[dD][89a-fA-F]")
+    return half
+
+
+def _mixes(f: Any, line: Column, field: Any) -> Column:
+    """Tell whether a line has a cell of another kind than Spark takes the column for."""
+    key = rf'"{_key(field.name)}"\s*+:\s*+'
+    if field.dataType.typeName() == "string":
+        # A text, or null.
+        return line.rlike(rf'{key}[^"n\s]')
+    if field.dataType.typeName() == "double":
+        large = rf"-?(?:[0-9]{{17,}}|{_above(_EXACT)})(?![0-9.eE])"
+        return line.rlike(key + large)
+    never: Column = f.lit(False)  # noqa: FBT003
+    return never
+
+
+def _above(number: str) -> str:
+    """Write what a number of as many digits is that is larger.
+
+    Examples
+    --------
+    >>> _above("207")
+    '(?:[3-9][0-9]{2}|2[1-9][0-9]{1}|20[8-9][0-9]{0})'
+    """
+    ways = []
+    for i, digit in enumerate(number):
+        if digit != "9":
+            rest = len(number) - i - 1
+            ways.append(f"{number[:i]}[{int(digit) + 1}-9][0-9]{{{rest}}}")
+    return f"(?:{'|'.join(ways)})"
+
+
+def _key(name: str) -> str:
+    r"""Write a key in every way that JSON may write it.
+
+    Examples
+    --------
+    >>> bool(re.fullmatch(_key("é"), "é")), bool(re.fullmatch(_key("é"), "\\u00E9"))
+    (True, True)
+    """
+    return "".join(_letter(letter) for letter in name)
+
+
+def _letter(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex()
+    escaped = "".join(rf"\\u(?i:{units[i : i + 4]})" for i in range(0, len(units), 4))
+    short = {'"': r"\\\"", "\\": r"\\\\", "/": r"\\?/", "\n": r"\\n", "\t": r"\\t", "\r": r"\\r"}
+    plain = short.get(letter, re.escape(letter))
+    return f"(?:{plain}|{escaped})"

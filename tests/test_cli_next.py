@@ -1,0 +1,255 @@
+"""After a gate has failed: next steps are commands that run, explanations say what helps."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk.cli import job, main
+from anonrisk.cli.next_steps import k_for
+from anonrisk.policy import Policy
+from anonrisk.policy import explain as explaining
+
+PEOPLE = "zip,born,sex,ill\n" + "".join(
+    f"{1000 + i % 7},{1950 + i % 40},{'fm'[i % 2]},{'abc'[i % 3]}\n" for i in range(60)
+)
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(PEOPLE)
+
+    def call(*arguments, on=main):
+        code = on([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def policy(**keywords):
+    given = {"quasi": ["zip", "born", "sex"], "sensitive": "ill", "insensitive": None, **keywords}
+    given = {key: value for key, value in given.items() if value is not None}
+    Path("p.json").write_text(Policy(**given).to_json())
+    return "p.json"
+
+
+def steps(out):
+    assert "\n\nWhat next:\n" in out
+    return [line.strip() for line in out.partition("\nWhat next:\n")[2].splitlines()]
+
+
+def test_the_next_steps_of_a_failed_gate(run):
+    code, out, err = run("check", "t.csv", "--policy", policy(k=5))
+    assert (code, err) == (1, "")
+    assert steps(out) == [
+        "anonrisk plan t.csv --qids zip born sex --k 5",
+        "anonrisk check --explain t.csv --policy p.json",
+        "anonrisk report t.csv --policy p.json --html report.html",
+    ]
+    code, out, _ = run("check", "t.csv", "--policy", "p.json", "--json")
+    found = json.loads(out)
+    assert found["next_steps"][0] == "anonrisk plan t.csv --qids zip born sex --k 5"
+    assert "--json" in found["next_steps"][1]
+    assert anonrisk.Verdict.from_json(out).status == "fail"
+    assert "--explain" not in "".join(steps(run(*shlex.split(steps_with_explain(found)))[1]))
+
+
+def steps_with_explain(found):
+    (asked,) = (step for step in found["next_steps"] if "--explain" in step)
+    return asked.removeprefix("anonrisk ").replace(" --json", "")
+
+
+@pytest.mark.parametrize("keywords", [{"k": 2}, {"k": 5, "quasi": ["zip", "gone"]}])
+def test_what_passes_or_could_not_be_assessed_has_no_next_steps(run, keywords):
+    Path("t.csv").write_text("zip,born,sex,ill\n" + "1,2,f,a\n" * 3)
+    code, out, _ = run("check", "t.csv", "--policy", policy(**keywords))
+    assert code in (0, 3)
+    assert "What next" not in out
+    assert "next_steps" not in run("check", "t.csv", "--policy", "p.json", "--json")[1]
+
+
+def test_every_next_step_runs_with_the_options_that_were_given(run):
+    text = PEOPLE.replace("zip,", "my zip,", 1).replace(",sex,", ",--sex,", 1).replace(",", ";")
+    Path("it's.txt").write_text(text.replace("1950", "-9"), encoding="latin-1")
+    asked = policy(quasi=["my zip", "born", "--sex"], k=3)
+    table = (
+        "it's.txt",
+        "--format",
+        "csv",
+        "--sep",
+        ";",
+        "--encoding",
+        "latin-1",
+        "--na",
+        "-9",
+        "x",
+    )
+    code, out, _ = run("check", *table, "--policy", asked, "--dtypes", "born=number")
+    assert code == 1
+    expected = {"plan": (0, "Plan for my zip + born + --sex: k = 3"), "check": (1, "is enough")}
+    expected["report"] = (1, "Wrote report.html")
+    for step in steps(out):
+        program, command, *rest = shlex.split(step, comments=True)
+        assert program == "anonrisk"
+        code, out, err = run(command, *rest)
+        assert (code, expected[command][1] in out) == (expected[command][0], True), (step, err)
+
+
+def test_options_of_columns_come_along(run):
+    asked = ("--policy", policy(k=5), "--qids", "zip", "born", "--missing", "error")
+    out = run("check", "t.csv", *asked)[1]
+    assert steps(out)[0] == "anonrisk plan t.csv --qids zip born --k 5"
+    assert steps(out)[2].endswith(
+        "--policy p.json --qids zip born --missing=error --html report.html"
+    )
+    # A page takes no population, and would say something else.
+    beyond = run("check", "t.csv", *asked, "--n-original", "60")[1]
+    assert [step.split()[1] for step in steps(beyond)] == ["plan", "check"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "k"),
+    [
+        ({"k": 7}, 7),
+        ({"max_unique_fraction": 0.0}, 2),
+        ({"max_unique_records": 0}, 2),
+        ({"max_fraction_below_k": {"k": 4, "at_most": 0.0}}, 4),
+        ({"risk": {"prosecutor": {"highest": 0.2}}}, 5),
+        ({"risk": {"prosecutor": {"highest": 0.09}}}, 12),
+        ({"risk": {"prosecutor": {"average": 0.25}}}, 4),
+        ({"risk": {"prosecutor": {"share_above": {"threshold": 0.1, "at_most": 0.0}}}}, 10),
+        ({"ldiv": {"l": 3}}, None),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else None,
+)
+def test_the_k_of_a_plan_keeps_to_the_budget(run, budget, k):
+    code, out, _ = run("check", "t.csv", "--policy", policy(**budget))
+    assert code == 1
+    plans = [step for step in steps(out) if step.startswith("anonrisk plan")]
+    if k is None:
+        assert plans == []
+        return
+    (plan,) = plans
+    assert plan.endswith(f"--k {k}")
+    assert run(*shlex.split(plan)[1:], "--apply", "coarse.csv")[0] == 0
+    assert run("check", "coarse.csv", "--policy", "p.json")[0] == 0
+    (finding,) = (f for f in Policy.load("p.json").check(pd.read_csv("t.csv")).failures)
+    assert k_for(finding) == k
+
+
+def test_persons_groups_warnings_and_names_that_no_shell_takes(run):
+    Path("t.csv").write_text("who," + PEOPLE.replace("\n", "\nw,").removesuffix("w,"))
+    out = run("check", "t.csv", "--policy", policy(k=5, unit="who"))[1]
+    assert steps(out)[0].endswith("--k 5  # counts rows, not persons: check what it gives")
+    out = run("check", "t.csv", "--policy", policy(quasi=["zip", "born"], k=5, by="sex"))[1]
+    assert [step.split()[1] for step in steps(out)] == ["check", "report"]
+    warned = policy(k={"at_least": 5, "severity": "warn"}, max_unique_fraction=0)
+    assert steps(run("check", "t.csv", "--policy", warned)[1])[0].endswith("--k 2")
+    out = run("check", "t.csv", "--policy", warned, "--fail-on", "warn")[1]
+    assert steps(out)[0].endswith("--k 5")
+    Path("t.csv").write_text('"a\n::error::b",c\n1,2\n')
+    out = run(
+        "check", "t.csv", "--policy", policy(quasi=["a\n::error::b", "c"], sensitive=None, k=2)
+    )[1]
+    assert [step.split()[1] for step in steps(out)] == ["check", "report"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_the_next_steps_of_a_job(run, spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["jobs/check.py"])
+    table = tmp_path / "t.csv"
+    asked = (table, "--format", "csv", "--policy", policy(k=5))
+    code, out, _ = run(*asked, on=lambda given: job.main("check", given))
+    assert code == 1
+    assert steps(out) == [
+        "df.anon.plan(['zip', 'born', 'sex'], k=5)  # in Python",
+        f"spark-submit jobs/check.py --explain {table} --format csv --policy p.json",
+    ]
+
+
+# ---- explanations -------------------------------------------------------------------------------
+
+
+def explained(cells, quasi, **budgets):
+    return Policy(quasi=quasi, **budgets).check(pd.DataFrame(cells)).explain()
+
+
+def test_one_column_that_is_enough_and_only_what_changes_is_shown():
+    cells = {"zip": ["a", "a", "b", "b"], "id": [1, 2, 3, 4], "x": [0, 0, 0, 0]}
+    found = explained(cells, ["zip", "id", "x"], k=2)
+    assert found.advice() == (
+        "k of zip + id + x: dropping id is enough (it would be 2, the limit is 2).",
+    )
+    assert [row[2] for row in found._rows()] == ["id"]
+    assert {one.column for one in found.columns} == {"zip", "id", "x"}
+    assert found.together == ()
+
+
+def test_the_best_pair_where_no_column_alone_changes_anything():
+    # Either of a and b tells everybody apart.
+    cells = {"a": [1, 2, 3, 4], "x": [1, 1, 1, 1], "b": [4, 3, 1, 2], "d": [1, 1, 2, 2]}
+    found = explained(cells, list(cells), k=2)
+    (pair,) = found.together
+    assert (pair.dropped, pair.after.value, pair.after.status) == (("a", "b"), 2, "pass")
+    assert found.best() == {}
+    assert "no single column is enough; dropping a + b together is" in repr(found)
+    assert len(repr(found).splitlines()) == 3
+    assert "<li>k of a + x + b + d: no single" in found._repr_html_()
+    stored = json.loads(json.dumps(found.to_dict()))
+    assert stored["together"][0]["columns"] == ["a", "b"]
+    assert len(stored["without"]) == 4
+    assert stored["advice"] == list(found.advice())
+
+
+def test_where_dropping_is_not_enough_it_says_so():
+    everybody = list(range(6))
+    cells = dict.fromkeys("abcdefg", everybody)
+    found = explained(cells, list(cells), k=2)
+    (said,) = found.advice()
+    assert said.startswith("k of a + b + c + d + e + f + g: dropping columns is not enough while")
+    assert said.endswith("make them coarser (plan).")
+    assert repr(found) == said
+    two = explained({"a": everybody, "b": everybody}, ["a", "b"], k=2)
+    assert "dropping columns is not enough" in two.advice()[0]
+
+
+def test_several_columns_are_dropped_in_the_order_in_which_they_help():
+    random = np.random.default_rng(0)
+    cells = {f"c{i}": random.integers(0, values, 2_000).tolist() for i, values in
+             enumerate([2, 90, 3, 60, 2, 40, 2, 2])}  # fmt: skip
+    found = explained(cells, list(cells), k=5)
+    (several,) = found.together
+    assert set(several.dropped) == {"c1", "c3", "c5"}
+    assert several.after.passed
+    kept = [name for name in cells if name not in several.dropped]
+    assert pd.DataFrame(cells).anon.k(kept) == several.after.value
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 12])
+def test_the_work_of_an_explanation_is_bounded(monkeypatch, n):
+    measured = []
+    real = explaining.measure
+
+    def counting(table, policy, wanted, population):
+        measured.append(len(wanted))
+        return real(table, policy, wanted, population)
+
+    monkeypatch.setattr(explaining, "measure", counting)
+    cells = {f"c{i}": list(range(20)) for i in range(n)}
+    explained(cells, list(cells), k=2)
+    assert measured == [n, n]
+    measured.clear()
+    # Two tell everybody apart: no column alone helps, and every other may stay.
+    cells |= {f"c{i}": [0, 1] * 10 for i in range(2, n)}
+    found = explained(cells, list(cells), k=2)
+    assert found.together[0].dropped == ("c0", "c1")
+    assert sum(measured) <= 3 * n + 10

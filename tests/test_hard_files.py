@@ -1,0 +1,113 @@
+"""The same hard files by both readers: the same table, or none."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hard_files import CASES, MIXED, SECRET
+
+import anonrisk
+from anonrisk.engines.pandas.read import read as pandas_read
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.files import TextFormat, Wanted
+
+ON_SPARK = [pytest.mark.slow, pytest.mark.spark("spark")]
+
+
+def laid(case, folder):
+    """Write the files of a case; give the path that names them."""
+    for name, content in case.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return str(folder / next(iter(case.files)).split("/")[0])
+
+
+def plain(cell):
+    if cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    return int(cell) if isinstance(cell, Decimal) else cell
+
+
+def same_table(names, rows, case):
+    """Compare with the truth; JSON has no order of columns, and no table one of rows."""
+    assert sorted(names) == sorted(case.names)
+    if case.format == "csv":
+        assert names == case.names
+    places = [names.index(name) for name in case.names]
+    found = [tuple(plain(row[place]) for place in places) for row in rows]
+    assert sorted(found, key=repr) == sorted(case.rows, key=repr)
+
+
+def said_why(error, words):
+    assert any(word in str(error) for word in ([words] if isinstance(words, str) else words))
+    assert SECRET not in str(error)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_by_pandas(name, tmp_path):
+    case = CASES[name]
+    about = TextFormat(sep=case.sep, encoding=case.encoding)
+
+    def read():
+        return pandas_read([laid(case, tmp_path)], Wanted(), about)
+
+    if case.names is None:
+        with pytest.raises((UnreadableTableError, ArgumentError)) as found:
+            read()
+        said_why(found.value, case.refused)
+    else:
+        frame = read()
+        same_table(list(frame.columns), frame.astype(object).to_numpy().tolist(), case)
+
+
+@pytest.fixture(scope="module")
+def spark_read(spark):
+    from anonrisk.engines.spark import read as module
+
+    with module.session("tests") as session:
+
+        def read(path, about, kind):
+            called = {"jsonl": "json"}.get(kind, kind)
+            return module.read(session, [path], Wanted(), about, format=called, options={})
+
+        yield read
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ON_SPARK) for name in CASES])
+def test_by_spark(name, tmp_path, spark_read):
+    from anonrisk.engines.spark.guard import guarded
+
+    case = CASES[name]
+    about = TextFormat(sep=case.sep, encoding=case.encoding)
+
+    def read():
+        with guarded("read"):
+            frame = spark_read(laid(case, tmp_path), about, case.format)
+            return frame.columns, frame.collect()
+
+    words = case.spark_refuses or (case.refused if case.names is None else "")
+    if words:
+        with pytest.raises(AnonRiskError) as found:
+            read()
+        said_why(found.value, words)
+    else:
+        same_table(*read(), case)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_column_of_two_kinds_by_pandas(name, tmp_path):
+    (tmp_path / "t.jsonl").write_text(MIXED[name])
+    frame = pandas_read([str(tmp_path / "t.jsonl")], Wanted(("a",)), TextFormat())
+    with pytest.raises(AnonRiskError, match="'a'"):
+        anonrisk.k(frame, "a")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ON_SPARK) for name in MIXED])
+def test_a_column_of_two_kinds_by_spark(name, tmp_path, spark_read):
+    (tmp_path / "t.jsonl").write_text(MIXED[name])
+    with pytest.raises(AnonRiskError, match="'a'"):
+        anonrisk.k(spark_read(str(tmp_path / "t.jsonl"), TextFormat(), "jsonl"), "a")
