@@ -85,7 +85,7 @@ def test_numbers_are_compared_exactly():
     assert status(Policy(**asked, direct=[1]).check(table), "direct") == "pass"
 
 
-def with_struct(frame, request):
+def with_struct(frame):
     """A table with a person, of whom the name is a part."""
     table = frame({**ZIP, "name": list("abcd")})
     if frame.kind == "pandas_on_spark":
@@ -98,8 +98,8 @@ def with_struct(frame, request):
     return table[["zip"]].assign(person=pd.Series(people, dtype=kind))
 
 
-def test_a_name_inside_a_struct_is_found(frame, request):
-    table = with_struct(frame, request)
+def test_a_name_inside_a_struct_is_found(frame):
+    table = with_struct(frame)
     for direct, expected in (
         ("person.name", "fail"),
         ("name", "could_not_assess"),
@@ -376,5 +376,5 @@ def test_the_time_is_no_part_of_a_verdict(passed):
 
 def test_strict_is_gone_and_says_what_took_its_place():
     for given in ({"strict": True}, {"strict": False}):
-        with pytest.raises(PolicyError, match="'refuse' .*'quasi' or 'ignore'"):
+        with pytest.raises(PolicyError, match=r"'refuse' .*'quasi' or 'ignore'"):
             Policy(quasi="zip", k=2, **given)

@@ -19,6 +19,7 @@ from great_expectations.expectations.registry import get_expectation_impl
 from anonrisk.errors import ReleaseBlocked
 from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.result import OURS as META
 from anonrisk.gx.suite import changed, policy_of
 from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
 from anonrisk.render import count_of, shown
@@ -152,6 +153,8 @@ def suites_in_order(
         if pinned is not None and (policy is None or policy.digest != pinned):
             yield f"suite {suite.name!r} was not made from the policy {pinned}"
         if policy is not None:
+            if policy.digest != suite.meta[META].get("digest"):
+                yield f"the policy in the meta of suite {suite.name!r} is not that of its digest"
             for name in dict.fromkeys(changed(suite, policy)):
                 yield (
                     f"suite {suite.name!r} is not the one that its policy gives: {name} was "
