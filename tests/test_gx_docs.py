@@ -198,6 +198,18 @@ def test_renderers_take_nothing_at_all():
         assert kind._diagnostic_observed_value_renderer() == "--"
 
 
+def test_subsets_and_columns_that_join_are_told():
+    expectation = gx.ExpectKAnonymityToBeAtLeast(
+        qids=["zip", "sex"], every_subset_of=1, k=5, unlisted="quasi", classified=["zip", "sex"]
+    )
+    template, params = expectation.template(expectation.configuration.kwargs)
+    assert template == (
+        "At least $k records share every combination of any $every_subset_of of $qid_0 and $qid_1 "
+        "(k-anonymity). Columns without a role join them."
+    )
+    assert params == {"k": "5", "every_subset_of": "1", "qid_0": "zip", "qid_1": "sex"}
+
+
 def test_the_atomic_sentence_is_the_same():
     expectation = gx.ExpectKAnonymityToBeAtLeast(qids=["zip", ODD], k=5)
     expectation.render()

@@ -63,7 +63,12 @@ class Rendered:
             qids = [shown(qids)]
         params = {f"qid_{i}": render.shown(name) for i, name in enumerate(qids)}
         params |= {name: shown(value) for name, value in asked.items() if name != "qids"}
-        sentence = cls.says(asked).replace("$qids", listed([f"$qid_{i}" for i in range(len(qids))]))
+        names = listed([f"$qid_{i}" for i in range(len(qids))])
+        if asked.get("every_subset_of"):
+            names = f"any $every_subset_of of {names}"
+        sentence = cls.says(asked).replace("$qids", names)
+        if qids and asked.get("unlisted") == "quasi":
+            sentence += " Columns without a role join them."
         if asked.get("unit"):
             sentence += " Persons are counted, by $unit."
         if asked.get("missing") == "drop":
