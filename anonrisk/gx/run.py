@@ -22,7 +22,7 @@ from anonrisk import column_roles
 from anonrisk.column_roles import Roles
 from anonrisk.documents import Reader
 from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
+from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked, raise_alone
 from anonrisk.gx import gate
 from anonrisk.render import shown
 
@@ -221,8 +221,8 @@ def _blocking() -> Iterator[None]:
     """Block the release on whatever goes wrong; errors of others may quote a cell."""
     try:
         yield
-    except AnonRiskError:
-        raise
+    except AnonRiskError as error:
+        raise_alone(error)
     except SuiteParameterError as error:
         raise ReleaseBlocked(f"a suite parameter is missing or wrong: {error}") from None
     except pydantic.ValidationError as error:
@@ -230,10 +230,12 @@ def _blocking() -> Iterator[None]:
         why = "; ".join(_said(one) for one in error.errors())
         raise ReleaseBlocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
-        raise ReleaseBlocked(
-            f"the validation broke down ({type(error).__name__}); its message is withheld because "
-            "it may quote a cell"
-        ) from None
+        raise_alone(
+            ReleaseBlocked(
+                f"the validation broke down ({type(error).__name__}); its message is withheld "
+                "because it may quote a cell"
+            )
+        )
 
 
 def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_format: Any) -> Any:

@@ -24,6 +24,7 @@ from anonrisk.engines.pandas import (
     tally,
     traces,
 )
+from anonrisk.engines.pandas.guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _ATTRS_KEY = "anonrisk"
 
 
+@guarded
 class PandasEngine:
     """Counts pandas DataFrames."""
 
