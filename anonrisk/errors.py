@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
@@ -213,6 +213,19 @@ class UnreadableTableError(AnonRiskError, ValueError):
 
 class UnwritableTableError(AnonRiskError, OSError):
     """A table or page cannot be written where it should go."""
+
+
+def raise_alone(error: AnonRiskError) -> NoReturn:
+    """Raise an error without the one that it replaces, which may quote a cell.
+
+    ``from None`` only hides that one from whoever prints a traceback; collectors of errors walk
+    along `__context__`.
+    """
+    try:
+        raise error from None
+    finally:
+        # Set by Python when it raises.
+        error.__context__ = None
 
 
 def warn_of_approximation(message: str) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from anonrisk import packed
 from anonrisk.columns import nearest
-from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
 from anonrisk.render import count_of, shown
 
 if TYPE_CHECKING:
@@ -168,9 +168,11 @@ def readable(part: Part, kind: str) -> Iterator[None]:
     except MemoryError:
         raise UnreadableTableError(f"{part.shown} does not fit into memory") from None
     except Exception as error:  # noqa: BLE001
-        raise UnreadableTableError(
-            f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
-        ) from None
+        raise_alone(
+            UnreadableTableError(
+                f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
+            )
+        )
 
 
 def not_in(encoding: str | None, part: Part) -> UnreadableTableError:

@@ -9,7 +9,12 @@ import pandas as pd
 from anonrisk.api.ask import ask
 from anonrisk.arguments import whole_number
 from anonrisk.columns import as_name, require
-from anonrisk.errors import EmptyTableError, RoleConflictError
+from anonrisk.errors import (
+    EmptyTableError,
+    RoleConflictError,
+    UnsupportedColumnError,
+    raise_alone,
+)
 from anonrisk.render import joined
 
 if TYPE_CHECKING:
@@ -95,7 +100,17 @@ def summary(
         for by_group in groups
         for group in by_group
     ]
-    return pd.DataFrame(rows, index=pd.MultiIndex.from_tuples(keys, names=["qid", by]))
+    try:
+        index = pd.MultiIndex.from_tuples(keys, names=["qid", by])
+    # Objects may raise whatever they like when they are compared.
+    except Exception as error:  # noqa: BLE001
+        raise_alone(
+            UnsupportedColumnError(
+                f"grouping column {by!r} holds objects that cannot label the rows of a table "
+                f"({type(error).__name__})"
+            )
+        )
+    return pd.DataFrame(rows, index=index)
 
 
 def _check_at(at: Any) -> list[int]:

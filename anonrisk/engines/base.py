@@ -444,7 +444,7 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
     """Order groups by their value, the missing one last."""
     all_ = list(groups)
     known = [group for group in all_ if not pd.isna(group.label)]
-    # Values without an order of their own stay as they came.
-    with suppress(TypeError):
+    # Values without an order of their own stay as they came; objects may raise whatever they like.
+    with suppress(Exception):
         known.sort(key=lambda group: group.label)
     return known + [group for group in all_ if pd.isna(group.label)]

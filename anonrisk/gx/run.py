@@ -20,7 +20,7 @@ from great_expectations.expectations.expectation_configuration import Expectatio
 
 from anonrisk.documents import Reader
 from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked
+from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked, raise_alone
 from anonrisk.gx import gate
 from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
 from anonrisk.policy import Policy, Verdict, release_rules
@@ -244,12 +244,10 @@ def _blocking() -> Iterator[None]:
     """Block the release on whatever goes wrong; errors of others may quote a cell."""
     try:
         yield
-    except ReleaseBlocked as blocked:
-        if blocked.verdict is None:
-            blocked.verdict = Verdict((unknown("table", str(blocked)),), None)
-        raise
-    except AnonRiskError:
-        raise
+    except AnonRiskError as error:
+        if isinstance(error, ReleaseBlocked) and error.verdict is None:
+            error.verdict = Verdict((unknown("table", str(error)),), None)
+        raise_alone(error)
     except SuiteParameterError as error:
         raise _blocked(f"a suite parameter is missing or wrong: {error}") from None
     except pydantic.ValidationError as error:
@@ -257,10 +255,12 @@ def _blocking() -> Iterator[None]:
         why = "; ".join(_said(one) for one in error.errors())
         raise _blocked(f"a suite parameter is missing or wrong: {why}") from None
     except Exception as error:  # noqa: BLE001
-        raise _blocked(
-            f"the validation broke down ({type(error).__name__}); its message is withheld because "
-            "it may quote a cell"
-        ) from None
+        raise_alone(
+            _blocked(
+                f"the validation broke down ({type(error).__name__}); its message is withheld "
+                "because it may quote a cell"
+            )
+        )
 
 
 def _blocked(message: str) -> ReleaseBlocked:

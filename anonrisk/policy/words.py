@@ -27,8 +27,12 @@ _WHAT = {
 
 def label(group: Any) -> str:
     """Write the value of a `by` column; naming the column was asking for it."""
-    missing = group is None or group != group or type(group).__name__ == "NAType"  # noqa: PLR0124
-    return "(missing)" if missing else str(group)
+    try:
+        missing = group is None or group != group or type(group).__name__ == "NAType"  # noqa: PLR0124
+        return "(missing)" if missing else str(group)
+    # Objects may raise whatever they like, and what they say is not what was asked for.
+    except Exception:  # noqa: BLE001
+        return f"(a {type(group).__name__})"
 
 
 def unknown(budget: str, message: str, group: str | None = None) -> str:

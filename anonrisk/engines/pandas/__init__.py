@@ -25,6 +25,7 @@ from anonrisk.engines.pandas import (
     tally,
     traces,
 )
+from anonrisk.engines.pandas.guard import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 _ATTRS_KEY = "anonrisk"
 
 
+@guarded
 class PandasEngine:
     """Counts pandas DataFrames."""
 

@@ -78,7 +78,8 @@ def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int6
         raise base.not_ordered(sensitive.column)
     try:
         places[np.argsort(plain.to_numpy(), kind="stable")] = np.arange(len(values))
-    except TypeError:
+    # Objects may raise whatever they like when they are compared.
+    except Exception:  # noqa: BLE001
         raise base.not_ordered(sensitive.column) from None
     return places
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import UnwritableTableError
+from anonrisk.errors import UnwritableTableError, raise_alone
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,10 @@ def write(frame: pd.DataFrame, path: Path, kind: str, *, sep: str, encoding: str
     except ImportError:
         raise UnwritableTableError("writing Parquet needs pyarrow: pip install pyarrow") from None
     except Exception as error:  # noqa: BLE001
-        raise UnwritableTableError(
-            f"the table cannot be written to {str(path)!r} as {kind} ({type(error).__name__})"
-        ) from None
+        raise_alone(
+            UnwritableTableError(
+                f"the table cannot be written to {str(path)!r} as {kind} ({type(error).__name__})"
+            )
+        )
     finally:
         beside.unlink(missing_ok=True)

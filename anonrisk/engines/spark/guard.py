@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError
+from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError, raise_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,10 +77,10 @@ def guarded(doing: str) -> Iterator[None]:
     try:
         with _in_silence():
             yield
-    except AnonRiskError:
-        raise
+    except AnonRiskError as error:
+        raise_alone(error)
     except Exception as error:  # noqa: BLE001
-        raise _ours(error, doing) from None
+        raise_alone(_ours(error, doing))
 
 
 def _ours(error: Exception, doing: str) -> EngineError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import AnonRiskError, EngineError
+from anonrisk.errors import AnonRiskError, EngineError, raise_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +16,12 @@ def guarded(doing: str) -> Iterator[None]:
     """Run some queries; let our own errors through and replace all others."""
     try:
         yield
-    except AnonRiskError:
-        raise
+    except AnonRiskError as error:
+        raise_alone(error)
     except Exception as error:  # noqa: BLE001
-        raise EngineError(
-            f"the database could not {doing} ({type(error).__name__}); its message is withheld "
-            "because it may quote a cell. Look for it in the database's log."
-        ) from None
+        raise_alone(
+            EngineError(
+                f"the database could not {doing} ({type(error).__name__}); its message is "
+                "withheld because it may quote a cell. Look for it in the database's log."
+            )
+        )
