@@ -2,7 +2,8 @@
 """Set up, check and test this checkout. Needs Python 3.11 or newer and a shell, nothing else.
 
 python3 dev.py example         run examples/hospital.py with the core library alone (no Java)
-python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java
+python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great Expectations
+python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
 python3 dev.py test  [ARG...]  everything: the checks, then every lane of LANES below
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
@@ -69,9 +70,25 @@ LATEST = Env(".venv", "latest.txt", ("-e", ".[all,dev]"))
 TOOLS = ("chispa", "hypothesis", "pyarrow", "pyspark[connect]", "pytest", "setuptools")
 OLDEST = Env(".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,report]", *TOOLS), (3, 12))
 
+
+def there(patterns: Sequence[str]) -> list[str]:
+    """List the files and folders of the checkout that patterns stand for."""
+    found = (path for pattern in patterns for path in sorted(ROOT.glob(pattern)))
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
-FAST = Lane("pandas, quick tests", LATEST, ("--engines", "plain", "-m", "not slow", "-q"))
+QUICK = ("--engines", "plain", "-m", "not slow", "-q")
+# Importing Great Expectations takes longer than many tests: they have a lane of their own.
+OF_GX = ("tests/test_gx*.py", "tests/test_gate*.py", "anonrisk/gx")
+OF_GATES = (
+    *OF_GX,
+    *("tests/test_policy*.py", "tests/test_ready_policies.py", "tests/test_tolerance.py"),
+    *("tests/test_verdict*.py", "tests/test_cli.py", "tests/test_cli_next.py", "anonrisk/policy"),
+)
+FAST = Lane("pandas, quick tests", LATEST, (*QUICK, *(f"--ignore={one}" for one in there(OF_GX))))
+GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 LANES = (
     Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark")),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
@@ -234,7 +251,8 @@ def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
 def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> list[str]:
     """Run lanes side by side, for they mostly wait for Spark; print each when it is done.
 
-    Gives the titles of those that failed.
+    Gives the titles of those that failed. Each is looked after, not waited for in turn: else one
+    that ends early is said to have taken as long as the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         started = []
@@ -249,15 +267,21 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
             started.append((lane, process, log, time.monotonic()))
             say(f"lane started: {lane.title}")
         failed = []
-        for lane, process, log, start in started:
-            code = process.wait()
+        while started:
+            done = next((one for one in started if one[1].poll() is not None), None)
+            if done is None:
+                time.sleep(0.05)
+                continue
+            started.remove(done)
+            lane, process, log, start = done
+            seconds = time.monotonic() - start
             log.seek(0)
             say(f"lane: {lane.title}")
             sys.stdout.write(log.read())
-            good = code in ((0, 5) if args else (0,))
+            good = process.returncode in ((0, 5) if args else (0,))
             failed += [] if good else [lane.title]
-            word = "ok" if good else f"FAILED (exit code {code})"
-            say(f"{word}: lane: {lane.title} ({time.monotonic() - start:.1f} s)")
+            word = "ok" if good else f"FAILED (exit code {process.returncode})"
+            say(f"{word}: lane: {lane.title} ({seconds:.1f} s)")
         return failed
 
 
@@ -285,6 +309,12 @@ def do_fast(args: Sequence[str]) -> None:
     """Run the quick tests."""
     set_up(LATEST)
     run_lane(FAST, args)
+
+
+def do_gate(args: Sequence[str]) -> None:
+    """Run the quick tests of everything that decides about a release."""
+    set_up(LATEST)
+    run_lane(GATE, args)
 
 
 def do_test(args: Sequence[str]) -> None:
@@ -320,6 +350,7 @@ def do_ready(_args: Sequence[str] = ()) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
+    "gate": do_gate,
     "test": do_test,
     "check": do_check,
     "bench": do_bench,

@@ -14,8 +14,6 @@ import databases  # noqa: E402
 
 from anonrisk import gx  # noqa: E402
 
-pytestmark = pytest.mark.slow
-
 CELLS = {"zip": ["a"] * 6, "who": [1] * 6, "ill": ["flu", "cold"] * 3}
 
 

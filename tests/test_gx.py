@@ -19,8 +19,6 @@ from tables import spark_table  # noqa: E402
 from anonrisk import gx  # noqa: E402
 from anonrisk.gx import metrics  # noqa: E402
 
-pytestmark = pytest.mark.slow
-
 NAN = float("nan")
 ODD = 'zip "x". `code`'
 CELLS = {

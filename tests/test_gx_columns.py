@@ -20,8 +20,6 @@ from anonrisk import gx  # noqa: E402
 from anonrisk.errors import ReleaseBlocked  # noqa: E402
 from anonrisk.gx import metrics  # noqa: E402
 
-pytestmark = pytest.mark.slow
-
 SECRET = "Xavier-7741"
 ODD = 'zip "x". `code`'
 # Alone with one column is who lacks a code; with two, at most a third are, and more with three.

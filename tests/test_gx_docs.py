@@ -19,7 +19,6 @@ gxp = pytest.importorskip("great_expectations")
 
 from anonrisk import gx  # noqa: E402
 
-pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parents[1] / "expectations"
 READY = sorted(FOLDER.glob("*.yaml"))
 ODD = "born <b>&$k"

@@ -252,6 +252,37 @@ def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypat
             assert found.best.loss >= least - 1e-12
 
 
+def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
+    # A bound that takes every suppressed record for a whole loss more is wrong on lopsided trees.
+    even = {"any": {"first": ["a", "b", "c"], "second": ["d", "e", "f", "g"]}}
+    odd = {"any": {"most": ["a", "b", "c", "d", "e", "f"], "rare": ["g"]}}
+    for seed in range(180, 210):
+        random = np.random.default_rng(seed)
+        n, k = int(random.integers(10, 40)), int(random.integers(2, 5))
+        table = pd.DataFrame(
+            {
+                name: random.choice(list("abcdefg"), n, p=np.sort(random.dirichlet([0.5] * 7)))
+                for name in "xyz"
+            }
+        )
+        trees = {name: (even, odd)[random.integers(2)] for name in "xyz"}
+        allowed = int(n * random.choice([0.1, 0.3, 0.6, 0.9]))
+        counted = tally(table, dict.fromkeys(table, "q"))
+        offered = {
+            name: offer(
+                counted.domains[name], counted.margin(name), k=k, share=3, given=trees[name],
+                column=name,
+            )
+            for name in table
+        }  # fmt: skip
+        found = search.search(Lattice.of(counted, offered, k), allowed)
+        whole = Lattice.of(counted, offered, k)
+        nodes = itertools.product(*map(range, whole.shape))
+        least = min(m.loss for m in map(whole.measure, nodes) if m.n_below <= allowed)
+        assert found.optimal
+        assert found.best.loss == pytest.approx(least, abs=1e-12)
+
+
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
     table = pd.DataFrame(people(200))

@@ -1,0 +1,52 @@
+"""The lanes of dev.py: what they run, and the time that each is said to have taken."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def dev(monkeypatch):
+    spec = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "dev", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_lane_is_said_to_take_its_own_time(dev, monkeypatch, capsys):
+    script = "import sys, time; time.sleep(float(sys.argv[1])); print('end', sys.argv[1])"
+    monkeypatch.setattr(
+        dev, "pytest_command", lambda lane, _: [sys.executable, "-c", script, *lane.args]
+    )
+    monkeypatch.setattr(dev, "variables", lambda *_: dict(os.environ))
+    lanes = [dev.Lane(title, dev.LATEST, (seconds,)) for title, seconds in
+             (("long", "1.5"), ("broken", "x"), ("short", "0"))]  # fmt: skip
+    assert dev.run_beside(lanes, (), "") == ["broken"]
+    said = capsys.readouterr().out
+    took = dict(re.findall(r"ok: lane: (\w+) \(([\d.]+) s\)", said))
+    assert float(took["short"]) < float(took["long"]) - 0.3
+    assert said.index("end 0") < said.index("end 1.5"), "what is done is printed"
+    assert "FAILED (exit code 1): lane: broken" in said
+
+
+def test_the_quick_lanes_cover_what_they_say(dev):
+    gate = [one for one in dev.GATE.args if one.startswith(("tests/", "anonrisk/"))]
+    names = {path.name for path in (ROOT / "tests").glob("test_*.py")}
+    about_gates = {name for name in names if re.match("test_(gx|gate|policy|verdict)", name)}
+    assert {f"tests/{name}" for name in about_gates} <= set(gate)
+    assert all((ROOT / one).exists() for one in gate)
+    ignored = {one.removeprefix("--ignore=") for one in dev.FAST.args if "ignore" in one}
+    assert "anonrisk/gx" in ignored
+    # What the fast lane leaves out the other quick lane runs.
+    assert ignored <= set(gate)
+    for lane in (dev.FAST, dev.GATE):
+        assert lane.args[:5] == ("--engines", "plain", "-m", "not slow", "-q")
