@@ -109,7 +109,7 @@ LINES = {
         AB,
         ('5"', "1"),
         ("x\ny", "2"),
-        spark_refuses="stands in a cell without",
+        spark_refuses="stands in a cell without quotation marks",
     ),
     "a line end in a name": table('"a\nx",b\n1,2\n', ["a\nx", "b"], ("1", "2")),
     "CR only": table("a,b\r1,2\r3,4\r", AB, ("1", "2"), ("3", "4")),

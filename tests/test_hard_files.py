@@ -15,6 +15,17 @@ from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 from anonrisk.files import TextFormat, Wanted
 
 ON_SPARK = [pytest.mark.slow, pytest.mark.spark("spark")]
+ON_CONNECT = [pytest.mark.slow, pytest.mark.spark("connect")]
+# One of each way through the reader.
+SOME = (
+    "quoted",
+    "CRLF in a cell",
+    "another order",
+    "cp1252",
+    "utf-16",
+    "folders that are a column",
+)
+SOME += ("Latin-1 that is not said", "keys that differ by case", "a key twice", "too few cells")
 
 
 def laid(case, folder):
@@ -77,7 +88,13 @@ def spark_read(spark):
         yield read
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=ON_SPARK) for name in CASES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=ON_SPARK) for name in CASES),
+        *(pytest.param(name, marks=ON_CONNECT, id=f"connect-{name}") for name in SOME),
+    ],
+)
 def test_by_spark(name, tmp_path, spark_read):
     from anonrisk.engines.spark.guard import guarded
 

@@ -215,8 +215,8 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
 def _not_certain(source: TextSource, path: str) -> UnreadableTableError:
     return UnreadableTableError(
         f"{source.part(path).shown} is not a CSV file that Spark reads for certain: a quotation "
-        "mark is not closed, text follows a closing one, or one stands in a cell without quotation "
-        "marks although other cells hold the end of a line"
+        "mark is not closed, text follows a closing one, or other cells hold the end of a line and "
+        "one stands in a cell without quotation marks, or CR alone ends a row"
     )
 
 
