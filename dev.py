@@ -81,7 +81,7 @@ ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
 QUICK = ("--engines", "plain", "-m", "not slow", "-q")
 # Importing Great Expectations takes longer than many tests: they have a lane of their own.
-OF_GX = ("tests/test_gx*.py", "tests/test_gate*.py", "anonrisk/gx")
+OF_GX = ("tests/test_gx*.py", "tests/test_gate*.py", "tests/test_doors.py", "anonrisk/gx")
 OF_GATES = (
     *OF_GX,
     *("tests/test_policy*.py", "tests/test_ready_policies.py", "tests/test_tolerance.py"),

@@ -45,11 +45,17 @@ class Measured:
     n_users, n_short : int
         Users who have so many, over whom the share is; and users who have not.
     singled_out : float or None
-        Share of those users whom their records single out; None if nobody has so many.
+        A mean over those users: of each the share of their sets of points that fewer than k users
+        have. With ``points="any"`` these are the sets that were drawn, one a user unless `draws`
+        says more, so that it is the share of users who are singled out. With ``"consecutive"`` they
+        are all runs of a user: it is the chance that a run of somebody, taken at random, singles
+        that person out, and a user of many runs counts as much as one of few. None if nobody has
+        so many.
     interval : (float, float) or None
         Its 95% interval; None where every set was counted and there is nothing to estimate.
     suppressed : float or None
-        The anonymity ratio: share of the records in sets that fewer than k users have.
+        The anonymity ratio: share of the records in sets that fewer than k users have; with
+        ``"consecutive"`` of all runs, so that a user of many runs counts more.
     """
 
     length: int
@@ -122,7 +128,10 @@ class Trajectory:
 
     @property
     def singled_out(self) -> float:
-        """Share of the users whom `length` of their records single out."""
+        """Mean over the users of how often `length` of their records single them out.
+
+        See `Measured` for which records those are.
+        """
         share = self.at(self.length).singled_out
         if share is None:
             raise ArgumentError(
@@ -260,6 +269,11 @@ class Trajectory:
             lines.append(f"Zipf: {self.fit}")
         if self.modelled is not None:
             lines.append(self._model_of())
+        if self.points == "consecutive":
+            lines.append(
+                f"singled out: mean over users of the share of their runs that fewer than {self.k} "
+                "users have; suppressed: such runs of all runs"
+            )
         if self.mean_gap is not None:
             gap = self.mean_gap if isinstance(self.mean_gap, dt.timedelta) else f"{self.mean_gap:g}"
             lines.append(f"mean time between two records of a user: {gap}")

@@ -105,7 +105,10 @@ def trajectory(result: Trajectory, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-0.02, 1.02)
     ax.set_xticks([step.length for step in result.measured])
     ax.set_xlabel("linked records known of a user")
-    ax.set_ylabel(f"share of users singled out (k = {result.k})")
+    if result.points == "consecutive":
+        ax.set_ylabel(f"share of a user's runs singled out, mean over users (k = {result.k})")
+    else:
+        ax.set_ylabel(f"share of users singled out (k = {result.k})")
     ax.set_title(render.joined(result.item))
     ax.legend()
     return ax

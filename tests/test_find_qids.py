@@ -131,7 +131,7 @@ def test_a_found_set_is_what_classes_say():
         assert found.distinction == sizes.n_classes / 8
         pairs = sum(c * (c - 1) for c in np.repeat(sizes.sizes, sizes.classes).tolist())
         assert found.separation == pytest.approx(1 - pairs / (8 * 7), rel=1e-12)
-        assert found.population_bound < found.bound
+        assert found.population_domain_share < found.domain_share
         assert found.domain == math.prod(table.anon.classes(c).n_classes for c in found.columns)
 
 
@@ -274,7 +274,7 @@ def test_tables_at_the_edge():
     one = pd.DataFrame({"a": ["x"], "b": [1]})
     report = one.anon.find_qids(0.99)
     assert sets_of(report) == {frozenset("a"): 1, frozenset("b"): 1}
-    assert (report.sets[0].separation, report.sets[0].bound) == (1.0, 1.0)
+    assert (report.sets[0].separation, report.sets[0].domain_share) == (1.0, 1.0)
     with pytest.raises(errors.EmptyTableError, match="1 row dropped"):
         pd.DataFrame({"a": [None], "b": [1]}).anon.find_qids(missing="drop")
 
@@ -418,7 +418,7 @@ def test_the_report_is_a_table():
     table = report.to_frame()
     assert table["columns"].tolist() == [found.columns for found in report.sets]
     assert (table["share"] > 0.3).all()
-    assert (table["population_bound"] < 1e-3).all()
+    assert (table["population_domain_share"] < 1e-3).all()
     assert "in population" in repr(report)
     assert report.least_domain == pytest.approx(0.3 * 8 / (7 / 8) ** 7)
     assert report.population_least_domain > report.least_domain
@@ -462,3 +462,16 @@ def test_nested_and_odd_columns_on_spark(spark):
     report = table.anon.find_qids(0.2)
     assert sets_of(report) == {frozenset(["a.b"]): 2, frozenset("e"): 2}
     assert set(report.unsupported) == {"l"}
+
+
+def test_what_so_many_values_lead_one_to_expect_is_no_bound_of_what_was_measured():
+    table = pd.DataFrame({"zip": list("aabb"), "age": [1, 2, 1, 2]})
+    report = table.anon.find_qids(0.5)
+    found = report.sets[0]
+    assert found.share == 1.0 > found.domain_share
+    assert "domain_share" in report.to_frame()
+    assert "bound" not in {*found.to_dict(), *report.to_frame()}
+    for shown in (repr(report), report._repr_html_()):
+        assert "by domain" in shown
+        assert "bound" not in shown
+        assert "what was measured may be more" in shown

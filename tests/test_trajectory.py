@@ -537,3 +537,29 @@ def test_intervals_of_several_draws_at_the_ends():
     assert proportion.clustered(1, 1, 1, 5) == proportion.wilson(1, 1)
     low, high = proportion.clustered(30, 15, 60, 5)
     assert 0 < low < 0.5 < high < 1
+
+
+def test_consecutive_records_say_which_mean_it_is(frame):
+    # One user of ten runs that are theirs alone, and three of one run that they share.
+    cells = {
+        "user": [0] * 11 + [1, 1, 2, 2, 3, 3],
+        "item": [f"s{i}" for i in range(11)] + ["a", "b"] * 3,
+        "time": [*range(11), 0, 1, 0, 1, 0, 1],
+    }
+    found = frame(cells).anon.trajectory("user", "item", 2, time="time", points="consecutive")
+    assert found.singled_out == close(1 / 4), "a mean over users"
+    assert found.suppressed == close(10 / 13), "a share of all runs"
+    for shown in (repr(found), found._repr_html_()):
+        assert "singled out: mean over users of the share of their runs" in shown
+        assert "suppressed: such runs of all runs" in shown
+    drawn = frame(cells).anon.trajectory("user", "item", 2, seed=1)
+    assert "mean over users" not in repr(drawn)
+
+
+def test_a_picture_says_which_mean_it_is():
+    pytest.importorskip("matplotlib")
+    cells = pd.DataFrame({"user": [1, 1, 2, 2], "item": list("abab"), "time": [1, 2, 1, 2]})
+    runs = cells.anon.trajectory("user", "item", 2, time="time", points="consecutive")
+    drawn = cells.anon.trajectory("user", "item", 2, seed=1)
+    assert "mean over users" in runs.plot().get_ylabel()
+    assert drawn.plot().get_ylabel() == "share of users singled out (k = 2)"

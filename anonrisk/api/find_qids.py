@@ -82,7 +82,7 @@ def find_qids(
     max_size : int
         The most columns that a set may have: what an attacker may know about a person.
     population_size : int, optional
-        Size of the population that the table is a sample of, for the bound on its share.
+        Size of the population that the table is a sample of, for the share by domain there.
     unit : name, optional
         The column that says which person a row belongs to; singletons are then persons.
     missing : {"value", "drop", "error"}
@@ -108,9 +108,9 @@ def find_qids(
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
     minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
     classes over records, separation the share of pairs that are told apart (Motwani & Xu 2007). The
-    bound is Q1 of Lodha & Thomas, the largest expected share of singletons where no
-    more values are possible than the table shows: information about the domain, no bound on what
-    was measured, and never used to leave out a set.
+    share by domain (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to
+    expect where no more values are possible than the table shows: information about the domain, no
+    bound on what was measured, and never used to leave out a set.
 
     Examples
     --------
@@ -120,10 +120,10 @@ def find_qids(
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
     7 sets decided by 7 counts, the others by proof
-      columns    share   singletons   classes   distinction   separation   bound
-    zip + age   100.0%            4         4        1.0000       1.0000   42.2%
-    zip + sex   100.0%            4         4        1.0000       1.0000   42.2%
-    bound: what the values that occur allow in expectation, no bound on this table; 50.0% take ...
+      columns    share   singletons   classes   distinction   separation   by domain
+    zip + age   100.0%            4         4        1.0000       1.0000       42.2%
+    zip + sex   100.0%            4         4        1.0000       1.0000       42.2%
+    by domain: the most to expect of people who have no more values than occur here; what was ...
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)

@@ -84,8 +84,9 @@ def trajectory(
     with anything between them. Wilson's interval for one draw a user; for several, the
     same with the number of independent draws that scatter as much as the users do. *Consecutive*
     records are counted, not drawn: every run of `length` records of every user, against the runs
-    of all others; if not `ordered`, runs of the same items in any order are one. Users with too few
-    points are counted apart.
+    of all others; if not `ordered`, runs of the same items in any order are one. `singled_out` is
+    then the mean over users of the share of their runs that fewer than `k` users have, not the
+    share of all runs, which is `suppressed`. Users with too few points are counted apart.
 
     Modelled is another question than the one measured: a table of as many users with exactly
     `length` records each, drawn independently from the fitted law and compared in their order, and

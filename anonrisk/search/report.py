@@ -68,13 +68,18 @@ class FoundQid:
         return 1 - alike / (n * (n - 1)) if n > 1 else 1.0
 
     @property
-    def bound(self) -> float:
-        """Q1 for a table of this size: information about the domain, no bound on this table."""
+    def domain_share(self) -> float:
+        """Largest share of singletons that so many possible values lead one to expect (Q1).
+
+        It bounds an expectation, over all ways in which as many people as this table has could
+        share `domain` values, and says what the number of values can do. It bounds neither the
+        share that was measured, which may well be larger, nor that of a table with other values.
+        """
         return max_singleton_share(self.sizes.n_records, self.domain)
 
     @property
-    def population_bound(self) -> float | None:
-        """Q1 for the population."""
+    def population_domain_share(self) -> float | None:
+        """The same for as many people as the population has; None if its size was not given."""
         if self.population_size is None:
             return None
         return max_singleton_share(self.population_size, self.domain)
@@ -90,8 +95,12 @@ class FoundQid:
             "distinction": self.distinction,
             "separation": self.separation,
             "domain": self.domain,
-            "bound": self.bound,
-            **({} if self.population_size is None else {"population_bound": self.population_bound}),
+            "domain_share": self.domain_share,
+            **(
+                {}
+                if self.population_size is None
+                else {"population_domain_share": self.population_domain_share}
+            ),
         }
 
 
@@ -263,8 +272,8 @@ class QidReport:
 
         names = [
             *("columns", "size", "share", "singletons", "classes", "distinction", "separation"),
-            *("domain", "bound"),
-            *(["population_bound"] if self.population_size is not None else []),
+            *("domain", "domain_share"),
+            *(["population_domain_share"] if self.population_size is not None else []),
         ]
         rows = [{**found.to_dict(), "columns": found.columns} for found in self.sets]
         return pd.DataFrame(rows, columns=names)
@@ -314,7 +323,7 @@ class QidReport:
         return lines
 
     def _notes(self) -> list[str]:
-        notes = [self._about_the_bound()] if self.sets else []
+        notes = [self._about_the_domain()] if self.sets else []
         if len(self.sets) > _SHOWN:
             notes.insert(0, f"and {len(self.sets) - _SHOWN:,} sets more, which come after these")
         for item in self.direct:
@@ -329,14 +338,14 @@ class QidReport:
             notes.append(f"not searched, by their declared role: {names}")
         return notes
 
-    def _about_the_bound(self) -> str:
-        """Say what the bound is, and which domain it takes to exceed the share."""
+    def _about_the_domain(self) -> str:
+        """Say what the share by domain is, and how many values it takes to exceed alpha."""
         needed = f"more than {self.least_domain:,.0f} values"
         if self.population_least_domain is not None:
             needed += f", in the population more than {self.population_least_domain:,.0f}"
         return (
-            "bound: what the values that occur allow in expectation, no bound on this table; "
-            f"{render.percent(self.alpha)} take {needed}"
+            "by domain: the most to expect of people who have no more values than occur here; "
+            f"what was measured may be more. {render.percent(self.alpha)} take {needed}"
         )
 
     def _header(self) -> tuple[str, ...]:
@@ -347,7 +356,7 @@ class QidReport:
             "classes",
             "distinction",
             "separation",
-            "bound",
+            "by domain",
         )
         return header if self.population_size is None else (*header, "in population")
 
@@ -361,10 +370,10 @@ class QidReport:
                 f"{found.sizes.n_classes:,}",
                 f"{found.distinction:.4f}",
                 f"{found.separation:.4f}",
-                render.percent(found.bound),
+                render.percent(found.domain_share),
             ]
-            if found.population_bound is not None:
-                row.append(render.percent(found.population_bound))
+            if found.population_domain_share is not None:
+                row.append(render.percent(found.population_domain_share))
             rows.append(row)
         return rows
 
