@@ -120,7 +120,10 @@ def test_every_option_of_every_command_is_suggested(monkeypatch, capsys):
                     parser.parse_args([slip, "value"])
                 assert left.value.code == 2
                 said = capsys.readouterr().err
-                assert said.rstrip().endswith(f"did you mean {option}?"), (prog, slip, said)
+                # Beside --name, --nae is as near to that as to --na.
+                near = {option, "--name"} if slip == "--nae" else {option}
+                meant = said.rstrip().rpartition("did you mean ")[2].removesuffix("?")
+                assert meant in near, (prog, slip, said)
 
 
 @pytest.mark.parametrize(
