@@ -150,6 +150,18 @@ def test_nor_one_beside_a_file_that_cannot_be_written(check, earlier, tmp_path):
     assert tmp_path.is_dir()
 
 
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_nor_one_of_a_path_that_is_empty(earlier, tmp_path, capsys, empty):
+    policy = tmp_path / "p.json"
+    policy.write_text(json.dumps(POLICY))
+    verdict, junit = earlier
+    asked = ["check", empty, "--policy", policy, "--output", verdict, "--junit", junit]
+    assert main(list(map(str, asked))) == 2
+    assert "a path is empty" in capsys.readouterr().err
+    assert json.loads(verdict.read_text())["status"] == "wrong_usage"
+    assert 'errors="1"' in junit.read_text()
+
+
 def test_the_table_is_not_removed_either(check, tmp_path):
     assert check("--output", tmp_path / "t.csv") == 2
     assert (tmp_path / "t.csv").read_text().startswith("zip")

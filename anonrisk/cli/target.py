@@ -38,7 +38,8 @@ def spare(given: argparse.Namespace) -> None:
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in ("junit", "output") and "://" not in path:
-            apart(f"--{option}", path, [name for name in tables if name != STDIN])
+            # An empty path is refused where it is read: no earlier result is left standing then.
+            apart(f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)])
 
 
 def apart(option: str, given: str, tables: Sequence[str]) -> Path:
