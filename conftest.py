@@ -30,7 +30,7 @@ KINDS = {
 REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
 SHARED = Path(__file__).parents[1] / "shared"
 
-collect_ignore = ["dev.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
+collect_ignore = ["dev.py", "setup.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
 # The oldest versions are tested without these.
 for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.items():
     if importlib.util.find_spec(module) is None:

@@ -211,6 +211,10 @@ class UnreadableTableError(AnonRiskError, ValueError):
     """A file is not there, is damaged, or does not hold the table that it should."""
 
 
+class MissingLibraryError(AnonRiskError, ImportError):
+    """A library that this needs is not installed, or in a version that does not fit the others."""
+
+
 class UnwritableTableError(AnonRiskError, OSError):
     """A table or page cannot be written where it should go."""
 

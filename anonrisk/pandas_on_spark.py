@@ -5,8 +5,28 @@
 
 from __future__ import annotations
 
-from pyspark.pandas.extensions import register_dataframe_accessor
+from importlib import metadata
 
 from anonrisk.accessor import AnonAccessor
+from anonrisk.errors import MissingLibraryError
+
+
+def _installed(name: str) -> str:
+    try:
+        return f"{name} {metadata.version(name)}"
+    except metadata.PackageNotFoundError:
+        return f"no {name}"
+
+
+try:
+    from pyspark.pandas.extensions import register_dataframe_accessor
+except (ImportError, AttributeError) as error:
+    # Its own words name one thing at a time, or something inside of pandas.
+    found = ", ".join(map(_installed, ("pyspark", "pandas", "pyarrow")))
+    raise MissingLibraryError(
+        "pandas-on-Spark cannot be imported here: it needs pyspark, pyarrow, and a pandas that "
+        "pyspark knows, which is one below 3 so far: pip install pyspark pyarrow 'pandas<3'. Here "
+        f"are {found}. Spark tables have .anon without it"
+    ) from error
 
 register_dataframe_accessor("anon")(AnonAccessor)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "anonrisk").rglob("*.py"))
+BESIDE = ("benchmarks", "docs", "examples", "expectations", "spark_jobs", "tests")
 
 
 def imports(path):
@@ -68,17 +72,36 @@ def test_files_are_short_enough_to_read():
     assert [p.name for p in SOURCES if len(p.read_text().splitlines()) > 450] == []
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_anonrisk_and_nothing_else(tmp_path):
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy to build in, with a module that an earlier build has left behind."""
+    to = tmp_path_factory.mktemp("checkout")
+    for folder in ("anonrisk", *BESIDE):
+        shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in ROOT.iterdir():
+        if path.is_file() and not path.name.startswith("."):
+            shutil.copy(path, to)
+    stale = to / "build" / "lib" / "anonrisk" / "stale.py"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("")
+    return to
+
+
+def build(checkout, kind, folder):
     built = subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        [sys.executable, "-m", "build", kind, "--no-isolation", "--outdir", folder, checkout],
         capture_output=True,
         text=True,
         check=False,
     )
     assert built.returncode == 0, built.stdout[-1000:] + built.stderr[-1000:]
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
+    names = zipfile.ZipFile(build(checkout, "--wheel", tmp_path)).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
     assert "anonrisk/py.typed" in names
@@ -87,3 +110,28 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(tmp_path):
     assert "anonrisk/policy/ready/research_k5.json" in data
     packaged = {name for name in names if name.endswith(".py")}
     assert packaged == {str(path.relative_to(ROOT)) for path in SOURCES}
+
+
+@pytest.mark.slow
+def test_the_source_distribution_can_test_itself(checkout, tmp_path):
+    with tarfile.open(build(checkout, "--sdist", tmp_path)) as made:
+        names = {name.partition("/")[2] for name in made.getnames()}
+    assert {"conftest.py", "dev.py", "pyproject.toml", "setup.py", "CHANGELOG.md"} <= names
+    assert {"tests/oracle.py", "tests/data/reference.json", "tests/pins/latest.txt"} <= names
+    for folder in BESIDE:
+        there = {str(path.relative_to(checkout)) for path in (checkout / folder).rglob("*.*")}
+        assert {name for name in there if not name.endswith(".pyc")} <= names, folder
+    assert not [name for name in names if "__pycache__" in name or "stale" in name]
+
+
+def pages():
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    links = [link for link in links if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    # The name is on no index: what is installed is a checkout.
+    assert not re.search(r"pip install [\"']?anonrisk", page.read_text(encoding="utf-8"))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import inspect
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk import errors
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
 
 ROOT = Path(__file__).parents[1]
@@ -193,3 +196,23 @@ def test_the_railway_card_runs(tmp_path):
     )
     assert "a pseudonym may link 2 taps" in run.stdout
     assert (tmp_path / "p.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("missing", ["pyspark.pandas", "pyspark.pandas.extensions"])
+def test_pandas_on_spark_says_what_it_needs(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "anonrisk.pandas_on_spark", raising=False)
+    with pytest.raises(errors.MissingLibraryError) as raised:
+        importlib.import_module("anonrisk.pandas_on_spark")
+    assert isinstance(raised.value, ImportError)
+    said = str(raised.value)
+    assert "pip install pyspark pyarrow 'pandas<3'" in said
+    assert f"pandas {pd.__version__}" in said
+    assert raised.value.__cause__ is not None
+
+
+def test_pandas_on_spark_is_there_or_says_why(monkeypatch):
+    monkeypatch.delitem(sys.modules, "anonrisk.pandas_on_spark", raising=False)
+    with warnings.catch_warnings(), contextlib.suppress(errors.MissingLibraryError):
+        warnings.simplefilter("ignore")
+        importlib.import_module("anonrisk.pandas_on_spark")
