@@ -215,7 +215,7 @@ def test_where_dropping_is_not_enough_it_says_so():
     cells = dict.fromkeys("abcdefg", everybody)
     found = explained(cells, list(cells), k=2)
     (said,) = found.advice()
-    assert said.startswith("k of a + b + c + d + e + f + g: dropping columns is not enough while")
+    assert said.startswith("k of a + b + c + d + e + f + g: dropping columns is not enough, as")
     assert said.endswith("make them coarser (plan).")
     assert repr(found) == said
     two = explained({"a": everybody, "b": everybody}, ["a", "b"], k=2)

@@ -172,7 +172,7 @@ def _sentence(tried: Sequence[Without | Together]) -> str:
     enough = [one for one in tried if one.after.passed]
     if not enough:
         return (
-            f"{about}: dropping columns is not enough while one is left; make them coarser (plan)."
+            f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
         )
     best = enough[0]
     then = f"it would be {_shown(best.after.value)}, the limit is {_shown(before.limit)}"
@@ -199,8 +199,10 @@ def explain(policy: Policy, verdict: Verdict, frame: Any, population: Any) -> Ex
     """Measure every budget that did not pass once more, without each column in turn.
 
     Where none is enough, each column is measured alone. One that does not pass alone passes in no
-    company, since classes of more columns are smaller: it must go. Of the others those with most
-    classes are dropped first. That is at most two measurements a column, and the pairs of few.
+    company, since classes of more columns are smaller: it must go. (Not so where rows are dropped
+    for a missing value, of which more columns have more; but what is said to be enough was
+    measured there as well.) Of the others those with most classes are dropped first. That is at
+    most two measurements a column, and the pairs of few.
     """
     table = attempt(lambda: Table.of(policy, frame))
     if isinstance(table, Problem):
