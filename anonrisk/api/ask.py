@@ -51,8 +51,10 @@ def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
     items = list(given)
     if not items:
         raise NoColumnsError("no quasi-identifier given: the list is empty")
+    # Compared with tuples alone: a number of NumPy compares itself with each part of a list.
+    labels = [name for name in columns if isinstance(name, tuple)]
     if not any(
-        isinstance(item, (list, tuple, set, frozenset)) and item not in columns for item in items
+        isinstance(item, (list, tuple, set, frozenset)) and item not in labels for item in items
     ):
         return [as_names(items, "quasi-identifier", columns)]
     return [as_names(item, "quasi-identifier", columns) for item in items]

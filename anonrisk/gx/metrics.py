@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from great_expectations.core.metric_domain_types import MetricDomainTypes
@@ -56,6 +56,13 @@ class Measured:
     columns: tuple[str, ...] | None = None
     search: QidReport | None = None
     problem: str | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a verdict says of the batch, where nothing was counted."""
+        if self.published is None:
+            return {}
+        return {"published": self.published.to_dict(), "engine": self.engine}
 
 
 @contextmanager
@@ -111,12 +118,13 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
     searched = tuple(dict.fromkeys(name for name in named if name not in apart))
     known.require_columns([name for name in (asked["unit"],) if name is not None], "unit")
     known.require_columns(searched, "column")
+    about = Measured(published=published, engine=engine.name)
     if not searched:
-        return Measured(columns=())
+        return replace(about, columns=())
     # A share of nothing is exceeded by every singleton, and not taken by the search.
     asked["alpha"] = asked["alpha"] or sys.float_info.min
     report = anonrisk.find_qids(table, columns=list(searched), progress=False, **asked)
-    return Measured(columns=tuple(map(str, searched)), search=report)
+    return replace(about, columns=tuple(map(str, searched)), search=report)
 
 
 def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Measured:

@@ -94,7 +94,8 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
         if found.search is None:
             told = "Every column is declared: there is none to search."
             nothing = self._finding(PASS, told, 0)
-            return Judged([nothing], observed=0, details={"searched": 0, "found": 0})
+            details = {"searched": 0, "found": 0}
+            return Judged([nothing], observed=0, details=details, about=found.about)
         report = found.search
         limit = percent(filled(self.max_fraction))
         bad = [*_of_sets(report, limit), *_of_look_alikes(report)]
@@ -127,6 +128,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
                     for one in report.sets[:_SHOWN]
                 ],
             },
+            about=found.about,
         )
 
     def _finding(self, status: str, told: str, n: int) -> Finding:

@@ -259,7 +259,8 @@ class Verdict:
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its budgets")
-        if verdict.passed and not (verdict.n_rows and verdict.columns and verdict.engine):
+        counted = verdict.n_rows or not any(finding.qid for finding in verdict.findings)
+        if verdict.passed and not (counted and verdict.columns and verdict.engine):
             raise ArgumentError("a verdict that passed says how many rows of which columns it saw")
         return verdict
 
