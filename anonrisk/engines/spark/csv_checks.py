@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk import csv_text, files
-from anonrisk.engines.spark.lines import any_of
+from anonrisk.engines.spark.lines import BEGIN, any_of
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from anonrisk.engines.spark.lines import TextSource
 
 # The most first lines that come to the driver, and how long they may be.
@@ -59,26 +61,28 @@ def look(source: TextSource, sep: str) -> list[Head]:
     f, _ = modules(lines)
     line = f.col("line")
     place, blank, marks = f.struct("block", "id"), line == "", line.contains('"')
-    cells = f.length(line) - f.length(f.replace(line, f.lit(sep), f.lit(""))) + 1
+    cells = _count(f, line, sep) + 1
     # Spark's reader of lines passes over those that its language calls blank, as one of tabs.
-    whole = (~marks | line.rlike(_row(sep))) & (blank | line.rlike(r"[^\x00-\x20]"))
+    seen = blank | (line >= "!") | line.rlike(r"[^\x00-\x20]")
+    whole = (~marks | line.rlike(_row(sep))) & seen
+    tests = {"lost": f.col("lost"), "nul": line.contains("\0"), "broken": ~whole}
     files_seen = lines.groupBy("path").agg(
-        f.min(f.when(~blank, f.struct("block", "id", "line", "begin"))).alias("head"),
+        f.min(f.when(~blank, f.struct("block", "id", "line", "raw"))).alias("head"),
         f.max(f.when(blank, place)).alias("last_blank"),
-        any_of(f, f.col("lost")).alias("lost"),
-        any_of(f, line.contains("\0")).alias("nul"),
-        any_of(f, ~whole).alias("broken"),
+        # Sets, because Spark then keeps the groups in memory; else it would sort the lines.
+        *(f.collect_set(f.when(test, f.lit(1))).alias(key) for key, test in tests.items()),
         f.min(f.when(~marks & ~blank, cells)).alias("fewest"),
         f.max(f.when(~marks & ~blank, cells)).alias("most"),
     )
+    lost, nul, broken = (f.size(key) > 0 for key in tests)
     below = f.col("last_blank") > f.struct("head.block", "head.id")
     first = f.substring("head.line", 1, _LONGEST).alias("first")
     found = (
-        files_seen.groupBy(first, "lost", "nul")
+        files_seen.groupBy(first, lost.alias("lost"), nul.alias("nul"))
         .agg(
-            f.min("head.begin").alias("begin"),
+            f.min(f.substring("head.raw", 1, BEGIN)).alias("raw"),
             f.sort_array(f.collect_list("path")).alias("paths"),
-            any_of(f, f.col("broken")).alias("broken"),
+            any_of(f, broken).alias("broken"),
             f.min("fewest").alias("fewest"),
             f.max("most").alias("most"),
             any_of(f, below).alias("blank"),
@@ -92,7 +96,7 @@ def look(source: TextSource, sep: str) -> list[Head]:
 
 
 def _head(source: TextSource, row: Any) -> Head:
-    source.refuse_damaged(row.paths[0], row.begin or "", lost=row.lost, nul=row.nul)
+    source.refuse_damaged(row.paths[0], row.raw, lost=row.lost, nul=row.nul)
     if row.first is None:
         raise files.nameless(source.part(row.paths[0]))
     return Head(row.first, tuple(row.paths), not row.broken, row.fewest, row.most, row.blank)
@@ -150,22 +154,23 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
     lines = source.lines("\n")
     f, window = modules(lines)
     line = f.col("line")
-    n_marks = f.length(line) - f.length(f.replace(line, f.lit('"'), f.lit("")))
+    plain_line = ~line.contains('"') & ~line.contains("\r")
     # No letter of a cell is shuffled, only what was found out about its line.
     flat = lines.select(
         "path",
-        f.struct("block", "id").alias("place"),
-        n_marks.alias("marks"),
-        line.rlike(_from_outside(sep)).alias("fits_outside"),
-        line.rlike(_from_inside(sep)).alias("fits_inside"),
-        line.rlike(r"\r\z").alias("returns"),
-        line.rlike(r"\r[\s\S]").alias("returns_before"),
-        line.rlike(r"\A\r?\z").alias("blank"),
+        "block",
+        "id",
+        _count(f, line, '"').alias("marks"),
+        (plain_line | line.rlike(_from_outside(sep))).alias("fits_outside"),
+        (plain_line | line.rlike(_from_inside(sep))).alias("fits_inside"),
+        line.endswith("\r").alias("returns"),
+        (line.contains("\r") & line.rlike(r"\r[\s\S]")).alias("returns_before"),
+        line.isin("", "\r").alias("blank"),
     )
-    before = window.partitionBy("path").orderBy("place")
+    before = window.partitionBy("path").orderBy("block", "id")
     before = before.rowsBetween(window.unboundedPreceding, -1)
     inside = f.coalesce(f.sum("marks").over(before), f.lit(0)) % 2 == 1
-    known = flat.withColumn("inside", inside)
+    known = flat.withColumn("inside", inside).withColumn("place", f.struct("block", "id"))
     ends_row = (f.col("inside").cast("int") + f.col("marks")) % 2 == 0
     plain = ends_row & ~f.col("returns")
     fits = f.when(f.col("inside"), f.col("fits_inside")).otherwise(f.col("fits_outside"))
@@ -210,6 +215,14 @@ def check_across_lines(source: TextSource, sep: str, width: int) -> bool:
     if found.blank is not None:
         raise files.blank(f"a line of {source.part(found.blank).shown}")
     return found.lossy is not None
+
+
+def _count(f: Any, line: Column, letter: str) -> Column:
+    """Count how often a letter is in a line."""
+    without = f.replace(line, f.lit(letter), f.lit(""))
+    bytes_less = f.octet_length(line) - f.octet_length(without)
+    counted: Column = (bytes_less / len(letter.encode())).cast("int")
+    return counted
 
 
 def _not_certain(source: TextSource, path: str) -> UnreadableTableError:

@@ -30,7 +30,7 @@ _MARKS = {
     "UTF-32LE": ("FFFE0000",),
     "UTF-32BE": ("0000FEFF",),
 }
-_BEGIN = 8
+BEGIN = 8
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class TextSource:
         return charsets.java(self.encoding)
 
     def lines(self, ends: str | None = None) -> DataFrame:
-        """Give the lines as path, block, id, line, whether letters were lost, and first bytes.
+        """Give the lines as path, block, id, line, whether letters were lost, and raw bytes.
 
         Lines end in LF, CR or both, or in `ends` alone; block and id are in the order of the file.
         """
@@ -79,8 +79,8 @@ class TextSource:
         if self.charset == "UTF-8":
             # What stands for lost letters may be in the file; if it comes by decoding, some are
             # lost now. A placeholder, because its neighbours might make a letter.
-            line, lost = value, f.replace(value, f.lit(text_files.LOST), f.lit("?"))
-            lost = lost.rlike(text_files.LOST)
+            line, without = value, f.replace(value, f.lit(text_files.LOST), f.lit("?"))
+            lost = value.rlike(text_files.LOST) & without.rlike(text_files.LOST)
         else:
             line = f.decode(value.cast("binary"), self.charset)
             lost = line.contains(text_files.LOST)
@@ -90,17 +90,18 @@ class TextSource:
             f.monotonically_increasing_id().alias("id"),
             line.alias("line"),
             lost.alias("lost"),
-            f.hex(f.substring(value.cast("binary"), 1, _BEGIN)).alias("begin"),
+            value.cast("binary").alias("raw"),
         )
 
     def part(self, path: str) -> Part:
         """Give a file of Spark's for messages, by its name: folders may hold cells."""
         return part_of(path)
 
-    def refuse_damaged(self, path: str, begin: str, *, lost: bool, nul: bool) -> None:
-        """Refuse a file that is no text in its encoding."""
+    def refuse_damaged(self, path: str, raw: bytes | None, *, lost: bool, nul: bool) -> None:
+        """Refuse a file that is no text in its encoding, by how it begins and what it holds."""
         part = self.part(path)
-        text_files.refuse_spreadsheet(part, bytes.fromhex(begin))
+        begin = bytes(raw or b"").hex().upper()
+        text_files.refuse_spreadsheet(part, bytes(raw or b""))
         wide = _MARKS.get(self.charset, ())
         marked = any(begin.startswith(mark) for marks in _MARKS.values() for mark in marks)
         right = any(begin.startswith(mark) for mark in wide)
@@ -125,7 +126,7 @@ class TextSource:
         # The end of the last line begins no other.
         last, each = (f"{ends}\\z", ends) if ends else (r"(\r\n|\r|\n)\z", r"\r\n|\r|\n")
         pieces = f.posexplode(f.split(f.regexp_replace(text, last, ""), each)).alias("id", "line")
-        begin = f.hex(f.substring("content", 1, _BEGIN)).alias("begin")
+        begin = f.substring("content", 1, BEGIN).alias("raw")
         path = f.col("_metadata.file_path").alias("path")
         exploded = raw.where("length > 0").select(path, begin, pieces)
         return exploded.select(
@@ -134,7 +135,7 @@ class TextSource:
             "id",
             "line",
             f.col("line").contains(text_files.LOST).alias("lost"),
-            "begin",
+            "raw",
         )
 
 

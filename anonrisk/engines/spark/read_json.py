@@ -73,8 +73,8 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
     line = f.col("line")
     mixed = [_mixes(f, line, field) for field in fields]
     found = lines.agg(
-        f.min(f.when(f.col("lost"), f.struct("path", "begin"))).alias("lost"),
-        f.min(f.when(line.contains("\0"), f.struct("path", "begin"))).alias("nul"),
+        f.min(f.when(f.col("lost"), f.struct("path", "raw"))).alias("lost"),
+        f.min(f.when(line.contains("\0"), f.struct("path", "raw"))).alias("nul"),
         f.min(f.when(~line.rlike(r"\A[ \t\r]*+\z") & ~_is_object(f, line), f.col("path"))).alias(
             "no"
         ),
@@ -83,7 +83,7 @@ def _check(source: TextSource, fields: Sequence[Any]) -> None:
     ).collect()[0]
     for row, lost in ((found.lost, True), (found.nul, False)):
         if row is not None:
-            source.refuse_damaged(row.path, row.begin, lost=lost, nul=not lost)
+            source.refuse_damaged(row.path, row.raw, lost=lost, nul=not lost)
     if found.no is not None:
         raise UnreadableTableError(
             f"a line of {source.part(found.no).shown} is not one JSON object with each key once"
@@ -108,12 +108,13 @@ def _is_object(f: Any, line: Column) -> Column:
     inner = f.regexp_replace(brackets, r"\A\{|\}\z", "")
     for _ in range(_DEPTH):
         inner = f.regexp_replace(inner, r"\{\}|\[\]", "")
-    keys = f.map_keys(f.from_json(line, "map<string,string>", _STRICT))
-    once = f.size(f.array_distinct(keys)) == f.size(keys)
-    whole = bare.rlike(r"\A[ \t\r]*+\{[\s\S]*\}[ \t\r]*+\z")
-    # Ways to write infinity that Python does not know.
-    known = ~bare.rlike(r"INF|(?<![eE])\+")
-    fits: Column = whole & (inner == "") & known & keys.isNotNull() & once
+    flat = bare.rlike(r"\A[ \t\r]*+\{[^{}\[\]]*+\}[ \t\r]*+\z")
+    nested = bare.rlike(r"\A[ \t\r]*+\{[\s\S]*\}[ \t\r]*+\z") & (inner == "")
+    # What Spark takes for a text or for infinity, and Python for neither.
+    known = ~bare.rlike(r"INF|'|(?<![eE])\+")
+    keys = f.json_object_keys(line)
+    once = keys.isNotNull() & (f.size(f.array_distinct(keys)) == f.size(keys))
+    fits: Column = (flat | nested) & known & once
     return fits
 
 
