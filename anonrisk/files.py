@@ -103,13 +103,11 @@ def without_values(path: str) -> str:
     >>> without_values("admissions/zip=1011")
     'admissions/zip=…'
     """
-    # The last piece is a folder if it has no ending.
-    return re.sub(r"=[^/\\]*(?=[/\\])|=[^/\\.]+$", "=…", path)
-
-
-def named(paths: Sequence[str]) -> tuple[str, ...]:
-    """List the files of a table for whoever reads of it; values of partitions are left out."""
-    return tuple(part.place for part in find(paths))
+    folders, last = re.sub(r"=[^/\\]*(?=[/\\])", "=…", path), re.split(r"[/\\]", path)[-1]
+    # The last piece is a folder, unless its ending is that of a table.
+    if "=" not in last or _format_by_name(Path(last)) is not None:
+        return folders
+    return folders[: len(folders) - len(last)] + last.partition("=")[0] + "=…"
 
 
 def refuse_blank(paths: Sequence[str]) -> None:
@@ -130,7 +128,7 @@ def find(paths: Sequence[str]) -> list[Part]:
         where = _identities(part)
         if where & seen:
             # Every person in it would have a twin to hide behind.
-            raise ArgumentError(f"{part.shown} is named twice")
+            raise ArgumentError(f"{part.shown} is named twice, or beside itself as a packed file")
         seen |= where
     keys = {tuple(part.partitions) for part in parts}
     if len(keys) > 1:
@@ -274,8 +272,12 @@ def in_folders_too(name: str) -> UnreadableTableError:
 
 
 def _identities(part: Part) -> set[object]:
-    """Say which file it is: a file has many paths, and by links more than one name."""
-    found: set[object] = {part.path.resolve()}
+    """Say which file it is: a file has many paths, by links more than one name, and is packed."""
+    whole = part.path.resolve()
+    plain = whole
+    while plain.suffix.casefold() in packed.SUFFIXES:
+        plain = plain.with_suffix("")
+    found: set[object] = {whole, plain}
     try:
         piped = str(part.path) == STDIN
         state = os.fstat(sys.stdin.fileno()) if piped else part.path.stat()
@@ -291,18 +293,18 @@ def _found(path: str) -> list[Part]:
         return [Part(Path(STDIN))]
     here = Path(path)
     if here.is_dir():
-        return _inside(here, here)
+        return _inside(here, _above(here))
     if here.exists() or not glob.has_magic(path):
         if not here.exists():
             raise UnreadableTableError(f"there is no file or folder {path!r}")
-        return [Part(here)]
+        return [Part(here, _partitions(_above(here.parent), here))]
     base = _base(here)
-    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - of a whole pattern
-    files = [Path(match) for match in matches if Path(match).is_file()]
-    folders = [Path(match) for match in matches if Path(match).is_dir()]
+    matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
+    files = [match for match in matches if _is_file(match)]
+    folders = [match for match in matches if match.is_dir()]
     # A pattern such as data/** gives folders and what is in them.
     loose = [one for one in files if not any(folder in one.parents for folder in folders)]
-    parts = [Part(one, _partitions(base, one)) for one in loose if not _hidden(base, one)]
+    parts = [Part(one, _partitions(base, one)) for one in loose if _is_part(base, one)]
     outer = [one for one in folders if not any(other in one.parents for other in folders)]
     parts += [part for folder in outer for part in _inside(folder, base)]
     if not parts:
@@ -311,11 +313,100 @@ def _found(path: str) -> list[Part]:
 
 
 def _inside(folder: Path, base: Path) -> list[Part]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    parts = [Part(path, _partitions(base, path)) for path in files if not _hidden(folder, path)]
+    files = sorted(_below(folder))
+    parts = [Part(path, _partitions(base, path)) for path in files if _is_part(folder, path)]
     if not parts:
         raise UnreadableTableError(f"there is no file in the folder {str(folder)!r}")
     return parts
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """List all files in a folder; what cannot be looked into is refused, not passed over."""
+
+    def refuse(error: OSError) -> None:
+        where = without_values(str(error.filename))
+        raise UnreadableTableError(f"cannot look into {where!r}: {error.strerror}")
+
+    for top, folders, names in os.walk(folder, onerror=refuse):
+        for name in folders:
+            if Path(top, name).is_symlink():
+                where = without_values(str(Path(top, name)))
+                raise UnreadableTableError(
+                    f"{where!r} is a link to another folder, which is not followed: name that one"
+                )
+        yield from (path for path in (Path(top, name) for name in names) if _is_file(path))
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a path is a file; a link that leads nowhere is one that is not there."""
+    if path.is_symlink() and not path.exists():
+        where = without_values(str(path))
+        raise UnreadableTableError(f"{where!r} is a link to a file that is not there")
+    return path.is_file()
+
+
+def _is_part(base: Path, path: Path) -> bool:
+    """Tell whether a file of a folder is part of the table; what may be one is not passed over.
+
+    Spark writes markers such as _SUCCESS, and passes over all names that begin so.
+    """
+    if not _hidden(base, path):
+        return True
+    if "_delta_log" in path.parts:
+        raise UnreadableTableError(
+            "this is a Delta table, whose folder holds rows that were deleted as well; read it by "
+            "a Spark job with --format delta"
+        )
+    if _format_by_name(path) is not None:
+        where = without_values(str(path))
+        raise UnreadableTableError(
+            f"{where!r} would be passed over, because its name begins with _ or a dot: name it by "
+            "itself, or take it away"
+        )
+    return False
+
+
+def _above(folder: Path) -> Path:
+    """Give the folder above those that stand for columns, as out/ for out/country=NL."""
+    while "=" in folder.name:
+        folder = folder.parent
+    return folder
+
+
+def base_of(paths: Sequence[str]) -> str | None:
+    """Give the folder above all paths that lie in folders which stand for columns, if any do.
+
+    Examples
+    --------
+    >>> base_of(["s3://b/out/country=NL", "s3://b/out/country=BE/a.csv"]), base_of(["out"])
+    ('s3://b/out', None)
+    """
+    found = {_base_of(path.rstrip("/").split("/")) for path in paths}
+    if len(found) > 1:
+        raise ArgumentError(
+            "some of the paths lie in folders that stand for columns, as country=NL, and not all "
+            "under the same folder; name that one"
+        )
+    return found.pop() if found else None
+
+
+def _base_of(pieces: list[str]) -> str | None:
+    if "=" not in pieces[-1]:
+        # It may be a file in such a folder.
+        pieces = pieces[:-1]
+    if not pieces or "=" not in pieces[-1]:
+        return None
+    while pieces and "=" in pieces[-1]:
+        pieces = pieces[:-1]
+    return "/".join(pieces) or "."
+
+
+def look_over(paths: Sequence[str]) -> None:
+    """Refuse what a reader of folders would pass over, where the paths are of this machine."""
+    for path in paths:
+        here = Path(path.removeprefix("file:"))
+        if here.exists() or (glob.has_magic(path) and _base(here).is_dir()):
+            _found(str(here))
 
 
 def _base(pattern: Path) -> Path:
@@ -339,13 +430,18 @@ def _partitions(base: Path, path: Path) -> dict[str, str | None]:
     return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, value in pairs}
 
 
+def _format_by_name(path: Path) -> str | None:
+    """Tell the format of a file by its name, unpacked."""
+    suffixes = [suffix.casefold() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in packed.SUFFIXES:
+        suffixes.pop()
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
 def _suffix_format(part: Part) -> str:
     if str(part.path) == STDIN:
         return "csv"
-    suffixes = [suffix.casefold() for suffix in part.path.suffixes]
-    while suffixes and suffixes[-1] in packed.SUFFIXES:
-        suffixes.pop()
-    known = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    known = _format_by_name(part.path)
     if known is None:
         raise UnreadableTableError(
             f"the name of {part.shown} does not tell its format; "

@@ -88,7 +88,8 @@ def policies(draw):
         document["dropped_are_removed"] = draw(some)
     if "drop" in (document["missing"], document["missing_sensitive"]):
         document["max_dropped_fraction"] = draw(st.sampled_from([0.2, 1.0]))
-    if draw(st.integers(0, 3)) == 0:
+    removed = document.get("dropped_are_removed", False)
+    if draw(st.integers(0, 3)) == 0 and not removed:
         rule = {"every_subset_of": 1, "budgets": draw(budgets(sensitive=sensitive))}
         document["qids"] = [rule]
     if draw(st.integers(0, 9)) == 0:
@@ -218,6 +219,15 @@ def test_the_doors_of_spark_agree_with_pandas(spark, cells, document):
         ({"max_suppressed": 0.1, "suppressed": "*"}, "max_suppressed"),
         ({"weight": "w", "risk": {"journalist": {"highest": 0.1}}}, "risk.journalist.highest"),
         ({"insensitive": [3]}, "3"),
+        (
+            {
+                "missing": "drop",
+                "max_dropped_fraction": 0.1,
+                "dropped_are_removed": True,
+                "qids": [{"columns": ["zip"], "budgets": {"k": 3}}],
+            },
+            "missing: drop",
+        ),
     ],
 )
 def test_what_a_suite_cannot_say_is_refused_by_name(more, word):

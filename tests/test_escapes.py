@@ -146,7 +146,7 @@ ERRORS = {
     "no unit": lambda df: df.assign(**{WHO: np.nan}).anon.k([A], unit=WHO),
     "not text": lambda df: anonrisk.hipaa.safe_harbor(df, zips=[B], zip_population={"123": 1}),
     "bins": lambda df: df.anon.generalize([A], bins=[3]),
-    "strict": lambda df: df.anon.declare(quasi=[A], strict=True),
+    "two roles": lambda df: df.anon.declare(quasi=[A], sensitive=[A]),
     "renamed": lambda df: df.anon.declare(quasi=[A]).rename(columns={A: B}).anon.k(),
     "ordered": lambda df: df.anon.tcloseness([A], [C], distance="ordered"),
     "plan": lambda df: df.anon.plan([A, B], 2, weights={f"{A}x": 1}),

@@ -271,9 +271,12 @@ def test_fields_of_structs_are_published_too(connection):
         person = 'STRUCT("name" VARCHAR, home STRUCT(zip VARCHAR)[])'
         value, deep = "{'name': 'Ann', 'home': [{'zip': 'a'}]}", ("person.home.zip",)
     else:
+        connection.execute(sa.text("DROP TYPE IF EXISTS a_home CASCADE"))
         connection.execute(sa.text("DROP TYPE IF EXISTS whole_person CASCADE"))
-        connection.execute(sa.text("CREATE TYPE whole_person AS (name text, home text)"))
-        person, value, deep = "whole_person", "ROW('Ann', 'a')", ()
+        connection.execute(sa.text("CREATE TYPE a_home AS (zip text)"))
+        connection.execute(sa.text("CREATE DOMAIN some_home AS a_home"))
+        connection.execute(sa.text("CREATE TYPE whole_person AS (name text, home some_home)"))
+        person, value, deep = "whole_person", "ROW('Ann', ROW('a'))", ("person.home.zip",)
     connection.execute(sa.text("DROP TABLE IF EXISTS nested_people"))
     connection.execute(sa.text(f"CREATE TABLE nested_people (person {person}, ward VARCHAR)"))
     connection.execute(sa.text(f"INSERT INTO nested_people VALUES ({value}, 'w')"))

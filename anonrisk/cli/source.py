@@ -51,6 +51,10 @@ class Source(Protocol):
 class Files:
     """CSV, Parquet and JSON lines files, read by pandas."""
 
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._named: tuple[str, ...] = ()
+
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is written."""
         parser.add_argument(
@@ -73,9 +77,13 @@ class Files:
         """Read with pandas; a terminal sees how far it is."""
         from anonrisk.engines.pandas.read import read
 
+        found = files.find(given.table if paths is None else paths)
+        if paths is None:
+            # What a verdict names is what was read, whatever arrives in a folder meanwhile.
+            self._named = tuple(part.place for part in found)
         with _progress() as progress:
             return read(
-                given.table if paths is None else paths,
+                found,
                 wanted,
                 text_format(given),
                 format=given.format,
@@ -83,8 +91,8 @@ class Files:
             )
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
-        """List the files, one by one, that paths, folders and patterns mean."""
-        return files.named(given.table)
+        """List the files, one by one, that were read."""
+        return self._named or tuple(map(files.without_values, given.table))
 
     def write(self, text: str, path: str) -> bool:  # noqa: ARG002
         """Leave it to the caller: a path is a file."""

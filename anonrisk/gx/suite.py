@@ -120,6 +120,9 @@ def _refused(policy: Policy) -> Iterator[str]:
     outside = sorted(n for n in names if n.startswith(("risk.journalist", "risk.marketer")))
     if policy.roles.weight is not None and outside:
         yield f"{', '.join(outside)} by sampling weights: give a sampling_fraction instead"
+    sets = {rule.every_subset_of or rule.columns for rule in policy.rules}
+    if policy.missing == "drop" and policy.dropped_are_removed and sets != {None}:
+        yield "missing: drop for several quasi-identifiers: an expectation sees the rows of its own"
     numbered = sorted(str(name) for name in policy.listed if not isinstance(name, str))
     if numbered:
         yield f"columns without a text for a name ({', '.join(numbered)}): rename them"

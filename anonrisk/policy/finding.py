@@ -125,6 +125,8 @@ class Finding:
 
     def contradicts_itself(self) -> bool:
         """Tell whether the numbers do not add up, or say something else than the status."""
+        if self.passed and self.budget not in words.KNOWN and not self.budget.startswith("risk."):
+            return True
         value, limit, margin = self.value, self.limit, self.margin
         if value is None or limit is None or margin is None:
             # What passed was measured.

@@ -104,8 +104,15 @@ class Published:
 
 
 def listed(policy: Policy, declared: Roles) -> set[Name]:
-    """List the columns that the policy names anywhere, or the table declares."""
-    return {*policy.listed, *declared.classified}
+    """List the columns that the policy names anywhere, or the table declares.
+
+    A quasi-identifier or sensitive column that the table alone declares counts where the policy
+    leaves them to the table. Elsewhere none of its budgets would look at it.
+    """
+    known = {*policy.listed, *declared.direct, *declared.insensitive, declared.unit} - {None}
+    if not policy.roles.quasi and any(rule.columns is None for rule in policy.rules):
+        known |= {*declared.quasi}
+    return known if policy.roles.sensitive else known | {*declared.sensitive}
 
 
 def unlisted(policy: Policy, published: Published) -> Qid:
@@ -134,7 +141,10 @@ def role_of(policy: Policy, declared: Roles, name: Name) -> str | None:
 def described(policy: Policy, published: Published) -> dict[str, Any]:
     """Say for a verdict what was published: each column's role, and what nobody looked at."""
     declared = published.declared
-    columns = {name: role_of(policy, declared, name) for name in published.names}
+    known = listed(policy, declared)
+    columns = {
+        name: role_of(policy, declared, name) if name in known else None for name in published.names
+    }
     loose = unlisted(policy, published)
     if policy.unlisted == "quasi":
         columns |= dict.fromkeys((name for name in loose), "quasi")
@@ -176,9 +186,12 @@ def _reviewed(policy: Policy) -> Iterator[Finding]:
 
 def _repeated(published: Published) -> Iterator[Finding]:
     """Stop at two columns of one name: whoever gave it a role has looked at one of them."""
-    twice = [name for name, n in Counter(published.columns).items() if n > 1]
+    twice = [name for name, n in Counter((*published.columns, *published.index)).items() if n > 1]
     if twice:
-        told = f"{twice[0]!r} is the name of more than one column; give each a name of its own"
+        told = (
+            f"{twice[0]!r} is the name of more than one column or level of the index; give each a "
+            "name of its own"
+        )
         yield unknown("table", told)
 
 
@@ -194,10 +207,14 @@ def _direct(policy: Policy, published: Published) -> Iterator[Finding]:
         n = len(there)
         yield Finding("direct", FAIL, "fail", told, value=n, limit=0, margin=-n)
         return
-    known = listed(policy, published.declared)
-    doubt = column_roles.renamed_direct(
-        published.declared, published.columns, published.index_as_declared, known
-    ) or _spelt_otherwise(named, published, known)
+    declared = published.declared
+    known = listed(policy, declared)
+    # A note on the table excuses no column from what the policy forbids.
+    by_policy = _spelt_otherwise(policy.roles.direct, published, policy.listed)
+    renamed = column_roles.renamed_direct(
+        declared, published.columns, published.index_as_declared, known
+    )
+    doubt = renamed or by_policy or _spelt_otherwise(declared.direct, published, known)
     if doubt:
         yield unknown("direct", doubt)
         return
@@ -242,7 +259,8 @@ def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
     if loose:
         have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
         told.append(
-            f"{count_of(len(loose), 'column')} {have} no role{_meant(policy, published, loose)}, "
+            f"{count_of(len(loose), 'column')} {have} no role in the policy"
+            f"{_meant(policy, published, loose)}, "
             f"so that nobody has said what may be learned from {them}; what tells nothing of a "
             f"person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
         )
@@ -279,6 +297,29 @@ def of_rows(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Findin
         if isinstance(found.groups, list):
             yield from _dropped(policy, qid, found)
             yield from _without_value(policy, qid, found)
+    yield from _removed_for_others(policy, measured)
+
+
+def _removed_for_others(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Finding]:
+    """Stop where classes were counted with rows that are removed for another quasi-identifier.
+
+    A row that misses one is removed from the release, and so from the classes of all the others.
+    """
+    if policy.missing != "drop" or not policy.dropped_are_removed:
+        return
+    every = {name for qid in measured for name in qid}
+    whole = next((found for qid, found in measured.items() if {*qid} == every), None)
+    n_removed = None if whole is None else whole.n_dropped
+    if n_removed is None and not any(found.n_dropped for found in measured.values()):
+        return
+    for qid, found in measured.items():
+        if isinstance(found.groups, list) and found.n_dropped != n_removed:
+            yield unknown(
+                "max_dropped_fraction",
+                f"classes of {joined(qid)} were counted with rows that are left out for a missing "
+                "value elsewhere, and removed: remove them before the check",
+                qid=qid,
+            )
 
 
 def _dropped(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk import render
@@ -12,6 +12,7 @@ from anonrisk._version import __version__
 from anonrisk.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import (
+    AT_LEAST,
     COULD_NOT_ASSESS,
     FAIL,
     PASS,
@@ -259,10 +260,29 @@ class Verdict:
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its budgets")
-        counted = verdict.n_rows or not any(finding.qid for finding in verdict.findings)
-        if verdict.passed and not (counted and verdict.columns and verdict.engine):
-            raise ArgumentError("a verdict that passed says how many rows of which columns it saw")
+        if verdict.passed and verdict._contradicted():
+            raise ArgumentError("what this verdict says of its table contradicts that it passed")
         return verdict
+
+    def _contradicted(self) -> bool:
+        """Tell whether the table that is described could not have passed like this."""
+        seen = {*self.columns, ROW_LABELS}
+        n_rows, n_dropped = self.n_rows or 0, self.n_dropped or 0
+        most = max((f.value or 0 for f in self.findings if f.budget == "k"), default=0)
+        unknown_names = [name for f in self.findings for name in f.qid if name not in seen]
+        loose = [name for name, role in self.columns.items() if role is None]
+        later = datetime.fromisoformat(self.checked_at) > datetime.now(UTC) + timedelta(days=1)
+        return bool(
+            not (self.columns and self.engine)
+            or (any(f.qid for f in self.findings) and n_rows < max(1, most))
+            or n_dropped < 0
+            or (n_dropped and self.missing != "drop")
+            or "direct" in self.columns.values()
+            or any(name not in self.not_looked_at for name in loose)
+            or any(not str(name).startswith(ROW_LABELS) for name in unknown_names)
+            or any(f.limit is not None and f.limit < (f.budget in AT_LEAST) for f in self.findings)
+            or later
+        )
 
     @classmethod
     def not_finished(cls, policy_digest: str | None = None, **about: Any) -> Self:

@@ -24,6 +24,9 @@ _WHAT = {
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
+# All that a finding may be about; one of another name was not written by this library.
+KNOWN = frozenset((*_WHAT, "find_qids"))
+
 
 def label(group: Any) -> str:
     """Write the value of a `by` column; naming the column was asking for it."""

@@ -207,8 +207,8 @@ class PandasEngine:
         return steps.permute(frame, columns, by, seed)
 
     def nested(self, frame: pd.DataFrame) -> Sequence[str]:
-        """List the paths inside Arrow's structs."""
-        return [path for name, dtype in frame.dtypes.items() for path in labels.paths(name, dtype)]
+        """List the paths inside Arrow's structs, and inside cells that are mappings."""
+        return labels.nested(frame)
 
     def row_labels(self, frame: pd.DataFrame) -> str | None:
         """Look at the index where it, or a level of it, has no name."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
-
-if TYPE_CHECKING:
-    from anonrisk.columns import Name
 
 # A filter that keeps one row in a hundred leaves row numbers; an id is usually longer.
 _ROWS_A_NUMBER = 100
@@ -46,11 +43,36 @@ def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return moved.reset_index(allow_duplicates=True)
 
 
-def paths(name: Name, dtype: Any) -> list[str]:
-    """List the paths inside a column of Arrow's structs, also in lists and maps of them."""
-    if not isinstance(dtype, pd.ArrowDtype):
-        return []
-    return _paths(str(name), dtype.pyarrow_dtype)
+def nested(frame: pd.DataFrame) -> list[str]:
+    """List the paths inside columns: of Arrow's structs, and of objects that are mappings."""
+    found: dict[str, None] = {}
+    for position, (name, dtype) in enumerate(frame.dtypes.items()):
+        if isinstance(dtype, pd.ArrowDtype):
+            found.update(dict.fromkeys(_paths(str(name), dtype.pyarrow_dtype)))
+        elif pd.api.types.is_object_dtype(dtype):
+            _look_inside(str(name), frame.iloc[:, position], found)
+    return list(found)
+
+
+def _look_inside(name: str, column: pd.Series[Any], found: dict[str, None]) -> None:
+    """Collect the keys of mappings; the first cell tells whether a column holds any."""
+    # What is missing is None, NaN or NaT; cells of other kinds may not like to be compared.
+    known = next((c for c in column if c is not None and not isinstance(c, float)), None)
+    if not isinstance(known, (dict, list, tuple)):
+        return
+    for cell in column:
+        _keys(name, cell, found)
+
+
+def _keys(name: str, cell: Any, found: dict[str, None]) -> None:
+    if isinstance(cell, (list, tuple)):
+        for one in cell:
+            _keys(name, one, found)
+    elif isinstance(cell, dict):
+        for key, value in cell.items():
+            below = f"{name}.{key}"
+            found[below] = None
+            _keys(below, value, found)
 
 
 def _paths(name: str, kind: Any) -> list[str]:

@@ -26,7 +26,7 @@ _ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
 
 
 def read(
-    paths: Sequence[str],
+    paths: Sequence[str] | list[Part],
     wanted: Wanted,
     text: TextFormat,
     *,
@@ -36,9 +36,10 @@ def read(
     """Read a table from files, folders and patterns.
 
     Columns that are not wanted are in the table by name, without their cells: what is published
-    counts, also where nobody measures it.
+    counts, also where nobody measures it. Files that were found already are given as they are.
     """
-    parts = files.find(paths)
+    parts = [part for part in paths if isinstance(part, files.Part)]
+    parts = parts or files.find([path for path in paths if isinstance(path, str)])
     kind = files.format_of(parts, format)
     if text.dtypes and kind != "csv":
         raise ArgumentError("--dtypes is for CSV: other files say themselves what their cells are")
@@ -84,7 +85,12 @@ def _parquet(
             raise files.in_folders_too(key)
     files.check_names(wanted, {}, [*names, *keys])
     attrs = _common_attrs(schemas)
-    chosen = [name for name in names if wanted.columns is None or name in wanted.columns]
+    # What a struct holds is published by name too, whoever asks for it.
+    chosen = [
+        name
+        for name in names
+        if wanted.columns is None or name in wanted.columns or _is_nested(schemas[0], name)
+    ]
     if attrs:
         # A table that says itself what its columns are is asked about all of them.
         chosen = names
@@ -100,6 +106,12 @@ def _parquet(
         if one not in chosen:
             frame[one] = _unread(n_rows)
     return frame
+
+
+def _is_nested(schema: Any, name: str) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_nested(schema.field(name).type))
 
 
 def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:

@@ -96,7 +96,9 @@ def json_lines(
     n_rows = 0
 
     def put(name: str, cell: Any) -> None:
-        if wanted.columns is None or name in wanted.columns:
+        # What an object holds is published by name too, whoever asks for it.
+        nested = isinstance(cell, (dict, list))
+        if wanted.columns is None or name in wanted.columns or nested or name in columns:
             cells = columns.setdefault(name, [])
             cells.extend([None] * (n_rows - len(cells)))
             cells.append(None if isinstance(cell, str) and cell in missing else cell)

@@ -80,7 +80,10 @@ def guarded(doing: str) -> Iterator[None]:
     except AnonRiskError as error:
         raise_alone(error)
     except Exception as error:  # noqa: BLE001
-        raise_alone(_ours(error, doing))
+        # Asking an error for its text is a call to Spark too, whose answer would be logged.
+        with _in_silence():
+            ours = _ours(error, doing)
+        raise_alone(ours)
 
 
 def _ours(error: Exception, doing: str) -> EngineError:

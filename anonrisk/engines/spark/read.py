@@ -94,6 +94,8 @@ def read(
             if len(paths) != 1:
                 raise ArgumentError("give the name of one table")
             return spark.read.options(**_NOTHING_IGNORED).table(paths[0])
+        if format in _FILES:
+            options = _with_base(paths, options)
         if format in _TEXT:
             every = {**_NOTHING_IGNORED, **options}
             names = _listed(spark, paths, every)
@@ -141,13 +143,26 @@ def _check_options(format: str, options: Mapping[str, str]) -> None:  # noqa: A0
             )
 
 
+def _with_base(paths: Sequence[str], options: Mapping[str, str]) -> dict[str, str]:
+    """Let folders such as country=NL be a column also where they are named themselves."""
+    base = None if "basepath" in map(str.casefold, options) else files.base_of(paths)
+    return dict(options) if base is None else {**options, "basePath": base}
+
+
 def _listed(spark: SparkSession, paths: Sequence[str], options: Mapping[str, str]) -> list[str]:
     """List the files; refuse those that two paths lead to, and folders that Spark passes over."""
     # As text, because no schema is looked for then.
     reader = spark.read.format("text").options(**options)
     deep = spark.read.format("text").options(**{**options, "recursiveFileLookup": "true"})
+    files.look_over(paths)
     found = reader.load(list(paths)).inputFiles()
-    if len(paths) > 1 and sum(len(reader.load(path).inputFiles()) for path in paths) > len(found):
+    alone = {path: len(reader.load(path).inputFiles()) for path in paths}
+    for path in [path for path, n_files in alone.items() if not n_files]:
+        where = files.without_values(path)
+        raise UnreadableTableError(
+            f"Spark reads no file of {where!r}: it passes over names that begin with _ or a dot"
+        )
+    if sum(alone.values()) > len(found):
         raise ArgumentError("a file of the table is named twice, by more than one path")
     if len(deep.load(list(paths)).inputFiles()) > len(found):
         raise UnreadableTableError(

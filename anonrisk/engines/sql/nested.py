@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -25,9 +25,16 @@ def paths(table: SqlTable) -> list[str]:
     kinds = dict(zip(names, map(str, rows[0]), strict=True)) if rows else {}
     if table.dialect == "duckdb":
         return [path for name, kind in kinds.items() for path in in_type(name, kind)]
-    fields = _composites(table, {kind.removesuffix("[]") for kind in kinds.values()})
-    found = [(name, fields.get(kind.removesuffix("[]"), ())) for name, kind in kinds.items()]
-    return [f"{name}.{field}" for name, inside in found for field in inside]
+    inside = _composites(table, set(kinds.values()))
+    return [path for name, kind in kinds.items() for path in _within(name, kind, inside)]
+
+
+def _within(name: str, kind: str, inside: dict[str, list[tuple[str, str]]]) -> list[str]:
+    found = []
+    for field, deeper in inside.get(kind.removesuffix("[]"), ()):
+        below = f"{name}.{field}" if field else name
+        found += [*([below] if field else []), *_within(below, deeper, inside)]
+    return found
 
 
 def in_type(name: str, kind: str) -> list[str]:
@@ -39,7 +46,7 @@ def in_type(name: str, kind: str) -> list[str]:
     ['person.first name', 'person.home', 'person.home.zip']
     """
     found: list[str] = []
-    for inside in _bodies(kind, "STRUCT"):
+    for inside in (*_bodies(kind, "STRUCT"), *_bodies(kind, "UNION")):
         for part in _split(inside):
             field = _FIELD.match(part)
             if field is not None:
@@ -76,16 +83,31 @@ def _split(inside: str) -> list[str]:
     return [*parts, inside[begin:]]
 
 
-def _composites(table: SqlTable, kinds: set[str]) -> dict[str, list[str]]:
-    """List the fields of those types of PostgreSQL that are composite."""
-    types = sa.table("pg_type", sa.column("oid"), sa.column("typrelid"), schema="pg_catalog")
-    columns = ("attrelid", "attname", "attnum")
+def _composites(table: SqlTable, kinds: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """List the fields of types of PostgreSQL that are composite, each with its own type.
+
+    What a domain is made of is a field without a name. No type holds itself, so that this ends.
+    """
+    names = ("oid", "typrelid", "typbasetype")
+    types = sa.table("pg_type", *map(sa.column, names), schema="pg_catalog")
+    columns = ("attrelid", "attname", "attnum", "atttypid")
     fields = sa.table("pg_attribute", *map(sa.column, columns), schema="pg_catalog")
-    kind = sa.func.format_type(types.c.oid, sa.null())
-    query = sa.select(kind, fields.c.attname).where(
-        fields.c.attrelid == types.c.typrelid, fields.c.attnum > 0, kind.in_(sorted(kinds))
-    )
-    found: dict[str, list[str]] = {}
-    for name, field in table.fetch(query, "read the types"):
-        found.setdefault(name, []).append(field)
+
+    def called(oid: Any) -> Any:
+        return sa.func.format_type(oid, sa.null())
+
+    found: dict[str, list[tuple[str, str]]] = {}
+    new = {kind.removesuffix("[]") for kind in kinds}
+    while new:
+        among = called(types.c.oid).in_(sorted(new))
+        inside = sa.select(called(types.c.oid), fields.c.attname, called(fields.c.atttypid)).where(
+            fields.c.attrelid == types.c.typrelid, fields.c.attnum > 0, among
+        )
+        domains = sa.select(called(types.c.oid), sa.literal(""), called(types.c.typbasetype)).where(
+            types.c.typbasetype != 0, among
+        )
+        rows = [*table.fetch(inside, "read the types"), *table.fetch(domains, "read the types")]
+        for kind, field, deeper in rows:
+            found.setdefault(kind, []).append((field, deeper))
+        new = {deeper.removesuffix("[]") for _, _, deeper in rows} - found.keys()
     return found
