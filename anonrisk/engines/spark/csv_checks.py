@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The most first lines that come to the driver, and how long they may be.
 _HEADS, _LONGEST = 100, 1_000_000
 # A cell in quotation marks, whose own are doubled. Possessive, so that Java needs no stack for it.
-_INSIDE = '(?:[^"]|"")*+'
+_INSIDE = '[^"]*+(?:""[^"]*+)*+'
 _QUOTED = f'"{_INSIDE}"'
 
 
