@@ -216,6 +216,34 @@ def test_a_forged_pass_is_refused(change):
 
 @pytest.mark.slow
 @pytest.mark.spark("spark")
+def test_roles_that_pandas_wrote_hold_in_a_spark_job(spark, folder):
+    from anonrisk.cli.job import main as job
+
+    table = pd.DataFrame({"zip": ["a", "a"], "name": ["x", "y"]})
+    (folder / "pq").mkdir()
+    table.anon.declare(quasi="zip", direct="name").to_parquet(folder / "pq" / "1.parquet")
+    document = {**DOCUMENT, "roles": {"quasi": ["zip"], "insensitive": ["name"]}}
+    (folder / "r.json").write_text(json.dumps(document))
+
+    def both():
+        given = [str(folder / "pq"), "--policy", "r.json"]
+        return main(["check", *given]), job("check", given)
+
+    assert both() == (1, 1)
+    table.to_parquet(folder / "pq" / "2.parquet")
+    assert both() == (3, 3)
+
+
+def test_no_line_is_offered_that_lets_a_direct_identifier_through():
+    table = pd.DataFrame({"zip": ["a"] * 2, "NAME": ["Ann", "Bob"], "ward": ["w"] * 2})
+    told = " ".join(
+        f.sentence for f in Policy(quasi="zip", direct="name", k=2).check(table).failures
+    )
+    assert "insensitive: [ward]" in told
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
 def test_the_text_of_an_error_is_asked_for_in_silence(spark, caplog):
     caplog.set_level(logging.DEBUG)
     base = spark_table(spark, {"zip": ["a", "a"], "d": ["CANARYX1", "CANARYX1"]})

@@ -237,6 +237,13 @@ def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str
     return None
 
 
+def _may_be_direct(policy: Policy, published: Published) -> set[Name]:
+    """List the columns that are, or hold, a direct identifier that is spelt otherwise."""
+    direct = {skeleton(name) for name in (*policy.roles.direct, *published.declared.direct)} - {""}
+    near = {name for name, shapes in _shapes(published) if shapes & direct}
+    return near | {str(name).partition(".")[0] for name in near if name in published.nested}
+
+
 def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
     """Give each name with the skeletons that it may be found by: as a whole, and its last part."""
     for name in published.names:
@@ -255,15 +262,21 @@ def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
     labels = published.labels == UNNAMED
     if not loose and not labels:
         return
+    # Nobody is offered a line that lets a direct identifier through.
+    harmless = [name for name in loose if name not in _may_be_direct(policy, published)]
     told = []
     if loose:
         have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
         told.append(
             f"{count_of(len(loose), 'column')} {have} no role in the policy"
             f"{_meant(policy, published, loose)}, "
-            f"so that nobody has said what may be learned from {them}; what tells nothing of a "
-            f"person goes under roles as  insensitive: [{', '.join(map(_pasted, loose))}]"
+            f"so that nobody has said what may be learned from {them}"
         )
+        if harmless:
+            told[0] += (
+                "; what tells nothing of a person goes under roles as  "
+                f"insensitive: [{', '.join(map(_pasted, harmless))}]"
+            )
     if labels:
         told.append(_DROP_LABELS)
     yield unknown("unlisted", " ".join(told))

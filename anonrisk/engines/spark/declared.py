@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from anonrisk.column_roles import Roles
+from anonrisk.engines.spark import roles
 from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
@@ -50,6 +52,38 @@ def refuse_different(
         )
 
 
+def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Take over the roles that pandas wrote into files of this machine, which Spark overlooks.
+
+    Of files elsewhere nobody but Spark sees anything.
+    """
+    local = [unquote(name.removeprefix("file:")) for name in names if name.startswith("file:")]
+    found = {_attrs(name) for name in local[:_MOST]}
+    if found <= {_attrs(None)} or _said(frame.schema) != _said(None):
+        return frame
+    (attrs,) = found if len(found) == 1 else (None,)
+    stored = {} if attrs is None else json.loads(attrs)
+    if _ROLES not in stored or _MARKS in stored or len(local) > _MOST:
+        raise UnreadableTableError(
+            f"the {len(names):,} files of this table declare different roles, or columns that were "
+            "changed at random; declare the roles of the whole table, or check the files one by one"
+        )
+    return roles.write(frame, Roles.from_dict(stored[_ROLES]))
+
+
+def _attrs(name: str | None) -> str:
+    """Write down what pandas keeps of ours at the end of a file; nothing if it cannot be read."""
+    try:
+        from pyarrow import parquet
+
+        metadata = {} if name is None else parquet.read_schema(name).metadata or {}
+        attrs = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
+    except (ImportError, OSError, ValueError):
+        attrs = {}
+    ours = {key: attrs[key] for key in (_ROLES, _MARKS) if attrs.get(key)}
+    return json.dumps(ours, sort_keys=True)
+
+
 def _writing(name: str) -> str:
     """Say of which writing a file is: those of one have the same columns and roles."""
     found = _WRITTEN.search(name)
@@ -64,9 +98,9 @@ def _exact(name: str) -> str:
 def _said(schema: Any) -> str:
     """Write down roles and marks so that equal ones look equal, whichever columns carry them."""
     fields = [] if schema is None else schema.fields
-    roles = {_in_order(told) for one in fields if (told := one.metadata.get(_ROLES))}
+    stated = {_in_order(told) for one in fields if (told := one.metadata.get(_ROLES))}
     marks = {one.name: told for one in fields if (told := one.metadata.get(_MARKS))}
-    return json.dumps([sorted(roles), marks], sort_keys=True)
+    return json.dumps([sorted(stated), marks], sort_keys=True)
 
 
 def _in_order(told: str) -> str:

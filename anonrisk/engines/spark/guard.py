@@ -28,7 +28,7 @@ _STOPPED = (
 _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Whose loggers write down, most of them at level DEBUG, what Spark answers, and with it the error.
 _TALKATIVE = ("py4j", "pyspark", "grpc")
-_inside: ContextVar[bool] = ContextVar("anonrisk_inside_spark", default=False)
+_inside: ContextVar[int] = ContextVar("anonrisk_inside_spark", default=0)
 
 
 class _Withhold(logging.Filter):
@@ -64,11 +64,12 @@ def _in_silence() -> Iterator[None]:
     for logger in _loggers():
         # Does nothing where it was done before.
         logger.addFilter(_WITHHOLD)
-    token = _inside.set(True)
+    # Counted, because contexts need not end in the order in which they began.
+    _inside.set(_inside.get() + 1)
     try:
         yield
     finally:
-        _inside.reset(token)
+        _inside.set(_inside.get() - 1)
 
 
 @contextmanager

@@ -109,6 +109,7 @@ def read(
             _refuse_in_folders(spark, paths, every, format, _folders(paths, names, every))
             if format == "parquet":
                 declared.refuse_different(spark, frame, names, every)
+                frame = declared.of_pandas(frame, names)
         return frame
 
 
