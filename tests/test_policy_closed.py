@@ -123,7 +123,7 @@ def test_a_verdict_with_any_name_of_a_column_is_stored(name):
     odd = replace(
         verdict,
         findings=(found, replace(found, qid=(name,), sensitive=name)),
-        columns={name: "quasi"},
+        columns={"zip": "quasi", name: "quasi"},
         not_looked_at=(name,),
         unit=name,
     )
