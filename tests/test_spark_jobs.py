@@ -177,8 +177,8 @@ def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
     code, found = job("check", "t", *check[2:])
     assert code == 3
     assert "column 'zip' is in the files and in their folders" in json.dumps(found)
-    # Here the folder is the table, and stands for no column.
-    assert job("check", tmp_path / "t/zip=1011", *check[2:])[0] == 1
+    # It stands for a column also where it is named itself.
+    assert job("check", tmp_path / "t/zip=1011", *check[2:])[0] == 3
 
 
 def test_a_path_that_is_empty_names_no_table(job, tmp_path):
