@@ -69,7 +69,7 @@ def _in_silence() -> Iterator[None]:
     try:
         yield
     finally:
-        _inside.set(_inside.get() - 1)
+        _inside.set(max(_inside.get() - 1, 0))
 
 
 @contextmanager
