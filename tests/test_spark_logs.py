@@ -25,11 +25,15 @@ def heard():
     ear, root = Ear(level=1), logging.getLogger()
     named = [root, *(logging.getLogger(name) for name in ("py4j", "pyspark"))]
     before = [logger.level for logger in named]
-    root.addHandler(ear)
+    # Some other library may have cut a logger off from those above it.
+    listened = [root, *(logger for logger in set(guard._loggers()) if not logger.propagate)]
+    for logger in listened:
+        logger.addHandler(ear)
     for logger in named:
         logger.setLevel(1)
     yield records
-    root.removeHandler(ear)
+    for logger in listened:
+        logger.removeHandler(ear)
     for logger, level in zip(named, before, strict=True):
         logger.setLevel(level)
 
