@@ -224,6 +224,11 @@ def _loader(yaml: Any, reader: Reader) -> Any:
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         """PyYAML's safe loader, which takes the last of two equal keys; this one refuses them."""
 
+        def fetch_flow_collection_start(self, token: Any) -> None:
+            """Open a bracket; PyYAML's time grows with the square of how many are open."""
+            reader.check_depth(self.flow_level)
+            super().fetch_flow_collection_start(token)
+
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
             seen: set[Hashable] = set()
             for key_node, _ in node.value:

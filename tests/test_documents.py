@@ -46,10 +46,11 @@ def policy_with_bomb(levels):
 
 
 def quickly(call, error):
-    start = time.perf_counter()
+    # Of this process alone: other lanes may run beside this one.
+    start = time.process_time()
     with pytest.raises(error) as raised:
         call()
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert len(str(raised.value)) < 500
     return str(raised.value)
 
