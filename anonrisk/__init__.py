@@ -6,17 +6,19 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
-`anonrisk.engines`    the only code that touches a table: pandas, Spark
-`anonrisk.counts`     what an engine gives: frozen counts, no cell of the table
+`anonrisk.engines`    the only code that touches a table: pandas, Spark, SQL
+`anonrisk.counts`     what crosses that border: questions, and counts without any cell
 `anonrisk.measures`   pure arithmetic on counts
-`anonrisk.policy`     gates: `Policy` and `Verdict`
 `anonrisk.predict`    what will be true of a table that does not exist yet
-`anonrisk.search`     finding quasi-identifiers: pure code on counts
 `anonrisk.recode`     recodings as data
-`anonrisk.planning`   plans, and the search for them
-`anonrisk.hipaa`      the Safe Harbor rule as a plan
-`anonrisk.identity`   a keeper of pseudonyms, who issues and reveals them
+`anonrisk.search`     finding quasi-identifiers: pure code on counts
+`anonrisk.planning`   plans, and the search for them; HIPAA's Safe Harbor as one
+`anonrisk.pseudonyms` a keeper of pseudonyms, who issues and reveals them
+`anonrisk.policy`     gates: `Policy` and `Verdict`
+`anonrisk.priors`     what data holders publish so that others can predict
+`anonrisk.reporting`  pages and pictures
 `anonrisk.datasets`   synthetic tables to try things on
+`anonrisk.core`       names, roles, arguments, text
 ====================  ==============================================================
 """
 
@@ -68,8 +70,8 @@ from anonrisk.api.suda import explain_risk, suda
 from anonrisk.api.summary import summary
 from anonrisk.api.trajectory import trajectory
 from anonrisk.api.utility import utility
-from anonrisk.column_roles import Roles
-from anonrisk.counts import ClassSizes
+from anonrisk.core.column_roles import Roles
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:

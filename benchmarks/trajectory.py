@@ -13,7 +13,7 @@ import anonrisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from anonrisk.keys import Key
+from anonrisk.core.keys import Key
 from benchmarks import _bench
 from benchmarks._bench import Row, compared
 

@@ -96,7 +96,7 @@ def test_a_page_about_a_table(run):
 
 def test_the_picture_has_a_bar_for_each_band(run):
     sizes = anonrisk.ClassSizes([1, 3, 200], [10, 2, 1])
-    read = Page(report.html(anonrisk.assessment.Assessment(sizes, {})))
+    read = Page(report.html(anonrisk.api.assessment.Assessment(sizes, {})))
     assert read.tags.count("rect") == len(sizes.bands()) == 3
     assert "alone" in read.words
     assert "4.6%, 10 records" in read.words

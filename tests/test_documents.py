@@ -10,9 +10,9 @@ import pytest
 
 from anonrisk import Plan, Policy, Verdict, errors
 from anonrisk.cli import main
-from anonrisk.column_roles import Roles
-from anonrisk.documents import Reader
-from anonrisk.hierarchy import Hierarchy
+from anonrisk.core.column_roles import Roles
+from anonrisk.core.documents import Reader
+from anonrisk.core.hierarchy import Hierarchy
 
 LONG = "9" * 5_000
 DEEP = 100_000

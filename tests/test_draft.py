@@ -13,10 +13,10 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets, errors
 from anonrisk.cli import main
+from anonrisk.counts.counter import Numerals
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.policy.drafting import hints
-from anonrisk.search.counter import Numerals
 
 CELLS = {
     "patient": [f"who-{i // 3:03}" for i in range(60)],

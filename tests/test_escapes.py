@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk import AnonRiskError, Policy, Verdict, documents, render, report
+from anonrisk import AnonRiskError, Policy, Verdict, report
 from anonrisk.cli import main
+from anonrisk.core import documents, render
 
 SIGNS = "\n::error::pwn\x1b[31m\x1b]0;own\x07\x9b1m\u202e\u2066\u2028\u2029\x7f\x00\r\t\x85"
 A, B, C, WHO, WHEN = (f"{letter}{SIGNS}" for letter in "abcnt")
@@ -76,7 +77,7 @@ RESULTS = {
     "probabilistic_k": lambda df: df.anon.probabilistic_k(QID, 10_000, 0.5),
     "is_quasi_identifier": lambda df: df.anon.is_quasi_identifier(QID, 0.2, 10_000),
     "plan": lambda df: df.anon.plan(QID, 2, max_suppression=1.0),
-    "utility": lambda df: anonrisk.utility(changed(df), df, QID),
+    "utility": lambda df: anonrisk.planning.utility(changed(df), df, QID),
     "trajectory": lambda df: df.anon.trajectory(WHO, [A], 2),
     "linkability": lambda df: df.anon.linkability(WHO, [A], WHEN, period="7D"),
     "declare": lambda df: df.anon.declare(quasi=QID, unit=WHO).anon.roles(),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import ClassSizes, errors
+from anonrisk.counts.counter import Shape
 from anonrisk.search import lookalikes, minimal, progress
-from anonrisk.search.counter import Shape
 
 PEOPLE = {
     "zip": ["1", "1", "2", "2", "3", "3", None, "1"],

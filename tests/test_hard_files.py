@@ -11,8 +11,8 @@ from hard_files import CASES, MIXED, SECRET
 
 import anonrisk
 from anonrisk.engines.pandas.read import read as pandas_read
+from anonrisk.engines.reading.files import TextFormat, Wanted
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
-from anonrisk.files import TextFormat, Wanted
 
 ON_SPARK = [pytest.mark.slow, pytest.mark.spark("spark")]
 ON_CONNECT = [pytest.mark.slow, pytest.mark.spark("connect")]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from anonrisk import errors
-from anonrisk.hierarchy import Hierarchy
+from anonrisk.core.hierarchy import Hierarchy
 
 
 def test_heights_follow_the_longest_way_down():

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 from anonrisk import errors
-from anonrisk.keys import Key
+from anonrisk.core.keys import Key
 
 pytest.importorskip("sqlalchemy")
 
-from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import IdentityProtector
 
 LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 KEY = Key.from_bytes(bytes(range(32)))
@@ -316,7 +316,7 @@ def test_it_shows_neither_key_nor_password(keeper):
 
 WRITER = """
 import sys, time
-from anonrisk.identity import IdentityProtector
+from anonrisk.pseudonyms import IdentityProtector
 url, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 keeper = IdentityProtector(bytes(range(32)), url, admin="officer")
 for i in range(count):

@@ -10,7 +10,7 @@ import pytest
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.columns import as_names
+from anonrisk.core.columns import as_names
 from anonrisk.priors.prior import as_qid
 
 CELLS = {"zip": ["a", "a"], "age": [1, 1], "zip, age": [2, 3]}

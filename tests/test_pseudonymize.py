@@ -15,8 +15,8 @@ import pytest
 from tables import to_rows
 
 from anonrisk import errors
-from anonrisk.keys import Key
-from anonrisk.pseudonyms import HEADER
+from anonrisk.core.keys import Key
+from anonrisk.core.pseudonyms import HEADER
 
 SECRET = bytes(range(100, 132))
 KEY = Key.from_bytes(SECRET)
@@ -376,7 +376,7 @@ for k, v in {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://" +
     b = b.config(k, v)
 spark = b.getOrCreate()
 import anonrisk
-from anonrisk.keys import Key
+from anonrisk.core.keys import Key
 secret = bytes(range(100, 132))
 rows = [("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))]
 df = spark.createDataFrame(rows, "who string, at timestamp")
@@ -442,8 +442,8 @@ def test_executors_need_nothing_of_ours(spark):
 
     from pyspark import cloudpickle
 
+    from anonrisk.core.pseudonyms import Form, Step
     from anonrisk.engines.spark.pseudonym import _function
-    from anonrisk.pseudonyms import Form, Step
 
     sent = cloudpickle.dumps(_function(Step("who", KEY, Form.of("hex", None), "insurer")))
     code = (

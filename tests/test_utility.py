@@ -141,7 +141,7 @@ def test_suppressed_cells_and_records_cost_one(frame):
 
 
 def test_a_level_of_a_hierarchy_costs_its_leaves():
-    from anonrisk.hierarchy import Hierarchy
+    from anonrisk.core.hierarchy import Hierarchy
 
     table = pd.DataFrame(CELLS)
     coarse = table.anon.generalize({"ill": Level.of(Hierarchy.of(TREE), 1)})

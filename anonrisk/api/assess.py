@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import ask_about, refuse_closeness, with_distance
-from anonrisk.api.ask import ask
-from anonrisk.arguments import one_of, positive
+from anonrisk.api.question import ask
+from anonrisk.api.sensitive import ask_about, refuse_closeness, with_distance
+from anonrisk.core.arguments import one_of, positive
+from anonrisk.core.results import Closeness
 from anonrisk.engines.base import Score
 from anonrisk.errors import ArgumentError
-from anonrisk.results import Closeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.assessment import Assessment
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
+    from anonrisk.api.assessment import Assessment
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.engines.base import Engine, Question, Sensitive
 
     Values = dict[tuple[str, Any], Any]
@@ -87,7 +87,7 @@ def assess(
           ldiv     illness       1
     tcloseness     illness    0.25      equal
     """
-    from anonrisk.assessment import Assessment
+    from anonrisk.api.assessment import Assessment
     from anonrisk.policy import Policy
 
     if isinstance(qids, Policy):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import (
+from anonrisk.api.question import ask
+from anonrisk.api.sensitive import (
     ask_about,
     diversity_score,
     refuse_closeness,
     with_distance,
 )
-from anonrisk.api.ask import ask
-from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.engines.base import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 _DEFAULT_K = 5
 

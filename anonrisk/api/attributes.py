@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import (
+from anonrisk.api.sensitive import (
     against,
     ask_about,
     diversity_score,
     with_distance,
 )
-from anonrisk.arguments import one_of
+from anonrisk.core.arguments import one_of
+from anonrisk.core.results import Closeness
 from anonrisk.engines.base import Score
 from anonrisk.errors import ArgumentError
-from anonrisk.results import Closeness
 
 if TYPE_CHECKING:
-    from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_profiles import ClassProfiles
 
 
 def ldiv(
@@ -111,7 +111,7 @@ def tcloseness(
     order : list of values, optional
         The values from the smallest to the largest, for an ordered distance of strings.
     hierarchy : dict, table, path or Hierarchy, optional
-        A tree over the values; see `anonrisk.hierarchy.Hierarchy.of`.
+        A tree over the values; see `anonrisk.core.hierarchy.Hierarchy.of`.
 
     Returns
     -------

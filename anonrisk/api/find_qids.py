@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from anonrisk import column_roles
-from anonrisk.arguments import positive, whole_number
-from anonrisk.columns import as_name, as_names, check_missing, require
+from anonrisk.core import column_roles
+from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.counts.counter import BITS
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
-from anonrisk.search.counter import BITS
 from anonrisk.search.minimal import number_of_sets, search
 from anonrisk.search.probabilistic import domain_size, share_between
 from anonrisk.search.progress import shown
-from anonrisk.search.report import FoundQid, LookAlike, QidReport, SearchPlan
+from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
-    from anonrisk.search.counter import Counter
     from anonrisk.search.minimal import Outcome
 
 

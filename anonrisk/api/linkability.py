@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.columns import as_name, as_names, check_missing, require
+from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
-    from anonrisk.linked_records import Linkability
+    from anonrisk.core.columns import Name
+    from anonrisk.predict.linked_records import Linkability
 
 
 def linkability(
@@ -85,9 +85,9 @@ def linkability(
       linked, expected       2.0   66.7%
       linked by chance       1.0   33.3%
     """
-    from anonrisk.engines.traces import LinkQuestion
-    from anonrisk.linked_records import Linkability
-    from anonrisk.periods import microseconds
+    from anonrisk.core.periods import microseconds
+    from anonrisk.counts.traces import LinkQuestion
+    from anonrisk.predict.linked_records import Linkability
 
     check_missing(missing)
     if at is not None and period is not None:
@@ -121,7 +121,7 @@ def linkability(
 
 def _moment(at: Any) -> tuple[int | None, bool]:
     """Read a moment as a whole number, and tell whether it is one of the calendar."""
-    from anonrisk.pseudonyms import instant
+    from anonrisk.core.pseudonyms import instant
 
     if at is None:
         return None, False

@@ -6,9 +6,10 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import positive, whole_number
-from anonrisk.columns import require
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.columns import require
+from anonrisk.core.render import percent
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.engines.limits import check_finite
@@ -19,14 +20,13 @@ from anonrisk.planning.offer import offer
 from anonrisk.planning.plan import Outcome, Plan
 from anonrisk.planning.search import Found, search
 from anonrisk.recode import Star
-from anonrisk.render import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.tally import Tally
     from anonrisk.planning.lattice import Measured
-    from anonrisk.planning.tally import Tally
 
 
 def plan(

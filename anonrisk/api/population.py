@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
+from anonrisk.api.question import ask
 from anonrisk.api.risk import against_of, fraction_of
-from anonrisk.arguments import whole_number
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.

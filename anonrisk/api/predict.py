@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import positive
-from anonrisk.columns import require
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import positive
+from anonrisk.core.columns import require
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.prediction import PredictedClasses, Prediction
 
 

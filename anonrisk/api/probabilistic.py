@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import whole_number
-from anonrisk.columns import nearest
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.promise import ProbabilisticK, QidAnswer
+from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
 
 
 def probabilistic_k(

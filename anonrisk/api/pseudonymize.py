@@ -5,13 +5,13 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.arguments import whole_number
-from anonrisk.columns import as_name, require
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import as_name, require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def pseudonymize(
@@ -39,7 +39,7 @@ def pseudonymize(
         The identifier: text, integers, dates or instants. Floats are refused: they can be written
         in more than one way. A missing value stays missing.
     key : Key or bytes
-        See `anonrisk.keys.Key`: from an environment variable, a file or bytes, at least 16.
+        See `anonrisk.core.keys.Key`: from an environment variable, a file or bytes, at least 16.
     period : str, timedelta or int, optional
         When a person gets a new pseudonym. A length of time such as ``"30D"`` (s, min, h, D, W)
         starts anew at every multiple of it since 1970-01-01 UTC, for all persons together. A
@@ -65,8 +65,8 @@ def pseudonymize(
 
     Notes
     -----
-    HMAC-SHA-256 (RFC 2104) over the bytes that `anonrisk.pseudonyms` lists, which are the same on
-    every engine. On Spark the key is in no plan, event log or page of the UI, but it travels to the
+    HMAC-SHA-256 (RFC 2104) over the bytes that `anonrisk.core.pseudonyms` lists, the same on every
+    engine. On Spark the key is in no plan, event log or page of the UI, but it travels to the
     executors inside the function that they run: encrypt Spark's network traffic
     (``spark.network.crypto.enabled``, TLS for Connect). On Connect the client's debug log
     (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function
@@ -79,7 +79,7 @@ def pseudonymize(
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> from anonrisk.keys import Key
+    >>> from anonrisk.core.keys import Key
     >>> key = Key.from_bytes(bytes(range(32)))
     >>> df = pd.DataFrame({"patient": ["Ann", "Bob", "Ann", None], "ward": [1, 1, 2, 2]})
     >>> df.anon.pseudonymize("patient", key=key, length=16)["patient"].tolist()[:3]
@@ -88,9 +88,9 @@ def pseudonymize(
     >>> int(shared["patient"].nunique()), int(shared["patient"].isna().sum())
     (2, 1)
     """
-    from anonrisk.keys import as_key
-    from anonrisk.periods import microseconds
-    from anonrisk.pseudonyms import Form, Step, check_scope
+    from anonrisk.core.keys import as_key
+    from anonrisk.core.periods import microseconds
+    from anonrisk.core.pseudonyms import Form, Step, check_scope
 
     secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
     by_records = isinstance(period, Integral)

@@ -6,16 +6,16 @@ from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
-from anonrisk.columns import as_name, require
+from anonrisk.api.question import ask
+from anonrisk.core.columns import as_name, require
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Against
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from anonrisk.attackers import Matched, Presence, Risk
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.engines.base import Engine, Question
+    from anonrisk.measures.risk import Matched, Presence, Risk
 
 
 def risk(
@@ -74,7 +74,7 @@ def risk(
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    from anonrisk import attackers
+    from anonrisk.measures import risk as attackers
 
     fraction = fraction_of(sampling_fraction)
     engine, question = ask(frame, qids, unit=unit, missing=missing)

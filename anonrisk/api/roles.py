@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import column_roles
+from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def declare(  # noqa: PLR0917

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
+from anonrisk.api.question import ask
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
-    from anonrisk.results import LowerBound
+    from anonrisk.core.columns import Name
+    from anonrisk.core.results import LowerBound
+    from anonrisk.counts.class_sizes import ClassSizes
 
 
 def classes(

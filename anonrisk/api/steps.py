@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import finite, one_of, positive, whole_number
-from anonrisk.columns import as_names, require
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import finite, one_of, positive, whole_number
+from anonrisk.core.columns import as_names, require
+from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import CellSuppression, Noise
 from anonrisk.errors import ArgumentError, RoleConflictError
-from anonrisk.hierarchy import Hierarchy
 from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
 
 LAWS = ("normal", "laplace", "uniform")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import positive, whole_number
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
-from anonrisk.search.explained import Change, RiskExplanation
-from anonrisk.search.suda import MAX_COLUMNS, Suda, Totals, dis
+from anonrisk.measures.suda import MAX_COLUMNS, Suda, Totals, dis
+from anonrisk.search.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine, Question
-    from anonrisk.search.counter import Counter
 
 
 def suda(

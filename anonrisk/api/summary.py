@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.api.ask import ask
-from anonrisk.arguments import whole_number
-from anonrisk.columns import as_name, require
+from anonrisk.api.question import ask
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import as_name, require
+from anonrisk.core.render import joined
 from anonrisk.errors import (
     EmptyTableError,
     RoleConflictError,
     UnsupportedColumnError,
     raise_alone,
 )
-from anonrisk.render import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
 
 
 def summary(

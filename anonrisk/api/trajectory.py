@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.arguments import one_of, whole_number
-from anonrisk.columns import as_name, as_names, check_missing, require
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
-    from anonrisk.engines.traces import StepCounts, TraceCounts, TraceQuestion
-    from anonrisk.linked_records import Measured, Trajectory
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
+    from anonrisk.predict.linked_records import Measured, Trajectory
 
 _LONGEST = 50
 
@@ -115,7 +115,7 @@ def trajectory(
          2       3          0.0%   0.0% - 56.1%   78.5%         0.0%   100.0%
          3       3         33.3%   6.1% - 79.2%   93.1%        33.3%   100.0%
     """
-    from anonrisk.engines.traces import TraceQuestion
+    from anonrisk.counts.traces import TraceQuestion
 
     check_missing(missing)
     one_of(points, "points", ("any", "consecutive"))
@@ -174,8 +174,8 @@ def _seed(seed: Any) -> int:
 
 
 def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajectory:
-    from anonrisk.linked_records import Trajectory
     from anonrisk.predict import zipf
+    from anonrisk.predict.linked_records import Trajectory
 
     sizes = [size for size, _ in counts.popularity]
     items = [number for _, number in counts.popularity]
@@ -208,8 +208,8 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
 
 
 def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
-    from anonrisk.linked_records import Measured
     from anonrisk.measures import proportion
+    from anonrisk.predict.linked_records import Measured
 
     if not step.n_users:
         return Measured(step.length, 0, step.n_short, None, None, None)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import utility as measures
-from anonrisk.api.ask import ask
-from anonrisk.columns import as_name, require
+from anonrisk.api.question import ask
+from anonrisk.core.columns import as_name, require
+from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.engines import engine_for
 from anonrisk.engines.base import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
-from anonrisk.hierarchy import Hierarchy
+from anonrisk.planning import utility as measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name
-    from anonrisk.utility import Utility
+    from anonrisk.core.columns import Name
+    from anonrisk.planning.utility import Utility
 
 
 def utility(

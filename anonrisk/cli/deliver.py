@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, target
 from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.core.render import escaped, escaped_json, shown
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy.finding import COULD_NOT_ASSESS
-from anonrisk.render import escaped, escaped_json, shown
 
 if TYPE_CHECKING:
     import argparse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from anonrisk.core.render import joined, shown
 from anonrisk.policy.finding import FAIL
-from anonrisk.render import joined, shown
 
 if TYPE_CHECKING:
     from anonrisk.cli.outcome import Outcome

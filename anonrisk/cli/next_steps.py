@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from anonrisk.cli.source import Source
-    from anonrisk.columns import Qid
+    from anonrisk.core.columns import Qid
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
 

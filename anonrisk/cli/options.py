@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.roles import roles
-from anonrisk.columns import MISSING
+from anonrisk.core.columns import MISSING
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
 

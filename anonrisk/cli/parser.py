@@ -6,7 +6,7 @@ import argparse
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from anonrisk import render
+from anonrisk.core import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,16 +7,16 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anonrisk import files
 from anonrisk.cli.options import pair
+from anonrisk.engines.reading import files
+from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.errors import ArgumentError
-from anonrisk.files import DTYPES, FORMATS, TextFormat
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from anonrisk.files import Wanted
+    from anonrisk.engines.reading.files import Wanted
 
 # Who waits for less than this needs no company.
 _PATIENCE = 2.0

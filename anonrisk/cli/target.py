@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anonrisk.engines.reading.files import STDIN, refuse_blank
 from anonrisk.errors import ArgumentError
-from anonrisk.files import STDIN, refuse_blank
 
 if TYPE_CHECKING:
     import argparse

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
+from anonrisk.core.render import count_of
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -36,25 +37,24 @@ from anonrisk.errors import (
     UnsupportedColumnError,
     WeightError,
 )
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from anonrisk.attackers import Attacker, Matched
-    from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name, Qid
-    from anonrisk.counts import ClassSizes
-    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.hierarchy import Hierarchy
-    from anonrisk.planning.tally import Tally
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.core.pseudonyms import Step
+    from anonrisk.counts.class_profiles import ClassProfiles
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.counter import Counter
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.measures.risk import Attacker, Matched
+    from anonrisk.measures.suda import Totals
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
-    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
-    from anonrisk.search.counter import Counter
-    from anonrisk.search.suda import Totals
 
 # More groups than this are not a summary any more.
 MAX_GROUPS = 10_000

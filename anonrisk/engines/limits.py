@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.recode import TopBottom
 
 # The largest share of cells that rounded noise may leave as they are.

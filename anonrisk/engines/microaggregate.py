@@ -13,8 +13,8 @@ from anonrisk.recode.optimal import mdav, optimal_groups
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
-    from anonrisk.planning.tally import Tally
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.tally import Tally
     from anonrisk.recode.domain import Domain
 
 # Different records of several columns that MDAV takes: its work grows with their square.

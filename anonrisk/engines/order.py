@@ -16,7 +16,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # The first that fits is what a value is; bool is derived from int, datetime from date.
 _KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (

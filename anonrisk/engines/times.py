@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, MissingTimeError, NoOrderError, UnsupportedColumnError
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:

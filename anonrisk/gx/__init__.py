@@ -7,10 +7,7 @@ with `AnonriskGateAction`.
 
 from __future__ import annotations
 
-from anonrisk.gx.gate import AnonriskGateAction
-from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
-from anonrisk.gx.of_search import ExpectColumnsNotToBeQuasiIdentifiers
-from anonrisk.gx.of_sizes import (
+from anonrisk.gx.class_sizes import (
     ExpectKAnonymityToBeAtLeast,
     ExpectPopulationUniquenessToBeAtMost,
     ExpectPredictedSingletonsToBeAtMost,
@@ -18,8 +15,11 @@ from anonrisk.gx.of_sizes import (
     ExpectRecordsInSmallClassesToBeAtMost,
     ExpectReidentificationRiskToBeAtMost,
 )
-from anonrisk.gx.of_values import ExpectLDiversityToBeAtLeast, ExpectTClosenessToBeAtMost
+from anonrisk.gx.columns import ExpectColumnsToBePublishable
+from anonrisk.gx.gate import AnonriskGateAction
 from anonrisk.gx.run import load_suite, run_gate
+from anonrisk.gx.search import ExpectColumnsNotToBeQuasiIdentifiers
+from anonrisk.gx.sensitive import ExpectLDiversityToBeAtLeast, ExpectTClosenessToBeAtMost
 from anonrisk.gx.suite import suite_to_json, to_suite
 
 __all__ = [

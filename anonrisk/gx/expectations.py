@@ -6,11 +6,7 @@ changed would change every stored suite.
 
 from __future__ import annotations
 
-from anonrisk.gx.of_columns import (
-    ExpectColumnsToBePublishable,
-)
-from anonrisk.gx.of_search import ExpectColumnsNotToBeQuasiIdentifiers
-from anonrisk.gx.of_sizes import (
+from anonrisk.gx.class_sizes import (
     ExpectKAnonymityToBeAtLeast,
     ExpectPopulationUniquenessToBeAtMost,
     ExpectPredictedSingletonsToBeAtMost,
@@ -18,7 +14,11 @@ from anonrisk.gx.of_sizes import (
     ExpectRecordsInSmallClassesToBeAtMost,
     ExpectReidentificationRiskToBeAtMost,
 )
-from anonrisk.gx.of_values import (
+from anonrisk.gx.columns import (
+    ExpectColumnsToBePublishable,
+)
+from anonrisk.gx.search import ExpectColumnsNotToBeQuasiIdentifiers
+from anonrisk.gx.sensitive import (
     ExpectLDiversityToBeAtLeast,
     ExpectTClosenessToBeAtMost,
 )

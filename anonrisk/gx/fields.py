@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from great_expectations.compatibility import pydantic
 
-from anonrisk.columns import several_in_one
+from anonrisk.core.columns import several_in_one
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

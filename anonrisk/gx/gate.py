@@ -16,13 +16,13 @@ from great_expectations.compatibility import pydantic
 from great_expectations.datasource.fluent.interfaces import Batch
 from great_expectations.expectations.registry import get_expectation_impl
 
+from anonrisk.core.render import count_of, shown
 from anonrisk.errors import ReleaseBlocked
+from anonrisk.gx.columns import ExpectColumnsToBePublishable
 from anonrisk.gx.expectations import EXPECTATIONS
-from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
 from anonrisk.gx.result import OURS as META
 from anonrisk.gx.suite import changed, policy_of
 from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
-from anonrisk.render import count_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -309,6 +309,6 @@ def suites_of(checkpoint: Any) -> dict[str, dict[str, int]]:
 
 def check_level(block_on: str) -> None:
     """Refuse a severity that does not exist."""
-    from anonrisk.arguments import one_of
+    from anonrisk.core.arguments import one_of
 
     one_of(block_on, "block_on", LEVELS)

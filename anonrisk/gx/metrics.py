@@ -23,7 +23,7 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 import anonrisk
-from anonrisk.columns import require
+from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, UnsupportedFrameError
 from anonrisk.policy import Policy
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from anonrisk.policy.measure import Counted
     from anonrisk.policy.release_rules import Published
-    from anonrisk.search.report import QidReport
+    from anonrisk.search.qid_report import QidReport
 
-COUNTS = "anonrisk.counts"
-COLUMNS = "anonrisk.columns"
+COUNTS = "anonrisk.counts.class_sizes"
+COLUMNS = "anonrisk.core.columns"
 SEARCH = "anonrisk.search"
 # The one argument of all: all that is asked, as JSON, so that equal questions are equal texts.
 ASKED = "asked"

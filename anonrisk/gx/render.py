@@ -19,7 +19,7 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 from great_expectations.render.util import parse_row_condition_string
 
-from anonrisk import render
+from anonrisk.core import render
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import shown
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS, unknown
 from anonrisk.policy.verdict import overall
-from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding

@@ -18,15 +18,15 @@ from great_expectations.exceptions.exceptions import (
 )
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-from anonrisk.documents import Reader
+from anonrisk.core.documents import Reader
+from anonrisk.core.render import shown
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, ArgumentError, ReleaseBlocked, raise_alone
 from anonrisk.gx import gate
-from anonrisk.gx.of_columns import ExpectColumnsToBePublishable
+from anonrisk.gx.columns import ExpectColumnsToBePublishable
 from anonrisk.policy import Policy, Verdict, release_rules
 from anonrisk.policy.finding import unknown
 from anonrisk.policy.table import published_by
-from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from great_expectations import ExpectationSuite
 
 from anonrisk.errors import PolicyError
-from anonrisk.gx import of_columns, of_sizes, of_values
+from anonrisk.gx import class_sizes as of_sizes
+from anonrisk.gx import columns as of_columns
+from anonrisk.gx import sensitive as of_values
 from anonrisk.gx.result import OURS
 from anonrisk.policy.document import canonical
 

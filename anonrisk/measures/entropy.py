@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.results import Divergence, LowerBound
 from anonrisk.errors import ArgumentError
-from anonrisk.results import Divergence, LowerBound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
-    from anonrisk.planning.tally import Tally
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.tally import Tally
     from anonrisk.recode import Recoding
 
     Node = tuple[int, ...]

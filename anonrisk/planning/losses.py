@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.hierarchy import Hierarchy
+    from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.recode import Recoding
     from anonrisk.recode.domain import Domain
 

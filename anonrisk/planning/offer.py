@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import ArgumentError, HierarchyError
-from anonrisk.hierarchy import Hierarchy
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
 from anonrisk.recode.domain import DATES, NUMBERS
 from anonrisk.recode.edges import apart, optimal_bins, quantile_bins, width_bins, widths
@@ -17,7 +17,7 @@ from anonrisk.recode.kinds import PARTS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.recode.domain import Domain
 
 # More bins than this are hardly coarser than the values themselves.

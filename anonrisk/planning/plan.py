@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk import documents, render
+from anonrisk.core import documents, render
+from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
-from anonrisk.hierarchy import Hierarchy
 from anonrisk.planning.budget import Budget
 from anonrisk.recode import from_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.recode import Recoding
 
 _VERSION = 1
@@ -41,7 +41,7 @@ class Outcome:
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
         Different values of each column once recoded, those of suppressed records among them;
-        `anonrisk.utility` counts those that are left in the published table.
+        `anonrisk.planning.utility` counts those that are left in the published table.
     """
 
     n_records: int

@@ -9,7 +9,7 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy.table import Table
 
 if TYPE_CHECKING:
-    from anonrisk.assessment import Assessment
+    from anonrisk.api.assessment import Assessment
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
 

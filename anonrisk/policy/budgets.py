@@ -15,7 +15,7 @@ from anonrisk.policy.finding import AT_LEAST, SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from anonrisk.columns import Qid
+    from anonrisk.core.columns import Qid
 
     Reader = Callable[[Any, str], Any]
 
@@ -232,7 +232,7 @@ def _order(given: Any, where: str) -> tuple[Any, ...]:
 def _hierarchy(given: Any, where: str) -> Any:
     if given is None:
         return None
-    from anonrisk.hierarchy import Hierarchy
+    from anonrisk.core.hierarchy import Hierarchy
 
     # A path would make the policy's digest say nothing of the tree.
     if not isinstance(given, (dict, list)):
@@ -246,7 +246,7 @@ def _hierarchy(given: Any, where: str) -> Any:
 
 def _as_text(tree: Any) -> Any:
     """Give a tree as JSON can hold it; its labels are compared as texts anyway."""
-    from anonrisk.hierarchy import text_of
+    from anonrisk.core.hierarchy import text_of
 
     if isinstance(tree, dict):
         return {text_of(label): _as_text(below) for label, below in tree.items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.arguments import whole_number
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
 from anonrisk.policy.finding import Finding, unknown
@@ -13,10 +14,9 @@ from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, count
 from anonrisk.policy.table import Problem, attempt, is_empty, published_by
 from anonrisk.policy.verdict import Verdict
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Qid
+    from anonrisk.core.columns import Qid
     from anonrisk.policy.measure import Measured
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import Rule

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import documents
+from anonrisk.core import documents
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:

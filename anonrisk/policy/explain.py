@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
+from anonrisk.core import render
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import measure
 from anonrisk.policy.table import Problem, Table, attempt
@@ -14,7 +14,7 @@ from anonrisk.policy.table import Problem, Table, attempt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Measured

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.columns import nearest, several_in_one
+from anonrisk.core.columns import nearest, several_in_one
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
 
 
 # How other tools, and the literature, call what a policy has a key for.

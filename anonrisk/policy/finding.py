@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.base import TOLERANCE
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import words
+from anonrisk.policy import messages as words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
 
 PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
 STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)

@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.policy import words
+from anonrisk.core.render import count_of
+from anonrisk.policy import messages as words
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
 from anonrisk.policy.table import Problem, attempt
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anonrisk.attackers import Risk
-    from anonrisk.columns import Name, Qid
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.engines.base import Group
+    from anonrisk.measures.risk import Risk
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.measure import Measured
 
@@ -93,7 +93,7 @@ class Judge:
         return _OF_SIZES[budget.name](budget, sizes)
 
     def _of_risk(self, budget: Budget, sizes: ClassSizes) -> Value | Problem:
-        from anonrisk import attackers
+        from anonrisk.measures import risk as attackers
 
         _, attacker, measure = budget.name.split(".")
         risk: Risk | Problem = attackers.of_release(sizes, 1 / (self.sampling_fraction or 1.0))

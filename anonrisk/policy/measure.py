@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.about_sensitive import diversity_score, with_distance
-from anonrisk.api.ask import ask
+from anonrisk.api.question import ask
+from anonrisk.api.sensitive import diversity_score, with_distance
+from anonrisk.core.render import count_of
 from anonrisk.engines.base import Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
 from anonrisk.policy.rules import check_subsets
 from anonrisk.policy.table import Problem, Table, attempt, without_roles
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
-    from anonrisk.attackers import Risk
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.measures.risk import Risk
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.release_rules import Published

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.columns import MISSING, nearest
+from anonrisk.core.columns import MISSING, nearest
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, document, fields, show
 from anonrisk.policy import ready as shelf
@@ -17,8 +17,8 @@ from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anonrisk.assessment import Assessment
-    from anonrisk.columns import Name
+    from anonrisk.api.assessment import Assessment
+    from anonrisk.core.columns import Name
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule

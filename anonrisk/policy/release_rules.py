@@ -11,9 +11,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import column_roles
-from anonrisk.column_roles import Roles
-from anonrisk.columns import nearest, skeleton
+from anonrisk.core import column_roles
+from anonrisk.core.column_roles import Roles
+from anonrisk.core.columns import nearest, skeleton
+from anonrisk.core.render import count_of, joined, shown
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -24,14 +25,13 @@ from anonrisk.policy.finding import (
     unknown,
     within,
 )
+from anonrisk.policy.messages import percent
 from anonrisk.policy.verdict import ROW_LABELS
-from anonrisk.policy.words import percent
-from anonrisk.render import count_of, joined, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.measure import Measured
     from anonrisk.policy.policy import Policy
 

@@ -7,15 +7,15 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.columns import nearest
+from anonrisk.core.columns import nearest
+from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, fields
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
 
 # More subsets than this are a search, not a gate; on Spark each repeats the table once.

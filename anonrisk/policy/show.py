@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk import render
+from anonrisk.core import render
 
 if TYPE_CHECKING:
     from anonrisk.policy.drafting.drafted import Drafted

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anonrisk import column_roles
-from anonrisk.column_roles import Roles
-from anonrisk.columns import require
+from anonrisk.core import column_roles
+from anonrisk.core.column_roles import Roles
+from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     AnonRiskError,
@@ -25,7 +25,7 @@ from anonrisk.policy.verdict import ROW_LABELS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import PolicyRoles

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk import render
 from anonrisk._version import __version__
-from anonrisk.documents import Reader
+from anonrisk.core import render
+from anonrisk.core.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.finding import (
     AT_LEAST,
@@ -25,7 +25,7 @@ from anonrisk.policy.finding import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.explain import Explanation
 
 SCHEMA_VERSION = 2

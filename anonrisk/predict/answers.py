@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from anonrisk.arguments import whole_number
-from anonrisk.columns import nearest
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import nearest
+from anonrisk.core.render import joined
 from anonrisk.errors import ArgumentError
-from anonrisk.render import joined
 
 # Counts that statistics offices publish are often rounded, so that they need not be whole.
 Counts = dict[tuple[Any, ...], float]

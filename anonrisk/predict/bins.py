@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.arguments import finite, positive
+from anonrisk.core.arguments import finite, positive
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.distribution import MAX_DIFFERENT
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk import render
-from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
+from anonrisk.predict.inputs import as_array, as_probabilities, histogram, n_values_of
 from anonrisk.predict.known_by_kl import KnownByKl
-from anonrisk.predict.numbers_given import as_array, as_probabilities, histogram, n_values_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
     Floats = NDArray[np.float64]
 

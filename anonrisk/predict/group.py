@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.arguments import one_of, whole_number
-from anonrisk.counts import ClassSizes
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.results import Probability
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson
 from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
-from anonrisk.results import Probability
 
 if TYPE_CHECKING:
     from anonrisk.predict.sources import Source

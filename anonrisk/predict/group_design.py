@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil, e, exp
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
-from anonrisk.arguments import not_negative, one_of
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import kl as _kl
 from anonrisk.predict.distribution import Distribution

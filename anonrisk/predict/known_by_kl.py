@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonrisk import render
-from anonrisk.arguments import not_negative, whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, whole_number
 from anonrisk.errors import ArgumentError
 
 

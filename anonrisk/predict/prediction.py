@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk import render
-from anonrisk.arguments import positive
+from anonrisk.core import render
+from anonrisk.core.arguments import positive
+from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
-from anonrisk.results import Interval, Probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
-from anonrisk.arguments import whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.answers import Answer, JointTable, read_answers, read_joint
 
@@ -120,7 +120,7 @@ class Questionnaire:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how the set shrinks, a bar for each answer (needs matplotlib)."""
-        from anonrisk.plot import questionnaire
+        from anonrisk.reporting.plot import questionnaire
 
         return questionnaire(self, ax)
 

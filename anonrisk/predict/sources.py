@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError
 from anonrisk.predict import contour, kl, law, moments, subgroup
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.population.good_toulmin import good_toulmin
-from anonrisk.results import Interval, Probability
 
 if TYPE_CHECKING:
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.known_by_kl import KnownByKl

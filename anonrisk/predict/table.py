@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.arguments import one_of
+from anonrisk.core.arguments import one_of
+from anonrisk.core.render import count_of, percent
 from anonrisk.errors import ArgumentError, warn_of_approximation
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
 from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
-from anonrisk.render import count_of, percent
 
 if TYPE_CHECKING:
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.prediction import PredictedClasses
     from anonrisk.predict.sources import Source
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk import render
-from anonrisk.arguments import one_of, positive, whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.bins import check_density
 from anonrisk.predict.distribution import Distribution

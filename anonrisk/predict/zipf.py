@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk import render
-from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
-from anonrisk.linked_records import share_of
 from anonrisk.predict import log_grid
+from anonrisk.predict.linked_records import share_of
 from anonrisk.predict.rank_size import Fit, fit, power_sums
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.results import Interval
 from anonrisk.errors import InvalidPriorError
 from anonrisk.priors import precision
 from anonrisk.priors.checks import ROUNDING
-from anonrisk.results import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

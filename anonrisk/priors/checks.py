@@ -10,7 +10,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from anonrisk.arguments import one_of
+from anonrisk.core.arguments import one_of
 from anonrisk.errors import InvalidPriorError
 
 DOMAINS = ("observed", "declared")

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
-from anonrisk.arguments import not_negative, one_of, positive, whole_number
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
+from anonrisk.core.results import Interval
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.priors import bounds
-from anonrisk.results import Interval
 
 if TYPE_CHECKING:
     from anonrisk.predict import Prediction

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from anonrisk import render
+from anonrisk.core import render
 from anonrisk.priors.disagreement import Disagreement
 from anonrisk.priors.prior import Prior
 

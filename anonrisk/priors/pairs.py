@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING
 
+from anonrisk.core.results import Probability
 from anonrisk.errors import ApproximationError
 from anonrisk.predict import law
-from anonrisk.results import Probability
 
 if TYPE_CHECKING:
     from anonrisk.predict.contour import Allowed

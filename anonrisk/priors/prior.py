@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk import render
-from anonrisk.columns import nearest, several_in_one
+from anonrisk.core import render
+from anonrisk.core.columns import nearest, several_in_one
 from anonrisk.errors import (
     ArgumentError,
     InvalidPriorError,
@@ -21,7 +21,7 @@ from anonrisk.predict.distribution import Distribution
 from anonrisk.priors import checks
 
 if TYPE_CHECKING:
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
 # Names are short words; anything longer is not a name, and must not end up in a database.
 LONGEST = 200

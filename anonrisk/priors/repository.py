@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
-from anonrisk.arguments import whole_number
-from anonrisk.columns import nearest
-from anonrisk.counts import ClassSizes
+from anonrisk.core import render
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import nearest
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -24,7 +24,7 @@ from anonrisk.priors.prior import Prior, as_population, as_qid, as_text
 from anonrisk.priors.store import Store
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 DEFAULT_PLACE = "anonrisk_priors.sqlite"
 DEFAULT_FLOOR = 1_000

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.arguments import one_of
+from anonrisk.core.arguments import one_of
+from anonrisk.core.render import shown
 from anonrisk.errors import PlanError
 from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
 from anonrisk.recode.labels import of_earlier, of_number
-from anonrisk.render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.planning.plan import Plan
     from anonrisk.recode import Recoding
 

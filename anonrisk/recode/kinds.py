@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from anonrisk.arguments import finite
+from anonrisk.core.arguments import finite
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.recode import labels as text
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.hierarchy import Hierarchy
+    from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.recode.domain import Domain
 
 PARTS = ("month", "quarter", "half", "year", "decade")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anonrisk.search.counter import Shape
+    from anonrisk.counts.counter import Shape
 
 # More than this share of the values are different, or have the shape.
 NEARLY_ALL = 0.95
@@ -68,7 +68,7 @@ def reason(shape: Shape, n_different: int) -> str | None:
 
     Examples
     --------
-    >>> from anonrisk.search.counter import Shape
+    >>> from anonrisk.counts.counter import Shape
     >>> reason(Shape(1000, {"e-mail address": 990}), 200)
     'looks like an e-mail address'
     >>> reason(Shape(1000), 999)
@@ -88,7 +88,7 @@ def kind_of(shape: Shape, n_different: int) -> str | None:
 
     Examples
     --------
-    >>> from anonrisk.search.counter import Shape
+    >>> from anonrisk.counts.counter import Shape
     >>> kind_of(Shape(1000, {"e-mail address": 990}), 200)
     'e-mail address'
     """

@@ -29,8 +29,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from anonrisk.counts import ClassSizes
-    from anonrisk.search.counter import Counter, Positions
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.counter import Counter, Positions
 
 # Looking for a large set that singles out few pays only where it may save many counts.
 _WORTH_A_PROBE = 4

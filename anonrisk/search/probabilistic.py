@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import exp, expm1, log, log1p, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.arguments import positive, whole_number
+from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

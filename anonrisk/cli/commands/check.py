@@ -9,8 +9,8 @@ from anonrisk.cli import options
 from anonrisk.cli.next_steps import next_steps, shown
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
+from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import AnonRiskError, ArgumentError
-from anonrisk.files import without_values
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL, unknown
 from anonrisk.policy.policy import UNLISTED
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.files import Wanted
+    from anonrisk.engines.reading.files import Wanted
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:

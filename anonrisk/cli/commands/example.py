@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
-from anonrisk.render import shown
+from anonrisk.core.render import shown
 
 if TYPE_CHECKING:
     import argparse

@@ -8,9 +8,9 @@ import anonrisk
 from anonrisk.cli import options, target
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
+from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
-from anonrisk.render import shown
 
 if TYPE_CHECKING:
     import argparse

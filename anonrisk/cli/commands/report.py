@@ -12,8 +12,8 @@ from anonrisk.cli.commands.measure import measures_of
 from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
+from anonrisk.core.render import shown
 from anonrisk.errors import AnonRiskError, UnwritableTableError
-from anonrisk.render import shown
 
 if TYPE_CHECKING:
     import argparse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.column_roles import Roles
+from anonrisk.core.column_roles import Roles
 from anonrisk.engines.pandas import (
     count,
     encode,
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from anonrisk.attackers import Attacker, Matched
-    from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.columns import Name, Qid
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.pseudonyms import Step
+    from anonrisk.counts.class_profiles import ClassProfiles
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.engines.base import (
         Against,
         CellSuppression,
@@ -46,13 +48,11 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
-    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.planning.tally import Tally
+    from anonrisk.measures.risk import Attacker, Matched
+    from anonrisk.measures.suda import Totals
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
-    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
-    from anonrisk.search.suda import Totals
 
 _ATTRS_KEY = "anonrisk"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # Below this many records a thread costs more than it saves.
 _WORTH_A_THREAD = 200_000

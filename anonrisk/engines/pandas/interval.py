@@ -14,7 +14,7 @@ from anonrisk.engines.pandas.encode import column_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def in_intervals(frame: pd.DataFrame, widths: Mapping[Name, float]) -> pd.DataFrame:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.counts.traces import LinkCounts, check_any, missing_user
 from anonrisk.engines import base
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import Encoded, closed_up, runs_of
 from anonrisk.engines.times import check_moment, missing_time
-from anonrisk.engines.traces import LinkCounts, check_any, missing_user
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from anonrisk.engines.traces import LinkQuestion
+    from anonrisk.counts.traces import LinkQuestion
 
     Integers = NDArray[np.int64]
 

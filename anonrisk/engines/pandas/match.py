@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.attackers import GRID, Attacker, Matched, Presence
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.measures.risk import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def matched(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Matched:

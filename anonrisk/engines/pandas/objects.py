@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # Types that Python holds equal across each other, or that are one notion under two names; the
 # first that fits is the kind of a cell. bool comes before int, timedelta64 before integer, datetime

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
 from anonrisk.engines.pandas.match import classes_of, weights_of
@@ -16,7 +16,7 @@ from anonrisk.predict.population.loglinear import Independence
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def weighted(frame: pd.DataFrame, question: base.Question, weight: Name) -> WeightedClasses:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.class_profiles import ClassProfiles
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_profiles import ClassProfiles
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.pandas.count import (
     MAX_KEY,
@@ -21,7 +21,8 @@ from anonrisk.engines.pandas.count import (
 )
 from anonrisk.engines.pandas.rank import ranked
 from anonrisk.errors import EmptyTableError
-from anonrisk.measures import closeness, diversity
+from anonrisk.measures import ldiv as diversity
+from anonrisk.measures import tcloseness as closeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.pseudonyms import canonical_all, hasher, refused, sized, too_far
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
-from anonrisk.pseudonyms import canonical_all, hasher, refused, sized, too_far
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
-    from anonrisk.pseudonyms import Step
+    from anonrisk.core.columns import Name
+    from anonrisk.core.pseudonyms import Step
 
     Integers = NDArray[np.int64]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import base
 from anonrisk.engines.order import check_kinds, kind_of
 from anonrisk.engines.pandas.encode import column_of
-from anonrisk.hierarchy import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from anonrisk import files
 from anonrisk.engines.pandas import read_text
+from anonrisk.engines.reading import files
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.files import Part, TextFormat, Wanted
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
 
 
 # Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.

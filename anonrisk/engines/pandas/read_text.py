@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk import csv_text, files, text_files
+from anonrisk.engines.reading import csv_text, files, text_files
 from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
-    from anonrisk.files import Part, TextFormat, Wanted
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
 
     Columns: TypeAlias = list[tuple[str, Any]]
     Progress: TypeAlias = Callable[[int], None]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.recode import Recoding
     from anonrisk.recode.domain import Domain
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.pandas import coarsen, shape
 from anonrisk.engines.pandas.count import (
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.counter import Numerals, Positions, Shape
     from anonrisk.search.coarser import Coarsening
-    from anonrisk.search.counter import Numerals, Positions, Shape
 
 # A table of counts with up to this many cells a record is filled directly; else keys are sorted.
 _CELLS_A_RECORD = 1

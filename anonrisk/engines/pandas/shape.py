@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.search.counter import Numerals, Shape
+from anonrisk.counts.counter import Numerals, Shape
 from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.recode.domain import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.search.suda import Totals, exponent, weights
+from anonrisk.measures.suda import Totals, exponent, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

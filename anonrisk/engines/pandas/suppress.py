@@ -18,7 +18,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.engines.pandas.encode import Codes
     from anonrisk.recode.domain import Domain
 

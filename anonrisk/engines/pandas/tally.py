@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.counts.tally import Tally
 from anonrisk.engines.pandas.count import MAX_KEY, closed_up
 from anonrisk.engines.pandas.count import tally as tally_of_keys
 from anonrisk.engines.pandas.encode import column_of, encode
-from anonrisk.planning.tally import Tally
 from anonrisk.recode.domain import MICROSECONDS, Domain
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.engines.pandas.encode import Codes
 
 # Codes of more different integers than this are looked up by sorting, not by place.

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas.util import hash_pandas_object
 
-from anonrisk.engines.pandas import unicity
-from anonrisk.engines.pandas.clock import clock
-from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
-from anonrisk.engines.pandas.encode import column_of, encode
-from anonrisk.engines.times import missing_time, tied_times
-from anonrisk.engines.traces import (
+from anonrisk.counts.traces import (
     StepCounts,
     TraceCounts,
     check_any,
     missing_items,
     missing_user,
 )
+from anonrisk.engines.pandas import unicity
+from anonrisk.engines.pandas.clock import clock
+from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
+from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.times import missing_time, tied_times
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.traces import TraceQuestion
     from anonrisk.engines.pandas.encode import Codes
-    from anonrisk.engines.traces import TraceQuestion
 
     Integers = NDArray[np.int64]
 

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.attackers import Attacker, Matched
-    from anonrisk.class_profiles import ClassProfiles
-    from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name, Qid
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.pseudonyms import Step
+    from anonrisk.counts.class_profiles import ClassProfiles
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.engines.base import (
         Against,
         CellSuppression,
@@ -50,13 +52,11 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
-    from anonrisk.engines.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.planning.tally import Tally
+    from anonrisk.measures.risk import Attacker, Matched
+    from anonrisk.measures.suda import Totals
     from anonrisk.predict.population.benedetti_franconi import WeightedClasses
     from anonrisk.predict.population.loglinear import Independence
-    from anonrisk.pseudonyms import Step
     from anonrisk.recode import Bins, Recoding
-    from anonrisk.search.suda import Totals
 
 
 def frame_types() -> tuple[type, ...]:

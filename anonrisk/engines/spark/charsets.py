@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from anonrisk.engines.reading.text_files import canonical
 from anonrisk.errors import ArgumentError
-from anonrisk.text_files import canonical
 
 # Others differ in some letters (big5, shift_jis, the EBCDIC pages) or are not known to Java; a
 # test compares every byte. Two letters that become one would hide a person.

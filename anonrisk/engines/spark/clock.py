@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines.times import not_a_time, not_on_the_calendar
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.engines.spark.project import Projection
 
 _WHOLE = ("byte", "short", "integer", "long")

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
 
 
 def class_sizes(frame: DataFrame, question: base.Question) -> list[ClassSizes]:

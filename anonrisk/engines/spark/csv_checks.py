@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import csv_text, files
+from anonrisk.engines.reading import csv_text, files
 from anonrisk.engines.spark.lines import BEGIN, any_of
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import UnreadableTableError

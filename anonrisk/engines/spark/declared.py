@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from anonrisk.column_roles import Roles
+from anonrisk.core.column_roles import Roles
 from anonrisk.engines.spark import roles
 from anonrisk.errors import UnreadableTableError
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 _WHOLE = ("byte", "short", "integer", "long")
 _BROKEN = ("float", "double", "decimal")

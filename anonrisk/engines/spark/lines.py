@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from anonrisk import files, text_files
+from anonrisk.engines.reading import files, text_files
+from anonrisk.engines.reading.files import Part
 from anonrisk.engines.spark import charsets
 from anonrisk.engines.spark.project import modules
 from anonrisk.errors import UnreadableTableError
-from anonrisk.files import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.attackers import GRID, Attacker, Matched, Presence
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import UnsupportedColumnError
+from anonrisk.measures.risk import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row

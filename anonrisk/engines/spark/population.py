@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.match import Sides
@@ -24,7 +24,7 @@ from anonrisk.predict.population.loglinear import Independence
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def weighted(frame: DataFrame, question: base.Question, weight: Name) -> WeightedClasses:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.class_profiles import ClassProfiles
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_profiles import ClassProfiles
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.score import refuse_missing

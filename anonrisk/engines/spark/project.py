@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # Types of cells that are one value each. Everything else (arrays, maps, structs, variants,
 # calendar intervals, user types) has no equality as one cell, on one Spark version or another.

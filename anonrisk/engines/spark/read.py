@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from anonrisk import files
+from anonrisk.engines.reading import files
 from anonrisk.engines.spark import charsets, declared, lines, read_csv, read_json
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.typed import typed
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from anonrisk.files import TextFormat, Wanted
+    from anonrisk.engines.reading.files import TextFormat, Wanted
 
 FORMATS = ("parquet", "delta", "csv", "json", "orc", "table")
 # Sources that are files which Spark itself lists and reads, and those of them that are text.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk import csv_text
+from anonrisk.engines.reading import csv_text
 from anonrisk.engines.spark import charsets, csv_checks
 from anonrisk.engines.spark.project import Projection, modules
 from anonrisk.errors import ArgumentError
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from anonrisk.engines.reading.files import TextFormat, Wanted
     from anonrisk.engines.spark.lines import TextSource
-    from anonrisk.files import TextFormat, Wanted
 
 
 def read(

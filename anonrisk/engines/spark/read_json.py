@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import files
+from anonrisk.engines.reading import files
 from anonrisk.engines.spark import charsets
 from anonrisk.engines.spark.lines import any_of
 from anonrisk.engines.spark.project import modules
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from anonrisk.engines.reading.files import Wanted
     from anonrisk.engines.spark.lines import TextSource
-    from anonrisk.files import Wanted
 
 _STRICT = {"allowSingleQuotes": "false", "columnNameOfCorruptRecord": "anonrisk corrupt record"}
 # Possessive, so that Java needs no stack for it.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.recode import Recoding
 
 _KINDS = {

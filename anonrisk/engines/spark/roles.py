@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from anonrisk.column_roles import Roles
-from anonrisk.documents import Reader
+from anonrisk.core.column_roles import Roles
+from anonrisk.core.documents import Reader
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import RolesLostError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded
@@ -16,7 +16,7 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing, size_of_class
 from anonrisk.engines.spark.sensitive import Pairs
 from anonrisk.errors import ArgumentError
-from anonrisk.measures.closeness import rounding
+from anonrisk.measures.tcloseness import rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
+from anonrisk.counts.counter import BITS, Numerals, Shape
 from anonrisk.engines import base
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 from anonrisk.search.coarser import Prefix, halved
-from anonrisk.search.counter import BITS, Numerals, Shape
 from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, Row
 
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.counter import Positions
     from anonrisk.search.coarser import Coarsening
-    from anonrisk.search.counter import Positions
 
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import ArgumentError
-from anonrisk.search.suda import Totals, exponent, weights
+from anonrisk.measures.suda import Totals, exponent, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

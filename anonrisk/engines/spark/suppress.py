@@ -16,7 +16,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 
 def records(frame: DataFrame, question: base.Question, k: int) -> DataFrame:

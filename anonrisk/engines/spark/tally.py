@@ -22,8 +22,8 @@ from anonrisk.recode.edges import quantile_bins as bins_of_counts
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.columns import Name, Qid
-    from anonrisk.planning.tally import Tally
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.tally import Tally
 
 # Bins that numbers are put into before they are counted, where there are too many classes.
 _FINE_BINS = 128

@@ -10,16 +10,16 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts.traces import StepCounts, TraceCounts
 from anonrisk.engines.spark.clock import on_calendar
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import tied_times
-from anonrisk.engines.traces import StepCounts, TraceCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
-    from anonrisk.engines.traces import TraceQuestion
+    from anonrisk.counts.traces import TraceQuestion
 
 
 def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import files
+from anonrisk.engines.reading import files
 from anonrisk.engines.spark.project import Projection
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.files import TextFormat, Wanted
+    from anonrisk.engines.reading.files import TextFormat, Wanted
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 _WHOLE = r"^[+-]?[0-9]{1,18}\z"

@@ -16,8 +16,8 @@ from anonrisk.errors import UnsupportedFrameError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.columns import Name
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.engines.base import Question, Score, Scored, Sensitive
 
 __all__ = ["SqlEngine", "SqlTable"]

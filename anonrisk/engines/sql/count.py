@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts import ClassSizes
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.engines import base
 from anonrisk.engines.sql.table import any_missing, look
 from anonrisk.errors import EngineError
@@ -19,7 +19,7 @@ from anonrisk.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.columns import Qid
+    from anonrisk.core.columns import Qid
     from anonrisk.engines.sql.table import SqlTable
 
 

@@ -16,7 +16,7 @@ from anonrisk.errors import EmptyTableError, UnsupportedColumnError, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # Types of cells that are one value each, by what the database itself calls them.
 _TEXT = {"postgresql": ("text", "character varying", "name"), "duckdb": ("VARCHAR",)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import column_roles
-from anonrisk.arguments import positive
-from anonrisk.columns import require
+from anonrisk.core import column_roles
+from anonrisk.core.arguments import positive
+from anonrisk.core.columns import require
+from anonrisk.core.render import count_of
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, PolicyError
 from anonrisk.policy import budgets, fields
@@ -15,13 +16,12 @@ from anonrisk.policy.drafting import look, propose
 from anonrisk.policy.drafting.drafted import Drafted
 from anonrisk.policy.drafting.propose import Proposal
 from anonrisk.policy.rules import LISTS, read_roles
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.column_roles import Roles
-    from anonrisk.columns import Name, Qid
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
     from anonrisk.policy.drafting.look import Together
 

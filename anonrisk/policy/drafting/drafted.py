@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
+from anonrisk.core.render import count_of
 from anonrisk.policy import document
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.policy.drafting.propose import Proposal
 
 _ROLES = {

@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
 
 # Names of columns that name a person, or lead to one; compared with the whole name, without signs.
 _DIRECT = frozenset(

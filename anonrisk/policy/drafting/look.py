@@ -13,10 +13,10 @@ from anonrisk.search.minimal import search
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.columns import Name, Qid
-    from anonrisk.counts import ClassSizes
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.counter import Numerals, Shape
     from anonrisk.engines.base import Engine
-    from anonrisk.search.counter import Numerals, Shape
 
 # A set is told if it singles out more than this share; sets of more columns take too long to read.
 ALPHA = 0.05

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import count_of, percent
 from anonrisk.policy.drafting import hints
 from anonrisk.policy.drafting.look import ALPHA, MAX_SIZE
-from anonrisk.render import count_of, percent
 from anonrisk.search import lookalikes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anonrisk.columns import Name
+    from anonrisk.core.columns import Name
     from anonrisk.policy.drafting.look import Facts, Together
 
 # A key of persons has at least so many values, in a table that is long enough for them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from anonrisk.columns import nearest
+from anonrisk.core.columns import nearest
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document
 

@@ -13,7 +13,7 @@ from anonrisk.predict.population.figures import EVERY_RECORD, ModelEstimate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.population.sample import Floats, Sample
 
 # Up to this size, and p up to a half, the recursion is stable; else so is the series.

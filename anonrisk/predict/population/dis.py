@@ -12,7 +12,7 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
 _Z = 1.96
 # Below this many pairs the figure is up to a fifth too high.

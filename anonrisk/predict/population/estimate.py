@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk import render
+from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL
 from anonrisk.predict.population.figures import LINKER, Interval, ModelEstimate

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.arguments import not_negative, positive, whole_number
+from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.population.sample import Floats
 
 # A mean whose standard deviation is more than this share of it says nothing.

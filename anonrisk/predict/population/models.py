@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING
 
-from anonrisk.arguments import one_of
+from anonrisk.core.arguments import one_of
 from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted

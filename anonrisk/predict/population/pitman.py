@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.arguments import whole_number
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.figures import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
@@ -17,7 +17,7 @@ from anonrisk.predict.population.special import digamma_rise, log_rising
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
 # Where the likelihood is looked at before its peak is narrowed down.
 _GRID = np.concatenate(([0.0, 1e-4, 1e-3, 5e-3], np.linspace(0.01, 0.99, 50), [0.999, 0.9999]))

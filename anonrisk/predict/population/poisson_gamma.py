@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.arguments import positive, whole_number
+from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ModelError
 from anonrisk.predict.population.figures import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
@@ -15,7 +15,7 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
 # The values of ln α over which the likelihood is searched.
 _LOWEST, _HIGHEST = -9.0, 14.0

@@ -6,7 +6,7 @@ from math import exp, expm1, log1p
 from numbers import Real
 from typing import Any
 
-from anonrisk.arguments import whole_number
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from anonrisk.arguments import whole_number
-from anonrisk.counts import ClassSizes
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.render import count_of
+from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import ArgumentError, PopulationError
-from anonrisk.render import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.arguments import positive
+from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.figures import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
 _STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]

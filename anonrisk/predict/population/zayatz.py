@@ -13,7 +13,7 @@ from anonrisk.predict.population.sample import FINITE, Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts import ClassSizes
+    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.population.sample import Floats
 
 # Beyond this many expected members in the sample, exactly one has no chance that a float can hold.

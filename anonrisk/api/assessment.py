@@ -1,0 +1,93 @@
+"""Many measures of one table, taken together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import render
+from anonrisk.core.columns import nearest
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+    from anonrisk.counts.class_sizes import ClassSizes
+
+# Of several sensitive columns, the worst is the least of these and the largest of the others.
+_LEAST = ("ldiv", "entropy_ldiv", "recursive_ldiv")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment:
+    """What one pass over a table has to say.
+
+    Attributes
+    ----------
+    sizes : ClassSizes
+        The classes of the quasi-identifier; answers for k, uniqueness, risk and more.
+    values : dict of (measure, sensitive column) to number
+        Each measure of each sensitive column; the column is None where a measure has none.
+    """
+
+    sizes: ClassSizes
+    values: dict[tuple[str, Hashable], Any]
+
+    def __getitem__(self, measure: str) -> Any:
+        """Give a measure; of several sensitive columns, the worst."""
+        found = [value for (name, _), value in self.values.items() if name == measure]
+        if not found:
+            known = list(dict.fromkeys(name for name, _ in self.values))
+            raise ArgumentError(
+                f"{measure!r} was not measured{nearest(measure, known) or '; '}"
+                f" There are {', '.join(known)}"
+            )
+        return min(found) if measure in _LEAST else max(found)
+
+    def of(self, measure: str, sensitive: Hashable) -> Any:
+        """Give a measure of one sensitive column."""
+        try:
+            return self.values[measure, sensitive]
+        except KeyError:
+            raise ArgumentError(f"{measure!r} of {sensitive!r} was not measured") from None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas table: measure, sensitive column, value."""
+        import pandas as pd
+
+        rows = [(name, column, float(value)) for (name, column), value in self.values.items()]
+        return pd.DataFrame(rows, columns=["measure", "sensitive", "value"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        values = [
+            {
+                "measure": name,
+                "sensitive": column,
+                "value": value if isinstance(value, int) else float(value),
+                **({"distance": value.distance} if hasattr(value, "distance") else {}),
+            }
+            for (name, column), value in self.values.items()
+        ]
+        return {"sizes": self.sizes.to_dict(), "measures": values}
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for (name, column), value in self.values.items():
+            shown = f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+            distance = getattr(value, "distance", "")
+            rows.append([name, "" if column is None else str(column), shown, distance])
+        return rows
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        header = ("measure", "sensitive", "value", "distance")
+        people = render.count_of(self.sizes.n_records, "record")
+        of = render.joined(self.sizes.qid)
+        return f"{people}, classes of {of}\n{render.text_table(header, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        header = ("measure", "sensitive", "value", "distance")
+        return render.html_table(render.joined(self.sizes.qid), header, self._rows())

@@ -1,0 +1,60 @@
+"""From what a caller wrote to a question that an engine can answer, checked before any work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import column_roles
+from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.engines import engine_for
+from anonrisk.engines.base import Question
+from anonrisk.errors import NoColumnsError, RoleConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.base import Engine
+
+
+def ask(
+    frame: Any, qids: Any, *, unit: Name | None, missing: str, several: bool = False
+) -> tuple[Engine, Question]:
+    """Find the engine, fill in declared roles, and check every name and type."""
+    check_missing(missing)
+    if unit is not None:
+        as_name(unit, "unit")
+    engine = engine_for(frame)
+    columns = engine.columns(frame)
+    if qids is None or unit is None:
+        stored = engine.read_roles(frame)
+        if qids is None:
+            current = stored and column_roles.current(stored, columns, engine.index(frame))
+            qids = column_roles.quasi_of(current)
+        if unit is None and stored is not None:
+            unit = column_roles.unit_of(stored, columns)
+    sets = _several(qids, columns) if several else [as_names(qids, "quasi-identifier", columns)]
+    question = Question(tuple(sets), unit, missing)
+    require(question.columns, "quasi-identifier", columns)
+    if unit is not None:
+        require([unit], "unit", columns)
+        if unit in question.columns:
+            raise RoleConflictError(f"column {unit!r} cannot be both quasi-identifier and unit")
+    engine.check(frame, question.roles())
+    return engine, question
+
+
+def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
+    """Read one quasi-identifier (a name or a list of names) or a list of them."""
+    if not isinstance(given, (list, tuple)):
+        return [as_names(given, "quasi-identifier", columns)]
+    items = list(given)
+    if not items:
+        raise NoColumnsError("no quasi-identifier given: the list is empty")
+    # Compared with tuples alone: a number of NumPy compares itself with each part of a list.
+    labels = [name for name in columns if isinstance(name, tuple)]
+    if not any(
+        isinstance(item, (list, tuple, set, frozenset)) and item not in labels for item in items
+    ):
+        return [as_names(items, "quasi-identifier", columns)]
+    return [as_names(item, "quasi-identifier", columns) for item in items]

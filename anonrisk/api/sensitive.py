@@ -1,0 +1,131 @@
+"""From what a caller wrote about sensitive columns to what an engine can score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.question import ask
+from anonrisk.core import column_roles
+from anonrisk.core.arguments import one_of, positive
+from anonrisk.core.columns import as_names, require
+from anonrisk.engines.base import Score, Sensitive
+from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.base import Engine, Question
+
+DISTANCES = ("auto", "equal", "ordered", "hierarchical")
+
+
+def ask_about(
+    frame: Any,
+    qids: Any,
+    sensitive: Any,
+    *,
+    unit: Name | None,
+    missing: str,
+    missing_sensitive: str,
+) -> tuple[Engine, Question, list[Sensitive]]:
+    """Find the engine, fill in declared roles, and check every name and type."""
+    one_of(missing_sensitive, "missing_sensitive", ("value", "drop", "error"))
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    columns = engine.columns(frame)
+    names = as_names(
+        _declared(engine, frame) if sensitive is None else sensitive, "sensitive column", columns
+    )
+    require(names, "sensitive column", columns)
+    for name in names:
+        if name in question.columns or name == question.unit:
+            other = "unit" if name == question.unit else "quasi-identifier"
+            raise RoleConflictError(f"column {name!r} cannot be both sensitive and {other}")
+    engine.check(frame, dict.fromkeys(names, "sensitive column"))
+    return engine, question, [Sensitive(name, missing_sensitive) for name in names]
+
+
+def _declared(engine: Engine, frame: Any) -> Qid:
+    stored = engine.read_roles(frame)
+    if stored is not None:
+        roles = column_roles.current(stored, engine.columns(frame), engine.index(frame))
+        if roles.sensitive:
+            return roles.sensitive
+    raise RolesNotGivenError(
+        "no sensitive column: name it in the call, as in df.anon.ldiv(['zip', 'age'], 'diagnosis'),"
+        " or once for the table, as in df = df.anon.declare(sensitive='diagnosis')"
+    )
+
+
+def diversity_score(kind: str, c: float | None) -> Score:
+    """Settle which diversity to take, and its constant."""
+    one_of(kind, "kind", ("distinct", "entropy", "recursive"))
+    if kind == "recursive":
+        return Score(kind, positive(c, "c"))
+    if c is not None:
+        raise ArgumentError(f"c= belongs to kind='recursive', not to kind={kind!r}")
+    return Score(kind)
+
+
+def refuse_closeness(distance: str, order: Any, hierarchy: Any, needs: str) -> None:
+    """Refuse what describes a distance where none is asked for."""
+    one_of(distance, "distance", DISTANCES)
+    given = {"distance": distance != "auto", "order": order is not None}
+    given["hierarchy"] = hierarchy is not None
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ArgumentError(f"{name}= has no use without {needs}")
+
+
+def with_distance(
+    engine: Engine,
+    frame: Any,
+    sensitive: Sensitive,
+    distance: str,
+    *,
+    order: Any = None,
+    hierarchy: Any = None,
+) -> tuple[Sensitive, str]:
+    """Settle which distance to take, and give the column what that needs."""
+    one_of(distance, "distance", DISTANCES)
+    if order is not None and hierarchy is not None:
+        raise ArgumentError("give either order= or hierarchy=, not both")
+    if distance == "auto":
+        if hierarchy is not None:
+            distance = "hierarchical"
+        elif order is not None or engine.is_scale(frame, sensitive.column):
+            distance = "ordered"
+        else:
+            distance = "equal"
+    if order is not None and distance != "ordered":
+        raise ArgumentError(f"order= has no use with distance={distance!r}")
+    if (hierarchy is None) == (distance == "hierarchical"):
+        raise ArgumentError("distance='hierarchical' and hierarchy= belong together")
+    if distance == "ordered":
+        return replace(sensitive, ordered=True, order=_order(order)), distance
+    if distance == "hierarchical":
+        from anonrisk.core.hierarchy import Hierarchy
+
+        return replace(sensitive, hierarchy=Hierarchy.of(hierarchy)), distance
+    return sensitive, distance
+
+
+def _order(given: Any) -> tuple[Any, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, (str, set, frozenset)) or not hasattr(given, "__iter__"):
+        raise ArgumentError("order= lists the values from the smallest to the largest")
+    order = tuple(given)
+    try:
+        repeated = len(set(order)) < len(order)
+    except TypeError:
+        raise ArgumentError("order= lists single values, not lists of them") from None
+    if repeated:
+        raise ArgumentError("order= names a value twice")
+    return order
+
+
+def against(question: Question, sensitive: Sensitive, all_names: Qid, *, joint: bool) -> Question:
+    """Take the other sensitive columns into the quasi-identifier, where that is asked for."""
+    if not joint:
+        return question
+    others = tuple(name for name in all_names if name != sensitive.column)
+    return replace(question, qids=((*question.qid, *others),))

@@ -1,0 +1,87 @@
+"""Checks of arguments that are not names of columns."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import nearest
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _within(given: Any) -> bool:
+    """Tell whether a number is from zero up, and small enough to be a float."""
+    try:
+        return 0 <= float(given) < 1e300
+    except OverflowError:
+        return False
+
+
+def whole_number(given: Any, what: str, *, at_least: int) -> int:
+    """Read a whole number; True is not one, nor is 2.5.
+
+    Examples
+    --------
+    >>> whole_number(5, "k", at_least=1)
+    5
+    """
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < at_least:
+        raise ArgumentError(f"{what} must be a whole number, at least {at_least}")
+    return int(given)
+
+
+def positive(given: Any, what: str) -> float:
+    """Read a number above zero.
+
+    Examples
+    --------
+    >>> positive(3, "c")
+    3.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given) or given == 0:
+        raise ArgumentError(f"{what} must be a number above 0")
+    return float(given)
+
+
+def not_negative(given: Any, what: str) -> float:
+    """Read a number from zero up.
+
+    Examples
+    --------
+    >>> not_negative(0, "t")
+    0.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(given):
+        raise ArgumentError(f"{what} must be a number from 0 up")
+    return float(given)
+
+
+def finite(given: Any, what: str) -> float:
+    """Read a number, of either sign.
+
+    Examples
+    --------
+    >>> finite(-1, "offset")
+    -1.0
+    """
+    if isinstance(given, bool) or not isinstance(given, Real) or not _within(abs(float(given))):
+        raise ArgumentError(f"{what} must be a finite number")
+    return float(given)
+
+
+def one_of(given: Any, what: str, words: Sequence[str]) -> str:
+    """Read one of a few words.
+
+    Examples
+    --------
+    >>> one_of("equal", "distance", ["equal", "ordered"])
+    'equal'
+    """
+    if not isinstance(given, str) or given not in words:
+        known = ", ".join(map(repr, words))
+        shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+        raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
+    return str(given)

@@ -1,0 +1,215 @@
+"""Column roles: who is quasi-identifier, sensitive, direct, insensitive, and who is the person."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.core import render
+from anonrisk.core.columns import as_name, as_names, require
+from anonrisk.errors import (
+    RoleConflictError,
+    RolesLostError,
+    RolesNotGivenError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+
+    from anonrisk.core.columns import Name, Qid
+
+# How each role is called in messages.
+ROLE_NAMES = {
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive column",
+    "direct": "direct identifier",
+    "insensitive": "insensitive column",
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of a table's columns, and the columns it had when they were declared.
+
+    Attributes
+    ----------
+    quasi, sensitive, direct, insensitive : tuple of names
+        The columns of each role.
+    unit : name or None
+        The column that says which person a row belongs to.
+    columns : tuple of names
+        All columns at the time of declaration, so that a rename is noticed later.
+
+    Examples
+    --------
+    >>> Roles(quasi=("zip",), sensitive=("diagnosis",), columns=("zip", "diagnosis", "note"))
+    column      role
+    zip         quasi-identifier
+    diagnosis   sensitive column
+    note        -
+    """
+
+    quasi: Qid = ()
+    sensitive: Qid = ()
+    direct: Qid = ()
+    insensitive: Qid = ()
+    unit: Name | None = None
+    columns: Qid = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether any role was declared."""
+        return bool(self.classified)
+
+    @property
+    def classified(self) -> set[Name]:
+        """All columns that have a role."""
+        unit = () if self.unit is None else (self.unit,)
+        return {*self.quasi, *self.sensitive, *self.direct, *self.insensitive, *unit}
+
+    def of(self, column: Name) -> str | None:
+        """Say the role of one column, in words; None if it has none."""
+        words = [word for role, word in ROLE_NAMES.items() if column in getattr(self, role)]
+        if column == self.unit:
+            words.append("unit")
+        return ", ".join(words) or None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave, also after a round trip through JSON."""
+        try:
+            return cls(**{name: _restored(value) for name, value in stored.items()})
+        except (AttributeError, RecursionError, TypeError):
+            raise RolesLostError(
+                "the roles that this table carries cannot be read; declare them again"
+            ) from None
+
+    def __repr__(self) -> str:
+        """Print a table of columns and roles."""
+        rows = [("column", "role"), *((render.shown(c), self.of(c) or "-") for c in self.columns)]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name.ljust(width)}   {role}" for name, role in rows)
+
+    def _repr_html_(self) -> str:
+        rows = [(str(column), self.of(column) or "-") for column in self.columns]
+        return render.html_table("Column roles", ("column", "role"), rows)
+
+
+def _restored(value: Any) -> Any:
+    # JSON has no tuples, and a pandas label may be one.
+    if isinstance(value, list):
+        return tuple(_restored(item) for item in value)
+    return value
+
+
+def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Roles:
+    """Check roles as a caller gave them against a table's columns."""
+    named: dict[str, Qid] = {}
+    for role, word in ROLE_NAMES.items():
+        empty = given[role] is None or (isinstance(given[role], (list, tuple)) and not given[role])
+        named[role] = () if empty else as_names(given[role], word, columns)
+        require(named[role], word, columns)
+    if unit is not None:
+        require([as_name(unit, "unit")], "unit", columns)
+    _refuse_conflicts(named, unit)
+    roles = Roles(**named, unit=unit, columns=tuple(columns))
+    if not roles:
+        raise RolesNotGivenError(
+            "no role given: declare(quasi=[…], sensitive=[…], direct=[…], insensitive=[…], unit=…)"
+        )
+    return roles
+
+
+def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) -> Roles:
+    """Bring declared roles to a table as it is now, or refuse where that is in doubt.
+
+    A column present by name keeps its role; one that was simply dropped leaves it; a
+    quasi-identifier or unit that is gone while something new has appeared may have been renamed;
+    one that is in the index now is still published with the table.
+    """
+    for name in (*stored.quasi, stored.unit):
+        if name is not None and name not in columns and name in index:
+            raise RolesLostError(
+                f"declared column {name!r} is in the index now, where it is not measured; "
+                "bring it back with reset_index()"
+            )
+    new = newcomer(stored, columns, index)
+    for role, names in (("quasi-identifier", stored.quasi), ("unit", (stored.unit,))):
+        for name in names:
+            if name is not None and name not in columns and new:
+                raise RolesLostError(f"declared {role} {name!r} is gone and {new}")
+    unit_of(stored, columns)
+    kept: dict[str, Any] = {
+        role: tuple(c for c in getattr(stored, role) if c in columns) for role in ROLE_NAMES
+    }
+    return replace(stored, **kept, columns=tuple(columns))
+
+
+def newcomer(
+    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+) -> str | None:
+    """Say what was not there at the declaration and may be a column that is gone, renamed.
+
+    `known` are columns that somebody has looked at since; None in an index are labels without a
+    name, which may have been a column too.
+    """
+    before = {*stored.columns, None}
+    for what, names in (("column", columns), ("index", index)):
+        for name in names:
+            if name not in before and name not in known:
+                return f"{what} {name!r} is new: renamed? Declare the roles again."
+    if None in index:
+        return (
+            "the rows have labels without a name: moved there? Name them and bring them back with "
+            "reset_index(), or leave them out with reset_index(drop=True)."
+        )
+    return None
+
+
+def renamed_direct(
+    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+) -> str | None:
+    """Say why a declared direct identifier that is gone may be there under another name."""
+    gone = [name for name in stored.direct if name not in columns and name not in index]
+    new = newcomer(stored, columns, index, known)
+    return f"declared direct identifier {gone[0]!r} is gone and {new}" if gone and new else None
+
+
+def unit_of(stored: Roles, columns: Sequence[Name]) -> Name | None:
+    """Give the declared unit, and refuse a table that has lost it."""
+    if stored.unit is not None and stored.unit not in columns:
+        raise RolesLostError(
+            f"declared unit {stored.unit!r} is gone: without it rows would be counted as persons. "
+            "Declare the roles again."
+        )
+    return stored.unit
+
+
+def quasi_of(roles: Roles | None) -> Qid:
+    """Give the declared quasi-identifiers, or say both ways to give them."""
+    if roles is None or not roles.quasi:
+        raise RolesNotGivenError(
+            "no quasi-identifiers: name them in the call, as in df.anon.k(['zip', 'age']), "
+            "or once for the table, as in df = df.anon.declare(quasi=['zip', 'age'])"
+        )
+    return roles.quasi
+
+
+def _refuse_conflicts(named: Mapping[str, Qid], unit: Name | None) -> None:
+    seen: dict[Name, str] = {}
+    for role, names in named.items():
+        for name in names:
+            if name in seen:
+                raise RoleConflictError(
+                    f"column {name!r} is declared both {seen[name]} and {ROLE_NAMES[role]}"
+                )
+            seen[name] = ROLE_NAMES[role]
+    # A unit may well be a direct identifier; it can never be what persons are told apart by.
+    if unit is not None and seen.get(unit) in (ROLE_NAMES["quasi"], ROLE_NAMES["sensitive"]):
+        raise RoleConflictError(f"column {unit!r} is declared both {seen[unit]} and unit")

@@ -1,0 +1,195 @@
+"""Names of columns: what a caller may write, and the only text about names that are wrong."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import KeysView
+from datetime import date
+from numbers import Number
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from anonrisk.core.render import count_of
+from anonrisk.errors import (
+    ArgumentError,
+    ColumnNotFoundError,
+    DuplicateColumnError,
+    NoColumnsError,
+    RepeatedColumnError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Sequence
+
+    Name: TypeAlias = Hashable
+    Qid: TypeAlias = tuple[Hashable, ...]
+
+MISSING = ("value", "drop", "error")
+# Commas, and everything that ends a line.
+_BETWEEN = re.compile("[,\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# Letters that nobody sees, although Unicode does not count them among its formatting characters.
+_UNSEEN = frozenset(
+    chr(code)
+    for first, last in (
+        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800)),
+        *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF)),
+    )
+    for code in range(first, last + 1)
+)
+_JOINTS = frozenset("_-.")
+
+
+def skeleton(name: object) -> str:
+    """Give what is left of a name without case, white space, joints and what nobody sees.
+
+    Two names with one skeleton are spelt otherwise and may well be one column. Names that are
+    not texts, and those of which nothing is left, have none.
+
+    Examples
+    --------
+    >>> skeleton("First Name") == skeleton("first_name") == skeleton("FIRST-NAME\u200b")
+    True
+    >>> skeleton("_"), skeleton(0)
+    ('', '')
+    """
+    if not isinstance(name, str):
+        return ""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(
+        letter
+        for letter in folded
+        if letter not in _JOINTS
+        and letter not in _UNSEEN
+        and not letter.isspace()
+        and unicodedata.category(letter) not in ("Cc", "Cf", "Zl", "Zp", "Zs", "Pc", "Pd")
+    )
+
+
+def nearest(word: object, words: Iterable[object]) -> str:
+    """Say which known word comes closest, as the end of a sentence; nothing if none is close.
+
+    Examples
+    --------
+    >>> nearest("zp", ["zip", "age"])
+    "; did you mean 'zip'?"
+    >>> nearest("diagnosis", ["zip", "age"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    # Compared without regard to case: the commonest slip is 'ZIP' for 'zip'.
+    spelled = {str(known).casefold(): known for known in words}
+    close = get_close_matches(str(word).casefold(), spelled, n=1, cutoff=0.5)
+    return f"; did you mean {spelled[close[0]]!r}?" if close else ""
+
+
+def as_name(given: Any, role: str) -> Name:
+    """Read one name; a column itself is not a name, and its cells must not end up in a message.
+
+    Examples
+    --------
+    >>> as_name("zip", "unit")
+    'zip'
+    """
+    plain = isinstance(given, (str, bytes, Number, tuple, date))
+    if not plain or not _hashable(given):
+        kind = type(given).__name__
+        raise ArgumentError(f"a {role} is given by the name of a column, not by a {kind}")
+    return cast("Name", given)
+
+
+def _is_list(given: Any) -> bool:
+    """Tell whether this is a list of names. A Series is not: it holds cells."""
+    if isinstance(given, (list, tuple, set, frozenset, KeysView)):
+        return True
+    array = hasattr(given, "tolist") and not hasattr(given, "iloc")
+    return array and getattr(given, "ndim", 0) == 1
+
+
+def _hashable(given: Any) -> bool:
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
+def several_in_one(
+    given: Any, columns: Collection[Name] = (), *, quoted: bool = True
+) -> str | None:
+    """Say what is wrong with one text where a list may stand: a comma in it may mean several names.
+
+    Taken for one name, a direct identifier of that name is nowhere, and the gate passes. Inside a
+    list it is a name.
+
+    Examples
+    --------
+    >>> several_in_one("name, ssn")
+    "'name, ssn' is one name; write a list: ['name', 'ssn']"
+    >>> several_in_one("name, ssn", quoted=False)
+    "'name, ssn' is one name; write a list: [name, ssn]"
+    >>> several_in_one("name")
+    """
+    if not isinstance(given, str) or not _BETWEEN.search(given):
+        return None
+    pieces = [piece.strip() for piece in _BETWEEN.split(given) if piece.strip()]
+    one = given in columns or not pieces
+    # Only what needs no quotes in YAML is shown without.
+    plain = not quoted and all(re.fullmatch(r"\w[\w .-]*", piece) for piece in pieces)
+    meant = [repr(given)] if one else pieces if plain else map(repr, pieces)
+    return f"{given!r} is one name; write a list: [{', '.join(meant)}]"
+
+
+def as_names(given: Any, role: str, columns: Collection[Name] = ()) -> Qid:
+    """Read a name or a list of names; a tuple counts as one name where a column is called that.
+
+    Examples
+    --------
+    >>> as_names("zip", "quasi-identifier"), as_names(["zip", "age"], "quasi-identifier")
+    (('zip',), ('zip', 'age'))
+    """
+    if isinstance(given, tuple) and _hashable(given) and given in columns:
+        names: Qid = (given,)
+    elif _is_list(given):
+        names = tuple(as_name(name, role) for name in given)
+    else:
+        names = (as_name(given, role),)
+        wrong = several_in_one(given, columns)
+        if wrong:
+            raise ArgumentError(f"{role}: {wrong}")
+    if not names:
+        raise NoColumnsError(f"no {role} given: the list is empty")
+    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if repeated is not None:
+        raise RepeatedColumnError(f"{role} {repeated!r} is named twice")
+    return names
+
+
+def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
+    """Refuse names that the table lacks, or has more than once."""
+    for name in names:
+        occurrences = columns.count(name)
+        if not occurrences:
+            hint = nearest(name, columns) or "."
+            size = count_of(len(columns), "column")
+            raise ColumnNotFoundError(
+                f"{role} {name!r} is not a column{hint} The table has {size}."
+            )
+        if occurrences > 1:
+            raise DuplicateColumnError(
+                f"{role} {name!r} is the name of {occurrences} columns of this table; "
+                "give each column a name of its own"
+            )
+
+
+def check_missing(missing: Any) -> None:
+    """Refuse a policy for missing values that does not exist."""
+    if missing == "wildcard":
+        raise ArgumentError(
+            "missing='wildcard' is not offered: use 'value' (missing is a value like any other), "
+            "'drop' or 'error'"
+        )
+    if not isinstance(missing, str) or missing not in MISSING:
+        given = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
+        hint = nearest(missing, MISSING) if isinstance(missing, str) else ""
+        raise ArgumentError(f"missing={given} is not one of 'value', 'drop', 'error'{hint}")

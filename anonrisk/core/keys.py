@@ -1,0 +1,169 @@
+"""Secret keys: from the environment, a file or bytes, and never shown."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import Any, NoReturn
+
+from anonrisk.core.arguments import one_of
+from anonrisk.errors import SecretKeyError
+
+# Fewer bytes can be guessed.
+LEAST_BYTES = 16
+_ENCODINGS = ("text", "hex", "base64")
+
+
+class Key:
+    """A secret key that no repr, pickle or comparison gives away.
+
+    Make one with `from_env`, `from_file`, `from_bytes` or `generate`. It needs at least 16 bytes;
+    take 32 random ones (``python -c "import secrets; print(secrets.token_hex(32))"``).
+
+    Examples
+    --------
+    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> key
+    Key(hidden)
+    >>> Key.from_bytes(b"too short")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.SecretKeyError: a key needs at least 16 bytes; this one has fewer
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        """Check the length and keep the bytes."""
+        if not isinstance(secret, (bytes, bytearray)):
+            raise SecretKeyError(
+                f"a key is made of bytes, not of a {type(secret).__name__}; "
+                "see Key.from_env and Key.from_file"
+            )
+        if len(secret) < LEAST_BYTES:
+            raise SecretKeyError(f"a key needs at least {LEAST_BYTES} bytes; this one has fewer")
+        self._secret = bytes(secret)
+
+    @classmethod
+    def from_bytes(cls, secret: bytes) -> Key:
+        """Take the bytes themselves, for example from a vault's client."""
+        return cls(secret)
+
+    @classmethod
+    def from_env(cls, name: str, encoding: str = "text") -> Key:
+        """Read an environment variable.
+
+        Parameters
+        ----------
+        name : str
+            Name of the variable.
+        encoding : {"text", "hex", "base64"}
+            How the key is written there; ``"text"`` takes the UTF-8 bytes of it as they are.
+
+        Examples
+        --------
+        >>> Key.from_env("NO_SUCH_VARIABLE")
+        Traceback (most recent call last):
+        ...
+        anonrisk.errors.SecretKeyError: environment variable 'NO_SUCH_VARIABLE' is not set
+        """
+        if not isinstance(name, str):
+            raise SecretKeyError(
+                f"the name of an environment variable is a text, not a {type(name).__name__}"
+            )
+        try:
+            written = os.environ.get(name)
+        except UnicodeEncodeError:
+            written = None
+        if written is None:
+            raise SecretKeyError(f"environment variable {name!r} is not set")
+        return cls(_decoded(written.encode("utf-8", "surrogateescape"), encoding))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], encoding: str = "text") -> Key:
+        """Read a file.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        encoding : {"text", "hex", "base64"}
+            ``"text"`` takes the bytes of the file as they are, but for one line end at its end,
+            which editors add.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise SecretKeyError(f"the path of a key file is a text, not a {type(path).__name__}")
+        try:
+            written = Path(path).read_bytes()
+        # Python refuses some characters before it looks for the file.
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise SecretKeyError(
+                f"cannot read the key file {os.fspath(path)!r}: {reason}"
+            ) from None
+        if encoding == "text":
+            written = written.removesuffix(b"\n").removesuffix(b"\r")
+        return cls(_decoded(written, encoding))
+
+    @classmethod
+    def generate(cls) -> Key:
+        """Make a random key of 32 bytes, for tests and trials: it is gone with the process."""
+        return cls(secrets.token_bytes(32))
+
+    def reveal(self) -> bytes:
+        """Give the bytes, for code that needs them; do not print them."""
+        return self._secret
+
+    def derived(self, purpose: str) -> bytes:
+        """Give 32 bytes that depend on the key and on what they are for."""
+        return hmac.new(self._secret, b"anonrisk/" + purpose.encode(), hashlib.sha256).digest()
+
+    def __repr__(self) -> str:
+        """Show nothing."""
+        return "Key(hidden)"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare without telling by the time it takes how much is equal."""
+        if not isinstance(other, Key):
+            return NotImplemented
+        return hmac.compare_digest(self._secret, other._secret)
+
+    def __hash__(self) -> int:
+        """Agree with equality, by way of a one-way function."""
+        return hash(self.derived("hash"))
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse to be pickled or copied into a file, a plan or another process."""
+        raise TypeError("a Key is not pickled; read it again where it is needed")
+
+
+def as_key(given: Any) -> Key:
+    """Read a key argument: a Key, or bytes."""
+    if isinstance(given, Key):
+        return given
+    if isinstance(given, (bytes, bytearray)):
+        return Key(bytes(given))
+    if given is None:
+        raise SecretKeyError("no key given: key=Key.from_env(…), Key.from_file(…) or bytes")
+    # Not even its type's own text is shown: a string here may be the key.
+    raise SecretKeyError(
+        f"key= takes a Key or bytes, not a {type(given).__name__}; "
+        "see Key.from_env and Key.from_file"
+    )
+
+
+def _decoded(written: bytes, encoding: str) -> bytes:
+    one_of(encoding, "encoding", _ENCODINGS)
+    try:
+        if encoding == "hex":
+            return bytes.fromhex(written.decode("ascii").strip())
+        if encoding == "base64":
+            return base64.b64decode(b"".join(written.split()), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raise SecretKeyError(f"the key is not written as {encoding}") from None
+    return written

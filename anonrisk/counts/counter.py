@@ -1,0 +1,85 @@
+"""What a search asks of an engine: the classes of many sets of the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.search.coarser import Coarsening
+
+    Positions = tuple[int, ...]
+
+
+# A set of columns is at most so many bits of a number where several sets share a pass.
+BITS = 62
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the cells of a column look: counts of rows, no value.
+
+    Attributes
+    ----------
+    n_known : int
+        Rows that have a value.
+    matches : dict of kind to int
+        Rows whose value has the shape of an e-mail address, a telephone number, ….
+    """
+
+    n_known: int
+    matches: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How many cells of a column are numbers or dates, as such or written as text.
+
+    Attributes
+    ----------
+    n_whole, n_fractions, n_dates : int
+        Rows whose value is a whole number, a number with a fraction, a date or instant.
+    """
+
+    n_whole: int = 0
+    n_fractions: int = 0
+    n_dates: int = 0
+
+
+class Counter(Protocol):
+    """Counts the classes of sets of columns; sets are given by the positions of their columns.
+
+    Every set is counted over the same records: with ``missing="drop"`` those that miss none of
+    the columns. Only so is a set never less telling than its subsets.
+    """
+
+    # How many sets share a pass over the table; 0 where sets are counted one by one.
+    batch: int
+
+    @property
+    def columns(self) -> Qid:
+        """The columns that can be counted."""
+
+    @property
+    def unsupported(self) -> Mapping[Name, str]:
+        """The columns that cannot, and why."""
+
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassSizes]:
+        """Count the classes of each set, in the given order."""
+
+    def coarsen(self, n_values: Sequence[int]) -> Mapping[int, tuple[int, Coarsening]]:
+        """Take up a coarser version of each column that has one.
+
+        Given the number of different values of each column, gives for its position the position of
+        the coarser one, and how that came about.
+        """
+
+    def shapes(self) -> list[Shape]:
+        """Look at the cells of each column."""
+
+    def numerals(self) -> list[Numerals]:
+        """Count the numbers and dates of each column."""

@@ -1,0 +1,41 @@
+"""The classes of a table as codes: a small thing that stands for a large one.
+
+It is made by an engine and holds the values of columns, so it never goes into a result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name
+    from anonrisk.recode.domain import Domain
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The classes of some columns: for each its codes, and how many records it has."""
+
+    domains: dict[Name, Domain]
+    codes: dict[Name, NDArray[np.int64]]
+    counts: NDArray[np.int64]
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.counts)
+
+    def margin(self, name: Name) -> NDArray[np.int64]:
+        """Count the records of each value of a column, missing last."""
+        sums = np.bincount(self.codes[name], self.counts, len(self.domains[name]) + 1)
+        return np.rint(sums).astype(np.int64)

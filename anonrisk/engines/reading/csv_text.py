@@ -1,0 +1,94 @@
+"""What a CSV file is, for every engine that reads one: rows, names, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from anonrisk.core.render import count_of
+from anonrisk.engines.reading import files
+from anonrisk.errors import ArgumentError, UnreadableTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+
+# The most letters of a cell that Python reads unless the whole process is told otherwise.
+LONGEST_CELL = 131_072
+
+
+def separator(part: Part, sep: str | None) -> str:
+    """Give what separates the cells of a file."""
+    return sep or ("\t" if part.tabbed else ",")
+
+
+def rows(part: Part, lines: Iterable[str], sep: str | None) -> Iterator[list[str]]:
+    """Give the rows; blank lines are none, where a row has more than one cell."""
+    width = 0
+    reader = csv.reader(lines, delimiter=separator(part, sep), strict=True)
+    try:
+        for row in reader:
+            if row:
+                width = width or len(row)
+                yield row
+            elif width == 1:
+                raise files.blank(f"line {reader.line_num:,} of {part.shown}")
+    except csv.Error:
+        raise damaged(part, f", near line {reader.line_num:,}") from None
+
+
+def damaged(part: Part, where: str = "") -> UnreadableTableError:
+    """Say that a file is not written as CSV."""
+    return UnreadableTableError(
+        f"{part.shown} is not a CSV file, or is damaged{where}: a quotation mark is not closed, "
+        f"text follows a closing one, or a cell has more than {LONGEST_CELL:,} letters"
+    )
+
+
+def header(part: Part, row: list[str], sep: str | None) -> list[str]:
+    """Give the names of the columns, if they can be those of a table with this separator."""
+    if not row:
+        raise files.nameless(part)
+    if len(row) == 1 and sep is None:
+        for other, shown in ((";", "';'"), ("\t", r"'\t'"), ("|", "'|'")):
+            if other in row[0]:
+                raise ArgumentError(
+                    f"{part.shown} has one column, whose name holds {shown}; if that separates "
+                    f"columns say --sep {shown}, else --sep ','"
+                )
+    return row
+
+
+def same_header(first: Part, wanted: list[str], part: Part, names: list[str]) -> None:
+    """Refuse a file with other columns than the first one; their order may differ."""
+    files.same_columns(first, wanted, part, names)
+    if sorted(names) != sorted(wanted):
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has some column more often than {first.shown}, or less"
+        )
+
+
+def wrong_width(part: Part, row: str, n_cells: int, width: int) -> UnreadableTableError:
+    """Say that a row has too few or too many cells."""
+    return UnreadableTableError(
+        f"{part.shown} is damaged: {row} has {count_of(n_cells, 'cell')}, not {width} as the header"
+    )
+
+
+def chosen(
+    names: Sequence[str], folders: Sequence[str], wanted: Wanted, text: TextFormat
+) -> list[str]:
+    """Find the columns that matter; each must be there once."""
+    every = [*names, *folders]
+    files.check_names(wanted, text.dtypes, every)
+    found = [name for name in every if wanted.columns is None or name in wanted.columns]
+    for name in found:
+        if name in names and name in folders:
+            raise files.in_folders_too(name)
+        if names.count(name) > 1:
+            raise UnreadableTableError(
+                f"{name!r} is the name of {names.count(name)} columns of this table; "
+                "give each column a name of its own"
+            )
+    return found

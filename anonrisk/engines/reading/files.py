@@ -1,0 +1,450 @@
+"""Files that hold a table: which ones a path means, of which format, and what may be wrong."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from anonrisk.core.columns import nearest
+from anonrisk.core.render import count_of, shown
+from anonrisk.engines.reading import packed
+from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+FORMATS = ("csv", "parquet", "jsonl")
+DTYPES = ("text", "number", "date")
+STDIN = "-"
+_SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
+}
+_TABBED = (".tsv", ".tab")
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+# What Hive and Spark call the folder of rows that have no value in the column.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns that a question is about; all others are named but not read.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Their names; None for every column, where the table itself may say which matter.
+    numbers : frozenset of str
+        Those that the question takes for numbers, as a sampling weight.
+    """
+
+    columns: tuple[str, ...] | None = None
+    numbers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How text files are written.
+
+    Attributes
+    ----------
+    sep, encoding : str or None
+        What separates two cells of a CSV file, and how its letters are written.
+    na : tuple of str
+        Texts that mean a missing value, beside the empty one.
+    dtypes : mapping of str to {"text", "number", "date"}
+        What the cells of a column of a CSV file are; text unless said otherwise.
+    """
+
+    sep: str | None = None
+    encoding: str | None = None
+    na: tuple[str, ...] = ()
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a table, and the columns that its folders stand for."""
+
+    path: Path
+    partitions: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The path; the values of partitions are cells, and left out."""
+        return "standard input" if str(self.path) == STDIN else without_values(str(self.path))
+
+    @property
+    def shown(self) -> str:
+        """The path for messages."""
+        return self.place if str(self.path) == STDIN else repr(self.place)
+
+    @property
+    def tabbed(self) -> bool:
+        """Whether the name says that tabs separate the cells."""
+        return any(suffix.casefold() in _TABBED for suffix in self.path.suffixes)
+
+
+def without_values(path: str) -> str:
+    """Leave the values of partitions out of a path: they are cells.
+
+    Examples
+    --------
+    >>> without_values("admissions/zip=1011/part-0.parquet")
+    'admissions/zip=…/part-0.parquet'
+    >>> without_values("admissions/zip=1011")
+    'admissions/zip=…'
+    """
+    folders, last = re.sub(r"=[^/\\]*(?=[/\\])", "=…", path), re.split(r"[/\\]", path)[-1]
+    # The last piece is a folder, unless its ending is that of a table.
+    if "=" not in last or _format_by_name(Path(last)) is not None:
+        return folders
+    return folders[: len(folders) - len(last)] + last.partition("=")[0] + "=…"
+
+
+def refuse_blank(paths: Sequence[str]) -> None:
+    """Refuse a path without a name: an unset variable would mean whatever lies in this folder."""
+    if not all(path.strip() for path in paths):
+        raise ArgumentError(
+            "a path is empty; name the file, the folder or the table "
+            "(is a variable of the shell not set?)"
+        )
+
+
+def find(paths: Sequence[str]) -> list[Part]:
+    """List the files that paths, folders and patterns mean, in order."""
+    refuse_blank(paths)
+    parts = [part for path in paths for part in _found(path)]
+    seen: set[object] = set()
+    for part in parts:
+        where = _identities(part)
+        if where & seen:
+            # Every person in it would have a twin to hide behind.
+            raise ArgumentError(f"{part.shown} is named twice, or beside itself as a packed file")
+        seen |= where
+    keys = {tuple(part.partitions) for part in parts}
+    if len(keys) > 1:
+        raise UnreadableTableError("the folders of this table are not divided by the same columns")
+    return parts
+
+
+def format_of(parts: Sequence[Part], given: str | None) -> str:
+    """Tell the format that all the files have, by what the caller says or how they are called."""
+    refuse_spreadsheets(parts)
+    if given is not None:
+        return given
+    found = {_suffix_format(part) for part in parts}
+    if len(found) == 1:
+        return found.pop()
+    raise UnreadableTableError(
+        f"these files are of more than one format ({', '.join(sorted(found))}); "
+        "name those of one table, or say --format"
+    )
+
+
+@contextmanager
+def readable(part: Part, kind: str) -> Iterator[None]:
+    """Replace every error of reading a file by one of ours: theirs may quote a cell."""
+    try:
+        yield
+    except AnonRiskError:
+        raise
+    except ImportError:
+        raise UnreadableTableError("reading Parquet needs pyarrow: pip install pyarrow") from None
+    except OSError as error:
+        # Damaged gzip files are an OSError too, without a reason of the system.
+        why = error.strerror or "it is damaged"
+        raise UnreadableTableError(f"cannot read {part.shown}: {why}") from None
+    except MemoryError:
+        raise UnreadableTableError(f"{part.shown} does not fit into memory") from None
+    except Exception as error:  # noqa: BLE001
+        raise_alone(
+            UnreadableTableError(
+                f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
+            )
+        )
+
+
+def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
+    """Say that a file has bytes that are no letters in its encoding."""
+    if encoding is None:
+        return UnreadableTableError(
+            f"{part.shown} is not text in UTF-8; say which --encoding it has, "
+            "as --encoding latin-1 or --encoding cp1252"
+        )
+    return UnreadableTableError(
+        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
+    )
+
+
+def no_text(part: Part) -> UnreadableTableError:
+    """Say that a file holds NUL, as text does only if it is read in the wrong encoding."""
+    return UnreadableTableError(
+        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
+        "say which, as --encoding utf-16-le"
+    )
+
+
+def refuse_spreadsheets(parts: Sequence[Part]) -> None:
+    """Refuse files that are called as spreadsheets are."""
+    for part in parts:
+        if part.path.suffix.casefold() in _SPREADSHEETS:
+            raise UnreadableTableError(f"{part.shown} is a spreadsheet; save it as CSV or Parquet")
+
+
+def nameless(part: Part) -> UnreadableTableError:
+    """Say that a file has no first line."""
+    return UnreadableTableError(f"{part.shown} is empty: it has not even names of columns")
+
+
+def same_columns(first: Part, wanted: Collection[str], part: Part, got: Collection[str]) -> None:
+    """Refuse a file that has other columns than the first one."""
+    for missing in [name for name in wanted if name not in got]:
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has no column {missing!r}, which {first.shown} has"
+        )
+    for more in [name for name in got if name not in wanted]:
+        raise UnreadableTableError(
+            f"the files differ: {part.shown} has a column {more!r}, which {first.shown} has not"
+        )
+
+
+def check_names(wanted: Wanted, dtypes: Mapping[str, str], columns: Collection[str]) -> None:
+    """Refuse names that were written with commas, and types of columns that are not there."""
+    for name in wanted.columns or ():
+        pieces = [piece.strip() for piece in name.split(",")]
+        if len(pieces) > 1 and name not in columns and all(one in columns for one in pieces):
+            raise ArgumentError(
+                f"{name!r} is not a column: separate names by spaces, as in {' '.join(pieces)}"
+            )
+    for name in dtypes:
+        if name not in columns:
+            raise ArgumentError(f"--dtypes: {name!r} is not a column{nearest(name, columns)}")
+
+
+def not_all(name: str, kind: str, n_cells: int) -> UnreadableTableError:
+    """Say that some cells are not what the caller takes them for."""
+    return UnreadableTableError(
+        f"column {name!r} does not hold {kind}s alone, but {count_of(n_cells, 'other cell')}; "
+        f"say --dtypes {shown(name)}=text, or which text means missing with --na"
+    )
+
+
+def digits(number: str) -> str:
+    """Give the digits of a number that count, wherever its point is.
+
+    Examples
+    --------
+    >>> digits("-0.0250"), digits("2.5e+20"), digits("0.0")
+    ('25', '25', '')
+    """
+    return re.sub(r"[eE].*|[^0-9a-zA-Z]", "", number).strip("0")
+
+
+def not_exact(name: str, n_cells: int) -> UnreadableTableError:
+    """Say that some cells would be the same number although they are written differently."""
+    return UnreadableTableError(
+        f"column {name!r} has {count_of(n_cells, 'number')} with more digits than a floating-point "
+        "number keeps, so that different ones would count as the same; "
+        f"say --dtypes {shown(name)}=text"
+    )
+
+
+def blank(line: str) -> UnreadableTableError:
+    """Say that nobody can tell whether a line of a table of one column is a row."""
+    return UnreadableTableError(
+        f"{line} is blank: with one column that may be a missing value or no row at all; "
+        'write "" for a missing value'
+    )
+
+
+def in_folders_too(name: str) -> UnreadableTableError:
+    """Say that nobody can tell which of two columns of one name is meant."""
+    return UnreadableTableError(f"column {name!r} is in the files and in their folders")
+
+
+def _identities(part: Part) -> set[object]:
+    """Say which file it is: a file has many paths, by links more than one name, and is packed."""
+    whole = part.path.resolve()
+    plain = whole
+    while plain.suffix.casefold() in packed.SUFFIXES:
+        plain = plain.with_suffix("")
+    found: set[object] = {whole, plain}
+    try:
+        piped = str(part.path) == STDIN
+        state = os.fstat(sys.stdin.fileno()) if piped else part.path.stat()
+    except (OSError, ValueError, AttributeError):
+        # Standard input may be closed, or no file; reading what is not there says so.
+        return found
+    # Some file systems do not number their files.
+    return found | {(state.st_dev, state.st_ino)} if state.st_ino else found
+
+
+def _found(path: str) -> list[Part]:
+    if path == STDIN:
+        return [Part(Path(STDIN))]
+    here = Path(path)
+    if here.is_dir():
+        return _inside(here, _above(here))
+    if here.exists() or not glob.has_magic(path):
+        if not here.exists():
+            raise UnreadableTableError(f"there is no file or folder {path!r}")
+        return [Part(here, _partitions(_above(here.parent), here))]
+    base = _base(here)
+    matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
+    files = [match for match in matches if _is_file(match)]
+    folders = [match for match in matches if match.is_dir()]
+    # A pattern such as data/** gives folders and what is in them.
+    loose = [one for one in files if not any(folder in one.parents for folder in folders)]
+    parts = [Part(one, _partitions(base, one)) for one in loose if _is_part(base, one)]
+    outer = [one for one in folders if not any(other in one.parents for other in folders)]
+    parts += [part for folder in outer for part in _inside(folder, base)]
+    if not parts:
+        raise UnreadableTableError(f"no file fits {path!r}")
+    return parts
+
+
+def _inside(folder: Path, base: Path) -> list[Part]:
+    files = sorted(_below(folder))
+    parts = [Part(path, _partitions(base, path)) for path in files if _is_part(folder, path)]
+    if not parts:
+        raise UnreadableTableError(f"there is no file in the folder {str(folder)!r}")
+    return parts
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """List all files in a folder; what cannot be looked into is refused, not passed over."""
+
+    def refuse(error: OSError) -> None:
+        where = without_values(str(error.filename))
+        raise UnreadableTableError(f"cannot look into {where!r}: {error.strerror}")
+
+    for top, folders, names in os.walk(folder, onerror=refuse):
+        for name in folders:
+            if Path(top, name).is_symlink():
+                where = without_values(str(Path(top, name)))
+                raise UnreadableTableError(
+                    f"{where!r} is a link to another folder, which is not followed: name that one"
+                )
+        yield from (path for path in (Path(top, name) for name in names) if _is_file(path))
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a path is a file; a link that leads nowhere is one that is not there."""
+    if path.is_symlink() and not path.exists():
+        where = without_values(str(path))
+        raise UnreadableTableError(f"{where!r} is a link to a file that is not there")
+    return path.is_file()
+
+
+def _is_part(base: Path, path: Path) -> bool:
+    """Tell whether a file of a folder is part of the table; what may be one is not passed over.
+
+    Spark writes markers such as _SUCCESS, and passes over all names that begin so.
+    """
+    if not _hidden(base, path):
+        return True
+    if "_delta_log" in path.parts:
+        raise UnreadableTableError(
+            "this is a Delta table, whose folder holds rows that were deleted as well; read it by "
+            "a Spark job with --format delta"
+        )
+    if _format_by_name(path) is not None:
+        where = without_values(str(path))
+        raise UnreadableTableError(
+            f"{where!r} would be passed over, because its name begins with _ or a dot: name it by "
+            "itself, or take it away"
+        )
+    return False
+
+
+def _above(folder: Path) -> Path:
+    """Give the folder above those that stand for columns, as out/ for out/country=NL."""
+    while "=" in folder.name:
+        folder = folder.parent
+    return folder
+
+
+def base_of(paths: Sequence[str]) -> str | None:
+    """Give the folder above all paths that lie in folders which stand for columns, if any do.
+
+    Examples
+    --------
+    >>> base_of(["s3://b/out/country=NL", "s3://b/out/country=BE/a.csv"]), base_of(["out"])
+    ('s3://b/out', None)
+    """
+    found = {_base_of(path.rstrip("/").split("/")) for path in paths}
+    if len(found) > 1:
+        raise ArgumentError(
+            "some of the paths lie in folders that stand for columns, as country=NL, and not all "
+            "under the same folder; name that one"
+        )
+    return found.pop() if found else None
+
+
+def _base_of(pieces: list[str]) -> str | None:
+    if "=" not in pieces[-1]:
+        # It may be a file in such a folder.
+        pieces = pieces[:-1]
+    if not pieces or "=" not in pieces[-1]:
+        return None
+    while pieces and "=" in pieces[-1]:
+        pieces = pieces[:-1]
+    return "/".join(pieces) or "."
+
+
+def look_over(paths: Sequence[str]) -> None:
+    """Refuse what a reader of folders would pass over, where the paths are of this machine."""
+    for path in paths:
+        here = Path(path.removeprefix("file:"))
+        if here.exists() or (glob.has_magic(path) and _base(here).is_dir()):
+            _found(str(here))
+
+
+def _base(pattern: Path) -> Path:
+    fixed: list[str] = []
+    for piece in pattern.parts:
+        if glob.has_magic(piece):
+            break
+        fixed.append(piece)
+    return Path(*fixed)
+
+
+def _hidden(base: Path, path: Path) -> bool:
+    """Tell whether a file is a log or a marker: Spark writes _SUCCESS and .crc files."""
+    return any(
+        piece.startswith((".", "_")) and "=" not in piece for piece in path.relative_to(base).parts
+    )
+
+
+def _partitions(base: Path, path: Path) -> dict[str, str | None]:
+    pairs = [piece.split("=", 1) for piece in path.relative_to(base).parts[:-1] if "=" in piece]
+    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, value in pairs}
+
+
+def _format_by_name(path: Path) -> str | None:
+    """Tell the format of a file by its name, unpacked."""
+    suffixes = [suffix.casefold() for suffix in path.suffixes]
+    while suffixes and suffixes[-1] in packed.SUFFIXES:
+        suffixes.pop()
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def _suffix_format(part: Part) -> str:
+    if str(part.path) == STDIN:
+        return "csv"
+    known = _format_by_name(part.path)
+    if known is None:
+        raise UnreadableTableError(
+            f"the name of {part.shown} does not tell its format; "
+            f"say --format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        )
+    return known

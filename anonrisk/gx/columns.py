@@ -1,0 +1,116 @@
+"""The expectation about the columns themselves: what must not be published at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from great_expectations.compatibility import pydantic
+
+from anonrisk.core.render import count_of
+from anonrisk.errors import PolicyError
+from anonrisk.gx.base import GateExpectation
+from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
+from anonrisk.gx.metrics import COLUMNS, Measured
+from anonrisk.gx.result import Judged, could_not_assess
+from anonrisk.policy import Policy, release_rules
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.verdict import unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# A policy has a role for them; an expectation that was made by hand has this field.
+_CLASSIFIED = "(In an expectation: classified=[…].)"
+
+
+class ExpectColumnsToBePublishable(GateExpectation):
+    """Expect no direct identifier in the table, and no column that nobody has classified.
+
+    Args:
+        direct (list of str): Columns that name a person, and must be gone; so must those that a
+            pandas or Spark table itself declares so.
+        classified (list of str): All other columns that may be there.
+        unlisted ("refuse", "quasi", "ignore"): What becomes of other columns: the batch cannot be
+            assessed; they join the quasi-identifier of every other expectation, which says so
+            too; or the result says that nobody has looked at them.
+        reviewed (bool): Whether somebody has read the policy that this is a part of.
+    """
+
+    direct: list[pydantic.StrictStr] = pydantic.Field(default_factory=list)
+    classified: Columns | None = None
+    unlisted: Literal["refuse", "quasi", "ignore"] = "refuse"
+    reviewed: bool = True
+    own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified", "unlisted", "reviewed")
+    success_keys: ClassVar[tuple[str, ...]] = own_keys
+    metric: ClassVar[str] = COLUMNS
+
+    @pydantic.validator("direct", "classified", pre=True)
+    def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
+        return names(given)
+
+    @pydantic.validator("classified")
+    def _is_a_list(cls, given: Any, field: Any) -> Any:  # noqa: N805
+        return parameter(given, field.name)
+
+    @pydantic.root_validator(skip_on_failure=True)
+    def _asks_for_something(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
+        if not values.get("direct") and values.get("classified") is None:
+            raise ValueError("name direct identifiers, or the columns that are classified")
+        if not is_parameter(values.get("classified")):
+            try:
+                cls.policy_of(values)
+            except PolicyError as error:
+                raise ValueError(str(error)) from None
+        return values
+
+    @classmethod
+    def policy_of(cls, given: Mapping[str, Any]) -> Policy:
+        """Make the policy that the fields stand for."""
+        classified = [name for name in given["classified"] or () if name not in given["direct"]]
+        return Policy(
+            direct=list(given["direct"]),
+            insensitive=classified,
+            unlisted=given["unlisted"],
+            reviewed=given["reviewed"],
+            k=1,
+        )
+
+    def question(self) -> dict[str, Any]:
+        """Ask for nothing but the names of the columns."""
+        return {}
+
+    def judged(self, found: Measured) -> Judged:
+        """Look for columns that must not be there."""
+        published = found.published
+        if published is None:
+            return could_not_assess("the batch has no column")
+        given = {name: getattr(self, name) for name in self.own_keys}
+        policy = self.policy_of({**given, "classified": filled(self.classified)})
+        findings = release_rules.of_columns(policy, published)
+        if found.empty:
+            findings.append(release_rules.no_records())
+        n_columns = len(published.names)
+        direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
+        loose = [f for f in findings if f.budget == "unlisted" and f.status == COULD_NOT_ASSESS]
+        n_loose = len(release_rules.unlisted(policy, published)) if loose else 0
+        return Judged(
+            findings,
+            f"None of the {count_of(n_columns, 'column')} must be removed.",
+            direct + n_loose,
+            {"columns": n_columns, "direct": direct, "unclassified": n_loose},
+            _CLASSIFIED
+            if loose
+            else unseen(release_rules.described(policy, published)["not_looked_at"]),
+            found.about,
+        )
+
+    @classmethod
+    def says(cls, asked: Mapping[str, Any]) -> str:
+        """Say what is expected."""
+        loose = {
+            "quasi": " Columns without a role count as quasi-identifiers.",
+            "ignore": " Columns without a role are not looked at.",
+        }
+        every = loose.get(str(asked.get("unlisted")), " Every column has a role.")
+        return f"No direct identifier is left in the table.{every}"

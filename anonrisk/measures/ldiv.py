@@ -1,0 +1,46 @@
+"""l-diversity (T2 to T4): how many sensitive values a class leaves in doubt.
+
+Every function gives one number per kind of class; the measure of a table is the least of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.counts.class_profiles import ClassProfiles
+
+
+def distinct(profiles: ClassProfiles) -> NDArray[np.int64]:
+    """Count the different values of a class (T2); persons, where there are fewer of those."""
+    return np.minimum(np.diff(profiles.starts), profiles.sizes)
+
+
+def entropy(profiles: ClassProfiles) -> NDArray[np.float64]:
+    """Effective number of values of a class (T3): exp(H), H = −Σ p ln p = ln n − Σ c ln c / n."""
+    totals = profiles.totals
+    nats = np.log(totals) - profiles.sum(profiles.counts * np.log(profiles.counts)) / totals
+    return np.exp(np.maximum(nats, 0.0))
+
+
+def recursive(profiles: ClassProfiles, c: float) -> NDArray[np.int64]:
+    """Largest l with r₁ < c (r_l + … + r_m), strictly (T4); 0 if even l = 1 fails.
+
+    The tails r_l + … + r_m fall as l grows, so that the largest l is the number of tails above
+    r₁ / c (Machanavajjhala et al. 2007).
+    """
+    kind, counts = profiles.descending()
+    # Tail sums within each kind, from sums over everything that comes after.
+    after = np.concatenate((np.cumsum(counts[::-1])[::-1], [0]))
+    tails = after[:-1] - after[profiles.starts[1:]][kind]
+    largest = counts[profiles.starts[:-1]][kind]
+    return np.bincount(kind[c * tails > largest], minlength=len(profiles.sizes))
+
+
+def alpha(profiles: ClassProfiles) -> NDArray[np.float64]:
+    """Largest share that one value has of a class."""
+    return np.maximum.reduceat(profiles.counts, profiles.starts[:-1]) / profiles.sizes

@@ -1,0 +1,194 @@
+"""Three attackers and what each of them can do with a table (T13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from anonrisk.counts.class_sizes import ClassSizes
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# Where the sizes of population classes came from, in words.
+BASES = {
+    "release": "no population given: its classes are taken to be those of the table",
+    "population": "class sizes counted in the population",
+    "weights": "class sizes of the population are sums of sampling weights",
+    "sampling_fraction": "class sizes of the population are the table's over the sampling fraction",
+}
+# Risks that are not one over a whole number are kept on a grid of this many steps, rounded up.
+GRID = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """The risk that one attacker is to the records of a table.
+
+    Attributes
+    ----------
+    name : str
+        Prosecutor, journalist, marketer or household.
+    average : float
+        Mean risk of a record.
+    highest : float or None
+        Risk of the record at most risk; a marketer has none.
+    risks, records : array, optional
+        The risks that occur and how many records have each.
+    """
+
+    name: str
+    average: float
+    highest: float | None = None
+    risks: Floats | None = None
+    records: Floats | None = None
+
+    def share_above(self, threshold: float) -> float:
+        """Share of the records whose risk is strictly greater than a threshold.
+
+        Risks from weights and of households are rounded up to the next 0.00001, so that the share
+        is exact at thresholds of five decimals and never too small at others.
+        """
+        limit = not_negative(threshold, "the threshold")
+        if self.risks is None or self.records is None:
+            raise ArgumentError(f"the {self.name} has an average only")
+        # 1/5 > 0.2 must not turn on the last bit of a division.
+        above = self.risks > limit * (1 + 1e-9)
+        return float(self.records[above].sum() / self.records.sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Risk:
+    """Re-identification risk by attacker.
+
+    Attributes
+    ----------
+    prosecutor : Attacker
+        Knows that their victim is in the table: 1 / f, f the size of the victim's class.
+    journalist : Attacker
+        Knows nobody in particular: 1 / F, F the size of the class in the population.
+    marketer : Attacker
+        Wants as many as possible: the expected share of correct matches, an average only.
+    household : Attacker or None
+        Somebody who re-identifies a whole household by any of its members.
+    basis : str
+        Where F comes from: ``"release"``, ``"population"``, ``"weights"``,
+        ``"sampling_fraction"``.
+    """
+
+    prosecutor: Attacker
+    journalist: Attacker
+    marketer: Attacker
+    household: Attacker | None = None
+    basis: str = "release"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "basis": self.basis,
+            **{
+                attacker.name: {"highest": attacker.highest, "average": attacker.average}
+                for attacker in self._attackers()
+            },
+        }
+
+    def _attackers(self) -> list[Attacker]:
+        all_ = (self.prosecutor, self.journalist, self.marketer, self.household)
+        return [attacker for attacker in all_ if attacker is not None]
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                attacker.name,
+                "-" if attacker.highest is None else f"{attacker.highest:.4g}",
+                f"{attacker.average:.4g}",
+            ]
+            for attacker in self._attackers()
+        ]
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        header = ("attacker", "highest", "average")
+        return f"{render.text_table(header, self._rows())}\n({BASES[self.basis]})"
+
+    def _repr_html_(self) -> str:
+        header = ("attacker", "highest", "average")
+        return render.html_table(BASES[self.basis], header, self._rows())
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Least and largest share of a population class that is in the release (δ-presence)."""
+
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """The classes of a release beside their sizes F in the population.
+
+    Attributes
+    ----------
+    sizes : ClassSizes
+        The classes of the release.
+    risks, records : array
+        The risks 1/F that occur, and how many records of the release have each; F that are sums of
+        weights are on a grid, rounded up.
+    smallest : float
+        Least F of a class that the release has.
+    total : float
+        Sum of F over the classes that the release has.
+    matches : float
+        Sum of f/F over them: how many correct matches to expect.
+    presence : Presence
+        Least and largest f/F over the classes of the population.
+    """
+
+    sizes: ClassSizes
+    risks: Floats
+    records: Floats
+    smallest: float
+    total: float
+    matches: float
+    presence: Presence
+
+
+def of_release(sizes: ClassSizes, factor: float = 1.0) -> Risk:
+    """Give the risks where every population class is `factor` times as large as the table's."""
+    risks = 1 / sizes.sizes
+    records = sizes.records.astype(float)
+    average = float((records * risks).sum() / records.sum())
+    prosecutor = Attacker("prosecutor", average, float(risks[0]), risks, records)
+    journalist = Attacker(
+        "journalist", average / factor, float(risks[0] / factor), risks / factor, records
+    )
+    marketer = Attacker("marketer", average / factor)
+    basis = "release" if factor == 1 else "sampling_fraction"
+    return Risk(prosecutor, journalist, marketer, basis=basis)
+
+
+def of_population(matched: Matched, basis: str) -> Risk:
+    """Give the risks where the population's classes are known.
+
+    The journalist's average is the larger of classes over their population and the marketer's
+    average, as in ARX and El Emam.
+    """
+    marketer = matched.matches / matched.sizes.n_records
+    spread = matched.sizes.n_classes / matched.total
+    journalist = Attacker(
+        "journalist",
+        max(spread, marketer),
+        1 / matched.smallest,
+        matched.risks,
+        matched.records,
+    )
+    prosecutor = of_release(matched.sizes).prosecutor
+    return Risk(prosecutor, journalist, Attacker("marketer", marketer), basis=basis)

@@ -1,0 +1,418 @@
+"""What a changed table is still good for, by arithmetic on tallies of it and of the original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core import render
+from anonrisk.planning.losses import interval_loss
+from anonrisk.recode.domain import DATES, NUMBERS
+from anonrisk.recode.labels import MARKER, extent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.counts.tally import Tally
+    from anonrisk.recode.domain import Domain
+
+_WORDS = {
+    "loss_metric": "loss metric (T9): share of detail lost, 0 to 1",
+    "mutual_information": "mutual information (T11): bits kept a cell",
+    "information_loss": "its loss: bits lost a cell",
+    "monotone_entropy": "monotone entropy (T10): bits, all cells",
+    "classification_metric": "classification metric (T8): share misclassified or suppressed",
+    "private_mutual_information": "private mutual information (T12): bits a cell tells",
+    "discernibility": "discernibility: sum of squared class sizes",
+    "average_class_size": "average class size",
+}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How the distribution of one column has changed.
+
+    Attributes
+    ----------
+    values_before, values_after : int
+        Different values.
+    suppressed : float
+        Share of the original records whose cell is suppressed, or gone with its record.
+    total_variation : float or None
+        Half the sum of differences between the original distribution and what the changed table
+        lets one believe, each label spread over the values it stands for.
+    mean_before, mean_after : float or None
+        Of columns that are numbers before and after.
+    """
+
+    column: Name
+    values_before: int
+    values_after: int
+    suppressed: float
+    total_variation: float | None
+    mean_before: float | None
+    mean_after: float | None
+
+
+@dataclass(frozen=True)
+class Utility:
+    """Measures of utility; None where a measure cannot be told."""
+
+    qid: Qid
+    n_records: int
+    n_suppressed: int
+    loss_metric: float | None
+    monotone_entropy: float | None
+    mutual_information: float | None
+    information_loss: float | None
+    discernibility: int
+    average_class_size: float
+    classification_metric: float | None
+    private_mutual_information: float | None
+    moved: tuple[Moved, ...]
+    untold: Qid = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values."""
+        plain = {name: getattr(self, name) for name in (*_WORDS, "n_records", "n_suppressed")}
+        return {**plain, "moved": [vars(moved) for moved in self.moved]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give the measures as a table, a row each."""
+        import pandas as pd
+
+        values = [getattr(self, name) for name in _WORDS]
+        return pd.DataFrame({"value": values}, index=pd.Index(list(_WORDS), name="measure"))
+
+    def __repr__(self) -> str:
+        """Print the measures, and how each column moved."""
+        lines = [self._title(), render.text_table(("measure", "value"), self._measures())]
+        lines.append(render.text_table(*self._columns()))
+        if self.untold:
+            names = ", ".join(map(repr, self.untold))
+            lines.append(f"untold: {names} holds values that name no values of the original")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        first = render.html_table(self._title(), ("measure", "value"), self._measures())
+        return first + render.html_table("Columns", *self._columns())
+
+    def _title(self) -> str:
+        names = render.joined(self.qid)
+        records = render.count_of(self.n_records, "record")
+        return f"Utility for {names}: {records}, {self.n_suppressed:,} of them suppressed"
+
+    def _measures(self) -> list[tuple[str, str]]:
+        told = {name: getattr(self, name) for name in _WORDS}
+        return [(_WORDS[name], _shown(value)) for name, value in told.items() if value is not None]
+
+    def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        header = ("column", "values", "after", "suppressed", "moved", "mean", "mean after")
+        rows: list[tuple[str, ...]] = [
+            (
+                str(m.column),
+                f"{m.values_before:,}",
+                f"{m.values_after:,}",
+                render.percent(m.suppressed),
+                _shown(m.total_variation),
+                _shown(m.mean_before),
+                _shown(m.mean_after),
+            )
+            for m in self.moved
+        ]
+        return header, rows
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+
+
+@dataclass(frozen=True)
+class _Label:
+    """What a value of the changed table stands for: original values, and what it loses."""
+
+    code: int
+    members: NDArray[np.bool_]
+    loss: float
+    everything: bool
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column before and after."""
+
+    n: int
+    n_suppressed: int
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    labels: list[_Label]
+
+    @property
+    def loss(self) -> float:
+        """T9."""
+        lost = sum(int(self.after[label.code]) * label.loss for label in self.labels)
+        return (lost + self.n_suppressed) / self.n
+
+    def shares(self) -> Iterator[tuple[int, float, float]]:
+        """Give for each label how often it occurs, Pr(B) and H(X | B)."""
+        for label in self.labels:
+            inside = self.before[label.members]
+            share = float(inside.sum()) / self.n
+            yield int(self.after[label.code]), share, _bits(inside)
+
+    @property
+    def monotone_entropy(self) -> float:
+        """T10, of this column."""
+        kept = sum(times * share * bits for times, share, bits in self.shares())
+        return kept + self.n_suppressed * _bits(self.before)
+
+    @property
+    def mutual_information(self) -> float:
+        """T11: log Pr(x | B) / Pr(x) is -log Pr(B), because x is in B."""
+        return -sum(times * float(np.log2(share)) for times, share, _ in self.shares()) / self.n
+
+    @property
+    def entropy(self) -> float:
+        """The entropy of the original column."""
+        return _bits(self.before)
+
+    @property
+    def suppressed(self) -> float:
+        """Share of suppressed cells."""
+        marked = sum(int(self.after[label.code]) for label in self.labels if label.everything)
+        return (marked + self.n_suppressed) / self.n
+
+    def private(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+        """T12, from counts of (value, sensitive value) before, and (label, sensitive) after."""
+        overall = before.sum(axis=0) / self.n
+        total = 0.0
+        for label in self.labels:
+            inside = before[label.members].sum(axis=0)
+            given = inside / inside.sum()
+            times = after[label.code]
+            present = times > 0
+            total += float(times[present] @ np.log2(given[present] / overall[present]))
+        return total / self.n
+
+    @property
+    def total_variation(self) -> float:
+        """Spread each label over what it stands for, and compare."""
+        believed = np.zeros(len(self.before))
+        for label in self.labels:
+            inside = np.where(label.members, self.before, 0)
+            believed += self.after[label.code] * inside / inside.sum()
+        n_left = self.after.sum()
+        if not n_left:
+            return 1.0
+        return float(np.abs(believed / n_left - self.before / self.n).sum() / 2)
+
+
+def _bits(counts: NDArray[np.int64]) -> float:
+    shares = counts[counts > 0] / max(counts.sum(), 1)
+    return float(-(shares * np.log2(shares)).sum()) + 0.0
+
+
+def compare(
+    before: Mapping[Name, Tally],
+    after: Mapping[Name, Tally],
+    *,
+    sizes: Any,
+    n_records: int,
+    sensitive: Name | None,
+    majority: int | None,
+    hierarchies: Mapping[Name, Hierarchy],
+) -> Utility:
+    """Put the measures together from tallies by column (and sensitive value)."""
+    n_left = 0 if sizes is None else sizes.n_records
+    lost = n_records - n_left
+    columns: dict[Name, _Column | None] = {}
+    private: list[float | None] = []
+    for name in before:
+        was, now = before[name], after[name]
+        labels = _labels(
+            was.domains[name],
+            now.domains[name],
+            was.margin(name),
+            now.margin(name),
+            hierarchies.get(name),
+        )
+        column = (
+            None
+            if labels is None
+            else _Column(n_records, lost, was.margin(name), now.margin(name), labels)
+        )
+        columns[name] = column
+        if sensitive is not None:
+            private.append(_private(column, was, now, name, sensitive))
+    told = [column for column in columns.values() if column is not None]
+    whole = len(told) == len(columns)
+    information = float(np.mean([c.mutual_information for c in told])) if whole else None
+    entropy = float(np.mean([c.entropy for c in told])) if whole else 0.0
+    known = [value for value in private if value is not None]
+    squares = (
+        0
+        if sizes is None
+        else sum(
+            s * s * c for s, c in zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)
+        )
+    )
+    return Utility(
+        qid=tuple(before),
+        n_records=n_records,
+        n_suppressed=lost,
+        loss_metric=float(np.mean([c.loss for c in told])) if whole else None,
+        monotone_entropy=float(sum(c.monotone_entropy for c in told)) if whole else None,
+        mutual_information=information,
+        information_loss=None if information is None else entropy - information,
+        discernibility=int(squares + lost * n_records),
+        average_class_size=0.0 if sizes is None else n_left / sizes.n_classes,
+        classification_metric=None if majority is None else (n_records - majority) / n_records,
+        private_mutual_information=(
+            float(np.mean(known)) if known and len(known) == len(columns) else None
+        ),
+        moved=tuple(
+            _moved(name, before[name], after[name], columns[name], lost / n_records)
+            for name in before
+        ),
+        untold=tuple(name for name, column in columns.items() if column is None),
+    )
+
+
+def majority_of(tally: Tally, qid: Qid) -> int:
+    """Count the records that have the commonest sensitive value of their class."""
+    keys = np.zeros(tally.n_classes, dtype=np.int64)
+    for name in qid:
+        _, keys = np.unique(
+            keys * (len(tally.domains[name]) + 1) + tally.codes[name], return_inverse=True
+        )
+    most = np.zeros(int(keys.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, keys, tally.counts)
+    return int(most.sum())
+
+
+def _private(
+    column: _Column | None, was: Tally, now: Tally, name: Name, sensitive: Name
+) -> float | None:
+    if column is None:
+        return None
+    old, new = was.domains[sensitive], now.domains[sensitive]
+    place = {value: i for i, value in enumerate(old.values.tolist())}
+    where = [place.get(value, -1) for value in new.values.tolist()] + [len(old)]
+    if min(where) < 0:
+        return None
+    return column.private(
+        _pairs(was, name, sensitive, np.arange(len(old) + 1), len(old) + 1),
+        _pairs(now, name, sensitive, np.array(where), len(old) + 1),
+    )
+
+
+def _pairs(
+    tally: Tally, name: Name, sensitive: Name, where: NDArray[np.int64], n_values: int
+) -> NDArray[np.int64]:
+    counts = np.zeros((len(tally.domains[name]) + 1, n_values), dtype=np.int64)
+    np.add.at(counts, (tally.codes[name], where[tally.codes[sensitive]]), tally.counts)
+    return counts
+
+
+def _labels(
+    old: Domain,
+    new: Domain,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    hierarchy: Hierarchy | None,
+) -> list[_Label] | None:
+    """Find what each value of the changed column stands for; None if one names nothing."""
+    labels = []
+    same = {value: i for i, value in enumerate(old.values.tolist())}
+    spelled = {text: i for i, text in enumerate(old.texts())}
+    for code, value in enumerate(new.values.tolist()):
+        found: _Label | None
+        if new.kind == "text":
+            found = _label(code, value, old, spelled, hierarchy)
+        elif (value in same and {old.kind, new.kind} <= {*NUMBERS}) or old.kind == new.kind:
+            found = _one(code, same[value], len(old)) if value in same else None
+        else:
+            found = None
+        if found is None or not before[found.members].any():
+            return None
+        labels.append(found)
+    if after[-1]:
+        known = before[-1] > 0
+        labels.append(_one(len(new), len(old), len(old)) if known else _all(len(new), len(old)))
+    return labels
+
+
+def _one(code: int, member: int, size: int) -> _Label:
+    members = np.zeros(size + 1, dtype=bool)
+    members[member] = True
+    return _Label(code, members, 0.0, everything=False)
+
+
+def _all(code: int, size: int) -> _Label:
+    return _Label(code, np.ones(size + 1, dtype=bool), 1.0, everything=True)
+
+
+def _label(  # noqa: PLR0911
+    code: int, text: str, old: Domain, spelled: Mapping[str, int], hierarchy: Hierarchy | None
+) -> _Label | None:
+    if text in spelled:
+        return _one(code, spelled[text], len(old))
+    if hierarchy is not None:
+        return _node(code, text, old, spelled, hierarchy)
+    if text == MARKER:
+        return _all(code, len(old))
+    members = np.zeros(len(old) + 1, dtype=bool)
+    if old.is_scale:
+        read = extent(text, dates=old.kind in DATES, whole=old.kind == "whole")
+        if read is None:
+            return None
+        places = old.positions()
+        members[:-1] = (places >= read[0]) & (places <= read[1])
+        return _Label(code, members, interval_loss(text, old), everything=False)
+    head = text.rstrip(MARKER)
+    if head == text:
+        return None
+    members[:-1] = [value.startswith(head) for value in old.texts()]
+    loss = (int(members.sum()) - 1) / max(len(old) - 1, 1)
+    return _Label(code, members, max(loss, 0.0), everything=False)
+
+
+def _node(
+    code: int, text: str, old: Domain, spelled: Mapping[str, int], hierarchy: Hierarchy
+) -> _Label | None:
+    below = [leaf for leaf, path in hierarchy.leaves.items() if text in path[:-1]]
+    if not below:
+        return _all(code, len(old)) if text == MARKER else None
+    if len(below) == len(hierarchy.leaves):
+        return _all(code, len(old))
+    members = np.zeros(len(old) + 1, dtype=bool)
+    members[[spelled[leaf] for leaf in below if leaf in spelled]] = True
+    loss = (len(below) - 1) / max(len(hierarchy.leaves) - 1, 1)
+    return _Label(code, members, loss, everything=False)
+
+
+def _moved(name: Name, was: Tally, now: Tally, column: _Column | None, lost: float) -> Moved:
+    numbers = was.domains[name].kind in NUMBERS and now.domains[name].kind in NUMBERS
+    return Moved(
+        name,
+        int((was.margin(name) > 0).sum()),
+        int((now.margin(name) > 0).sum()),
+        lost if column is None else column.suppressed,
+        None if column is None else column.total_variation,
+        _mean(was, name) if numbers else None,
+        _mean(now, name) if numbers else None,
+    )
+
+
+def _mean(tally: Tally, name: Name) -> float | None:
+    counts = tally.margin(name)[:-1]
+    return float(tally.domains[name].values @ counts / counts.sum()) if counts.sum() else None

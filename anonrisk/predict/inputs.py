@@ -1,0 +1,57 @@
+"""Lists of counts and of probabilities, as somebody gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.arguments import whole_number
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def n_values_of(given: Any, most: float) -> int:
+    """Read a number of values, at least one."""
+    n = whole_number(given, "n_values", at_least=1)
+    if n > most:
+        raise ArgumentError(f"n_values must be at most {most:,.0f}")
+    return n
+
+
+def as_array(given: ArrayLike, what: str) -> NDArray[Any]:
+    """Read a list of numbers, of one length and none of them masked."""
+    if np.ma.is_masked(given):
+        raise ArgumentError(f"{what} must not be masked")
+    try:
+        return np.array(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must be a list of numbers") from None
+
+
+def as_probabilities(p: ArrayLike) -> Floats:
+    """Read a list of numbers from zero up; whether they sum to 1 is not asked here."""
+    try:
+        array = as_array(p, "probabilities").astype(float)
+    except (TypeError, ValueError):
+        raise ArgumentError("probabilities must be a list of numbers") from None
+    if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any():
+        raise ArgumentError("probabilities must be a list of numbers, none missing or below 0")
+    return array
+
+
+def histogram(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the different counts above 0, and how many values have each."""
+    if int(counts.max()) <= 4 * len(counts) + 1_000:
+        # One pass, where sorting all counts takes many.
+        number = np.bincount(counts.astype(np.int64, copy=False))
+        sizes = np.flatnonzero(number)
+        number = number[sizes]
+    else:
+        sizes, number = np.unique(counts, return_counts=True)
+    known = sizes > 0
+    return sizes[known].astype(np.int64), number[known].astype(np.int64)

@@ -1,0 +1,410 @@
+"""What is known about people whose records are linked: measured, and modelled beside it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, whole_number
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from anonrisk.predict.zipf import Fit, Zipf
+    from anonrisk.predict.zipf import Step as ModelStep
+
+
+def share_of(given: Any) -> float:
+    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
+
+    Examples
+    --------
+    >>> share_of(0.05)
+    0.05
+    """
+    share = not_negative(given, "share")
+    if share > 1:
+        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
+    return share
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured for one number of linked records.
+
+    Attributes
+    ----------
+    length : int
+        Number of linked records that an attacker knows.
+    n_users, n_short : int
+        Users who have so many, over whom the share is; and users who have not.
+    singled_out : float or None
+        A mean over those users: of each the share of their sets of points that fewer than k users
+        have. With ``points="any"`` these are the sets that were drawn, one a user unless `draws`
+        says more, so that it is the share of users who are singled out. With ``"consecutive"`` they
+        are all runs of a user: it is the chance that a run of somebody, taken at random, singles
+        that person out, and a user of many runs counts as much as one of few. None if nobody has
+        so many.
+    interval : (float, float) or None
+        Its 95% interval; None where every set was counted and there is nothing to estimate.
+    suppressed : float or None
+        The anonymity ratio: share of the records in sets that fewer than k users have; with
+        ``"consecutive"`` of all runs, so that a user of many runs counts more.
+    """
+
+    length: int
+    n_users: int
+    n_short: int
+    singled_out: float | None
+    interval: tuple[float, float] | None
+    suppressed: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Trajectory:
+    """How many users a few of their linked records single out; see `anonrisk.trajectory`.
+
+    Attributes
+    ----------
+    length, k : int
+        What was asked.
+    points : str
+        Which records an attacker knows: ``"any"`` or ``"consecutive"`` ones.
+    ordered : bool
+        Whether the attacker knows their order.
+    n_records, n_dropped, n_users, n_items : int
+        Size of what was measured.
+    measured : tuple of Measured
+        One for each length from 1 on.
+    modelled : tuple or None
+        The Zipf model for the same lengths; None with fewer than two items.
+    fit, fit_ml : Fit or None
+        The Zipf law of the items, by least squares as in the paper, and by maximum likelihood.
+    mean_gap : timedelta, float or None
+        Mean time between two records of a user; a number where times are numbers, None without.
+    seed : int or None
+        What the drawing of sets can be repeated with; None where nothing was drawn.
+    """
+
+    user: Hashable
+    item: tuple[Hashable, ...]
+    length: int
+    k: int
+    points: str
+    ordered: bool
+    n_records: int
+    n_dropped: int
+    n_users: int
+    n_items: int
+    measured: tuple[Measured, ...]
+    modelled: tuple[ModelStep, ...] | None
+    fit: Fit | None
+    fit_ml: Fit | None
+    model: Zipf | None
+    mean_gap: dt.timedelta | float | None
+    seed: int | None
+    missing: str = "value"
+
+    def at(self, length: int) -> Measured:
+        """Give what was measured for one length.
+
+        Parameters
+        ----------
+        length : int
+            From 1 to the longest that was asked for.
+        """
+        number = whole_number(length, "length", at_least=1)
+        if number > len(self.measured):
+            raise ArgumentError(
+                f"length {number} was not measured; give max_length={number} to trajectory"
+            )
+        return self.measured[number - 1]
+
+    @property
+    def singled_out(self) -> float:
+        """Mean over the users of how often `length` of their records single them out.
+
+        See `Measured` for which records those are.
+        """
+        share = self.at(self.length).singled_out
+        if share is None:
+            raise ArgumentError(
+                f"no user has {self.length} points; the longest that is known: "
+                f"{self._longest_known()}"
+            )
+        return share
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of `singled_out`; None where it was counted."""
+        return self.at(self.length).interval
+
+    @property
+    def suppressed(self) -> float | None:
+        """The anonymity ratio at `length`."""
+        return self.at(self.length).suppressed
+
+    @property
+    def records_needed(self) -> float | None:
+        """Number of records that single everybody out, by the model; see `Zipf.records_for_all`."""
+        return None if self.model is None else self.model.records_for_all()
+
+    def change_after(self, share: float = 0.05) -> int | None:
+        """Give after how many records a pseudonym must change, by what was measured.
+
+        The most linked records at which the upper end of the interval is at most `share`; 0 if a
+        single record is too many; None if even the longest that was measured is not, so that one
+        must ask for a larger `max_length`.
+        """
+        limit = share_of(share)
+        for step in self.measured:
+            if step.singled_out is None:
+                return None
+            worst = step.singled_out if step.interval is None else step.interval[1]
+            if worst > limit:
+                return step.length - 1
+        return None
+
+    def lifetime(self, length: int | None = None) -> dt.timedelta | float | None:
+        """Give how long a pseudonym may live before `length` records are linked, on average.
+
+        From a user's first record to the one that makes them `length`: (length − 1) mean gaps.
+        None without times.
+        """
+        number = self.length if length is None else whole_number(length, "length", at_least=1)
+        return None if self.mean_gap is None else (number - 1) * self.mean_gap
+
+    def _longest_known(self) -> int:
+        return max((m.length for m in self.measured if m.n_users), default=0)
+
+    # ---- leaving --------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas table: a row a length, measured and modelled side by side."""
+        import pandas as pd
+
+        rows = []
+        for number, step in enumerate(self.measured):
+            low, high = step.interval or (None, None)
+            row = {
+                "length": step.length,
+                "users": step.n_users,
+                "short": step.n_short,
+                "singled_out": step.singled_out,
+                "low": low,
+                "high": high,
+                "suppressed": step.suppressed,
+                "lifetime": self.lifetime(step.length),
+            }
+            if self.modelled is not None:
+                model = self.modelled[number]
+                row |= {
+                    "model_unique": model.unique,
+                    "model_suppressed": model.suppressed,
+                    "model_rank": model.rank,
+                    "model_mean_rank": model.mean_rank,
+                }
+            rows.append(row)
+        return pd.DataFrame(rows).set_index("length")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        gap = self.mean_gap.total_seconds() if isinstance(self.mean_gap, dt.timedelta) else None
+        return {
+            "user": str(self.user),
+            "item": [str(name) for name in self.item],
+            **{
+                name: getattr(self, name)
+                for name in ("length", "k", "points", "ordered", "missing", "seed")
+            },
+            **{name: getattr(self, name) for name in ("n_records", "n_dropped", "n_users")},
+            "n_items": self.n_items,
+            "mean_gap_seconds": gap,
+            "mean_gap_number": None if gap is not None else self.mean_gap,
+            "measured": [asdict(step) for step in self.measured],
+            "modelled": None if self.modelled is None else [_finite(s) for s in self.modelled],
+            "fit": None if self.fit is None else asdict(self.fit),
+            "fit_ml": None if self.fit_ml is None else asdict(self.fit_ml),
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share that each number of records singles out, measured and modelled.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        from anonrisk.reporting.plot import trajectory
+
+        return trajectory(self, ax)
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return "\n".join((*self._headlines(), render.text_table(_HEADER, self._rows())))
+
+    def _repr_html_(self) -> str:
+        return render.html_table(". ".join(self._headlines()), _HEADER, self._rows())
+
+    def _headlines(self) -> list[str]:
+        known = f"{self.points} {'ordered ' if self.ordered else ''}records".removeprefix("any ")
+        if self.points == "any":
+            known = "records in order" if self.ordered else "records, as a set"
+        size = ", ".join(
+            (
+                f"{render.count_of(self.n_records, 'record')} of "
+                + render.count_of(self.n_users, "user"),
+                render.count_of(self.n_items, "item"),
+            )
+        )
+        of = f"Traces of {render.shown(self.user)} over {render.joined(self.item)}"
+        lines = [f"{of}: {size}; {known}, k = {self.k}"]
+        if self.fit is not None:
+            lines.append(f"Zipf: {self.fit}")
+        if self.modelled is not None:
+            lines.append(self._model_of())
+        if self.points == "consecutive":
+            lines.append(
+                f"singled out: mean over users of the share of their runs that fewer than {self.k} "
+                "users have; suppressed: such runs of all runs"
+            )
+        if self.mean_gap is not None:
+            gap = self.mean_gap if isinstance(self.mean_gap, dt.timedelta) else f"{self.mean_gap:g}"
+            lines.append(f"mean time between two records of a user: {gap}")
+        if self.n_dropped:
+            rows = render.count_of(self.n_dropped, "record")
+            lines.append(f"{rows} with a missing item left out")
+        return lines
+
+    def _model_of(self) -> str:
+        """Say in which way the model is another question than what was measured."""
+        which = "runs" if self.points == "consecutive" else "points"
+        order = "" if self.ordered else ", in any order"
+        return (
+            "model: users with just so many records, in order; "
+            f"measured: {which} of whole traces{order}"
+        )
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for number, step in enumerate(self.measured):
+            model = None if self.modelled is None else self.modelled[number]
+            low_high = "counted" if step.n_users else "-"
+            if step.interval is not None:
+                low_high = " - ".join(render.percent(end) for end in step.interval)
+            rows.append(
+                [
+                    str(step.length),
+                    f"{step.n_users:,}",
+                    _share(step.singled_out),
+                    low_high,
+                    _share(None if model is None else model.unique),
+                    _share(step.suppressed),
+                    _share(None if model is None else model.suppressed),
+                ]
+            )
+        return rows
+
+
+_HEADER = ("length", "users", "singled out", "95%", "model", "suppressed", "model")
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else render.percent(share)
+
+
+def _finite(step: ModelStep) -> dict[str, Any]:
+    """Give what JSON can hold: it knows no infinity."""
+    return {name: value if value < float("inf") else None for name, value in asdict(step).items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Linkability:
+    """How many persons can be linked across a change of pseudonyms; see `anonrisk.linkability`.
+
+    Attributes
+    ----------
+    n_persons : int
+        Number of persons in the table.
+    n_changes : int
+        Number of changes of pseudonyms that somebody's records lie on both sides of.
+    n_both : int
+        Pairs of a person and a change with records on both sides of it: what the shares are of.
+    n_linked : int
+        Those with a value of the quasi-identifier, or a whole set of values, that one person has
+        before and one after, and it is theirs.
+    n_false : int
+        Quasi-identifiers that one person has before and another one after: links that are wrong.
+    expected : float
+        Expected share of right links by an attacker who takes each person's rarest value, or their
+        whole set of values, and guesses among those who have it after the change.
+    chance : float
+        The same for an attacker who guesses among all persons after the change.
+    """
+
+    user: Hashable
+    qid: tuple[Hashable, ...]
+    n_records: int
+    n_dropped: int
+    n_persons: int
+    n_changes: int
+    n_both: int
+    n_linked: int
+    n_false: int
+    expected: float
+    chance: float
+    missing: str = "value"
+
+    @property
+    def linked(self) -> float:
+        """Share of the pairs of a person and a change that can be linked for certain."""
+        return self.n_linked / self.n_both
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        names = ("n_records", "n_dropped", "n_persons", "n_changes", "n_both", "n_linked")
+        return {
+            "user": str(self.user),
+            "qid": [str(name) for name in self.qid],
+            **{name: getattr(self, name) for name in (*names, "n_false", "expected", "chance")},
+            "linked": self.linked,
+            "missing": self.missing,
+        }
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["linked for certain", f"{self.n_linked:,}", render.percent(self.linked)],
+            ["linked, expected", f"{self.expected * self.n_both:,.1f}", _share(self.expected)],
+            ["linked by chance", f"{self.chance * self.n_both:,.1f}", _share(self.chance)],
+        ]
+
+    def _headline(self) -> str:
+        changes = render.count_of(self.n_changes, "change")
+        wrong = render.count_of(self.n_false, "value")
+        return (
+            f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
+            f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
+            f"person's); {wrong} would link two different persons"
+        )
+
+    def _unit(self) -> tuple[str, str]:
+        # Somebody who is there in five periods in a row goes through four changes.
+        if self.n_changes == 1:
+            return "person", "persons"
+        return "pair of a person and a change", "pairs of a person and a change"
+
+    def _header(self) -> tuple[str, str, str]:
+        return "", "persons" if self.n_changes == 1 else "pairs", "share"
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return render.html_table(self._headline(), self._header(), self._rows())

@@ -1,0 +1,123 @@
+"""What `explain_risk` gives: which column, dropped or coarsened, lowers the singletons most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import render
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassSizes
+
+
+@dataclass(frozen=True)
+class Change:
+    """One column dropped or coarsened, and the classes after that, measured.
+
+    Attributes
+    ----------
+    column : name
+        The column.
+    change : str
+        ``"dropped"``, or what it was coarsened to, in words.
+    sizes : ClassSizes or None
+        The classes; None where no column is left, and everybody is alike.
+    singletons : int
+        Records that are alone after the change; with a unit, persons.
+    share : float
+        Their share of all records.
+    """
+
+    column: Name
+    change: str
+    sizes: ClassSizes | None
+    singletons: int
+    share: float
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the column was dropped, not coarsened."""
+        return self.change == "dropped"
+
+
+@dataclass(frozen=True, repr=False)
+class RiskExplanation:
+    """The singletons of a quasi-identifier, and of it with one column dropped or coarsened.
+
+    Attributes
+    ----------
+    sizes : ClassSizes
+        The classes of the quasi-identifier as it is.
+    changes : tuple of Change
+        What helps most first.
+    """
+
+    sizes: ClassSizes
+    changes: tuple[Change, ...]
+
+    @property
+    def best(self) -> Change:
+        """The change that lowers the singletons most."""
+        return self.changes[0]
+
+    @property
+    def singletons(self) -> int:
+        """Records that are alone with the quasi-identifier as it is; with a unit, persons."""
+        return self.sizes.records_at_most(1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give a pandas table, a change a row."""
+        import pandas as pd
+
+        names = ["column", "change", "singletons", "share", "fewer"]
+        return pd.DataFrame([list(row.values()) for row in self._plain()], columns=names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        return {"sizes": self.sizes.to_dict(), "changes": self._plain()}
+
+    def _plain(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "column": change.column,
+                "change": change.change,
+                "singletons": change.singletons,
+                "share": change.share,
+                "fewer": self.singletons - change.singletons,
+            }
+            for change in self.changes
+        ]
+
+    def _headline(self) -> str:
+        who = "record" if self.sizes.unit is None else "person"
+        columns = render.joined(self.sizes.qid)
+        return (
+            f"{columns}: {self.singletons:,} of {render.count_of(self.sizes.n_records, who)} "
+            f"({render.percent(self.sizes.uniqueness)}) are singletons"
+        )
+
+    def _header(self) -> tuple[str, ...]:
+        return "column", "change", "singletons", "share", "fewer"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                str(row["column"]),
+                row["change"],
+                f"{row['singletons']:,}",
+                render.percent(row["share"]),
+                f"{row['fewer']:,}",
+            ]
+            for row in self._plain()
+        ]
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return render.html_table(self._headline(), self._header(), self._rows())
