@@ -29,49 +29,50 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.api.alpha import alpha
+from anonrisk.api.anvc import anvc
+from anonrisk.api.apply import apply
 from anonrisk.api.assess import assess
 from anonrisk.api.at_risk import at_risk
-from anonrisk.api.attributes import (
-    alpha,
-    beta_likeness,
-    delta_disclosure,
-    ldiv,
-    profiles,
-    tcloseness,
-)
+from anonrisk.api.beta_likeness import beta_likeness
+from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.classes import classes
+from anonrisk.api.declare import declare
+from anonrisk.api.degree import degree
+from anonrisk.api.delta_disclosure import delta_disclosure
+from anonrisk.api.delta_presence import delta_presence
+from anonrisk.api.entropy import entropy
+from anonrisk.api.explain_risk import explain_risk
 from anonrisk.api.find_qids import find_qids
+from anonrisk.api.generalize import generalize
+from anonrisk.api.is_quasi_identifier import is_quasi_identifier
+from anonrisk.api.k import k
+from anonrisk.api.kmap import kmap
+from anonrisk.api.ldiv import ldiv
 from anonrisk.api.linkability import linkability
-from anonrisk.api.plan import apply, plan
-from anonrisk.api.population import predict_population
-from anonrisk.api.predict import predict_classes, predict_singletons
-from anonrisk.api.probabilistic import is_quasi_identifier, probabilistic_k
+from anonrisk.api.microaggregate import microaggregate
+from anonrisk.api.permute import permute
+from anonrisk.api.perturb import perturb
+from anonrisk.api.plan import plan
+from anonrisk.api.predict_classes import predict_classes
+from anonrisk.api.predict_population import predict_population
+from anonrisk.api.predict_singletons import predict_singletons
+from anonrisk.api.probabilistic_k import probabilistic_k
+from anonrisk.api.profiles import profiles
 from anonrisk.api.pseudonymize import pseudonymize
-from anonrisk.api.risk import delta_presence, kmap, risk
-from anonrisk.api.roles import declare, roles
-from anonrisk.api.sizes import (
-    anvc,
-    classes,
-    degree,
-    entropy,
-    k,
-    rr,
-    sizes,
-    uniqueness,
-)
-from anonrisk.api.steps import (
-    generalize,
-    microaggregate,
-    permute,
-    perturb,
-    suppress,
-    was_perturbed,
-)
-from anonrisk.api.suda import explain_risk, suda
+from anonrisk.api.risk import risk
+from anonrisk.api.roles import roles
+from anonrisk.api.rr import rr
+from anonrisk.api.sizes import sizes
+from anonrisk.api.suda import suda
 from anonrisk.api.summary import summary
+from anonrisk.api.suppress import suppress
+from anonrisk.api.tcloseness import tcloseness
 from anonrisk.api.trajectory import trajectory
+from anonrisk.api.uniqueness import uniqueness
 from anonrisk.api.utility import utility
+from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
-from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
@@ -134,7 +135,17 @@ __all__ = [
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
-_LATER = ("hipaa", "identity", "keys", "planning", "policy", "predict", "priors")
+_LATER = (
+    "hierarchy",
+    "hipaa",
+    "identity",
+    "keys",
+    "planning",
+    "policy",
+    "predict",
+    "priors",
+    "report",
+)
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pathlib
 import sys
 import warnings
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from anonrisk.policy.verdict import Verdict
+    from collections.abc import Mapping, Sequence
 
 
 class AnonRiskError(Exception):
@@ -148,6 +148,21 @@ class PolicyError(ArgumentError):
     """A policy is not well formed: a misspelt key, a wrong type, nothing to check."""
 
 
+class Decision(Protocol):
+    """What `ReleaseBlocked` keeps of an `anonrisk.Verdict`, which stands above this file."""
+
+    @property
+    def status(self) -> str:
+        """One of ``"pass"``, ``"fail"`` and ``"could_not_assess"``."""
+
+    @property
+    def findings(self) -> Sequence[Any]:
+        """What came of each budget."""
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Give plain values that serialise as JSON."""
+
+
 class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
     """A gate did not pass: a budget was broken, or could not be assessed.
 
@@ -157,7 +172,7 @@ class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
         What was found, where something was measured.
     """
 
-    def __init__(self, message: str, verdict: Verdict | None = None) -> None:
+    def __init__(self, message: str, verdict: Decision | None = None) -> None:
         """Keep the verdict for whoever catches it."""
         super().__init__(message)
         self.verdict = verdict

@@ -13,9 +13,9 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets, errors
 from anonrisk.cli import main
-from anonrisk.counts.counter import Numerals
+from anonrisk.counts.question import Question
+from anonrisk.counts.shapes import Numerals
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Question
 from anonrisk.policy.drafting import hints
 
 CELLS = {

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import ClassSizes, errors
-from anonrisk.counts.counter import Shape
+from anonrisk.counts import shapes
+from anonrisk.counts.shapes import Shape
 from anonrisk.search import lookalikes, minimal, progress
 
 PEOPLE = {
@@ -215,7 +216,7 @@ def test_look_alikes_are_reported_apart(frame):
 )
 def test_shapes(kind, values, no):
     texts = pd.Series([*values, *no])
-    matched = texts.str.fullmatch(lookalikes.SHAPES[kind])
+    matched = texts.str.fullmatch(shapes.SHAPES[kind])
     assert matched.tolist() == [True] * len(values) + [False] * len(no)
 
 

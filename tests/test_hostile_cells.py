@@ -62,7 +62,7 @@ CALLS = {
     "users": lambda t: t.anon.trajectory("a", "b", 1),
     "population": lambda t: t.anon.risk("a", population=t),
     "suda": lambda t: t.anon.suda(["a", "b"]),
-    "utility": lambda t: anonrisk.planning.utility(t, t, ["a"]),
+    "utility": lambda t: anonrisk.utility(t, t, ["a"]),
     "policy": lambda t: Policy(quasi="a", k=2).check(t).raise_for_status(),
     "groups": lambda t: Policy(quasi="b", by="a", k=2).check(t).raise_for_status(),
 }

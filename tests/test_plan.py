@@ -144,7 +144,7 @@ def datafly(table, qids, hierarchies, k, allowed):
         sizes = recoded.anon.sizes(qids)
         if (sizes < k).sum() <= allowed:
             return recoded[sizes >= k]
-        tops = {n: anonrisk.core.hierarchy.Hierarchy.of(hierarchies[n]).height for n in qids}
+        tops = {n: anonrisk.hierarchy.Hierarchy.of(hierarchies[n]).height for n in qids}
         open_ = [name for name in qids if levels[name] < tops[name]]
         widest = max(open_, key=lambda name: recoded[name].nunique())
         levels[widest] += 1
@@ -427,7 +427,7 @@ def every_recoding():
     cells = people(120)
     cells["born"] = [None if i % 40 == 0 else day for i, day in enumerate(cells["born"])]
     table = pd.DataFrame(cells).astype({"age": "Int64"})
-    hierarchy = anonrisk.core.hierarchy.Hierarchy.of(TREE)
+    hierarchy = anonrisk.hierarchy.Hierarchy.of(TREE)
     recodings = {
         "age": Bins((30, 60), whole=True),
         "zip": Prefix(3),

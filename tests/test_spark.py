@@ -396,7 +396,7 @@ def test_no_number_of_classes_is_refused(plain):
 @pytest.mark.parametrize("missing", ["value", "drop"])
 def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     """Not only the worst: the scores of all classes of a random table."""
-    from anonrisk.engines import base
+    from anonrisk.counts.question import Question, Score, Sensitive
     from anonrisk.engines.spark.score import scored_classes
     from anonrisk.engines.spark.sensitive import Pairs
 
@@ -411,10 +411,10 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
     kept = oracle.kept(rows, ["zip", "x"], missing)
     if missing == "drop":
         kept = [row for row in kept if oracle.same(row["cost"]) != ("missing",)]
-    question = base.Question((("zip", "x"),), unit, missing)
-    sensitive = base.Sensitive("cost", missing, ordered=True)
+    question = Question((("zip", "x"),), unit, missing)
+    sensitive = Sensitive("cost", missing, ordered=True)
     names = ["distinct", "entropy", "alpha", "equal", "ordered", "beta", "delta"]
-    asked = [base.Score("recursive", 1.5), *map(base.Score, names)]
+    asked = [Score("recursive", 1.5), *map(Score, names)]
     pairs = Pairs(spark_table(spark, cells), question, sensitive)
     scored = {
         oracle.key(row, ["q0", "q1"]): [row["n"], *(row[f"x{i}"] for i in range(len(asked)))]
@@ -442,12 +442,12 @@ def test_every_class_is_scored_as_the_definitions_say(spark, unit, missing):
 
 
 def test_profiles_are_bounded(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.engines.base.MAX_PROFILES", 1)
+    monkeypatch.setattr("anonrisk.counts.bounds.MAX_PROFILES", 1)
     with pytest.raises(errors.TooManyProfilesError, match="more than 1 kinds of class"):
         people.anon.profiles("zip", "who")
 
 
 def test_too_many_ordered_values_are_refused(people, monkeypatch):
-    monkeypatch.setattr("anonrisk.engines.base.MAX_ORDERED", 1)
+    monkeypatch.setattr("anonrisk.counts.bounds.MAX_ORDERED", 1)
     with pytest.raises(errors.TooManyValuesError, match="more than 1 different values; bin"):
         people.anon.tcloseness("zip", "who", "ordered")

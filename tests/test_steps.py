@@ -46,7 +46,7 @@ def test_every_recoding_gives_the_same_labels(frame):
             "zip": Prefix(2),
             "born": DatePart("half"),
             "seen": DatePart("month"),
-            "illness": Level.of(anonrisk.core.hierarchy.Hierarchy.of(TREE), 1),
+            "illness": Level.of(anonrisk.hierarchy.Hierarchy.of(TREE), 1),
         }
     )
     expected = {

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import anonrisk
 from anonrisk import Policy, Verdict, datasets, errors
-from anonrisk.counts.class_sizes import ClassSizes
+from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.policy import judge
 from anonrisk.policy.budgets import Budget
 from anonrisk.policy.finding import within

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 from anonrisk.api.sensitive import ask_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import one_of, positive
+from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness
-from anonrisk.engines.base import Score
+from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.engines.base import Engine, Question, Sensitive
+    from anonrisk.counts.question import Question, Sensitive
+    from anonrisk.engines.base import Engine
 
     Values = dict[tuple[str, Any], Any]
 
@@ -88,13 +90,13 @@ def assess(
     tcloseness     illness    0.25      equal
     """
     from anonrisk.api.assessment import Assessment
-    from anonrisk.policy import Policy
 
-    if isinstance(qids, Policy):
+    if isinstance(qids, AssessesTables):
         others = (sensitive, measures, c, order, hierarchy, unit)
         if any(x is not None for x in others) or {distance, missing} != {"auto", "value"}:
             raise ArgumentError("a policy says everything itself: give it alone")
-        return qids.assess(frame)
+        assessed: Assessment = qids.assess(frame)
+        return assessed
     names = _measures(measures, c)
     of_values = [name for name in names if name in _OF_VALUES]
     if "tcloseness" not in of_values:
@@ -105,7 +107,7 @@ def assess(
                 "sensitive= and missing_sensitive= have no use without a measure of its values"
             )
         engine, question = ask(frame, qids, unit=unit, missing=missing)
-        alone_sizes = engine.count(frame, question)[0]
+        alone_sizes = ClassSizes.of(engine.count(frame, question)[0])
         alone: Values = {(name, None): _OF_SIZES[name](alone_sizes) for name in names}
         return Assessment(alone_sizes, alone)
     engine, question, columns = ask_about(
@@ -113,7 +115,7 @@ def assess(
     )
     found: Values = {}
     dropped = missing_sensitive == "drop"
-    sizes = engine.count(frame, question)[0] if dropped else None
+    sizes = ClassSizes.of(engine.count(frame, question)[0]) if dropped else None
     for column in columns:
         about, settled = column, "equal"
         if "tcloseness" in of_values:
@@ -175,4 +177,4 @@ def _score(  # noqa: PLR0917
     values = {name: worst[score] for name, score in scores.items()}
     if "tcloseness" in values:
         values["tcloseness"] = Closeness(values["tcloseness"], distance)
-    return sizes, values
+    return ClassSizes.of(sizes), values

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.api.class_sizes import ClassSizes
 
 # Of several sensitive columns, the worst is the least of these and the largest of the others.
 _LEAST = ("ldiv", "entropy_ldiv", "recursive_ldiv")

@@ -12,7 +12,7 @@ from anonrisk.api.sensitive import (
     with_distance,
 )
 from anonrisk.core.arguments import not_negative, positive, whole_number
-from anonrisk.engines.base import Score
+from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.counts.counter import BITS
+from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Question
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import number_of_sets, search

@@ -39,7 +39,7 @@ def pseudonymize(
         The identifier: text, integers, dates or instants. Floats are refused: they can be written
         in more than one way. A missing value stays missing.
     key : Key or bytes
-        See `anonrisk.core.keys.Key`: from an environment variable, a file or bytes, at least 16.
+        See `anonrisk.keys.Key`: from an environment variable, a file or bytes, at least 16.
     period : str, timedelta or int, optional
         When a person gets a new pseudonym. A length of time such as ``"30D"`` (s, min, h, D, W)
         starts anew at every multiple of it since 1970-01-01 UTC, for all persons together. A

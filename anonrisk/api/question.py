@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Question
 from anonrisk.errors import NoColumnsError, RoleConflictError
 
 if TYPE_CHECKING:
@@ -58,3 +58,13 @@ def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
     ):
         return [as_names(items, "quasi-identifier", columns)]
     return [as_names(item, "quasi-identifier", columns) for item in items]
+
+
+def ask_columns(frame: Any, columns: Any) -> tuple[Engine, Qid]:
+    """Read the names of columns that a step is to change."""
+    engine = engine_for(frame)
+    known = engine.columns(frame)
+    names = as_names(columns, "column", known)
+    require(names, "column", known)
+    engine.check(frame, dict.fromkeys(names, "column"))
+    return engine, names

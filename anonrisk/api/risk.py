@@ -1,4 +1,4 @@
-"""Re-identification risk by attacker, and what a population adds to it."""
+"""Re-identification risk by attacker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
 from anonrisk.core.columns import as_name, require
+from anonrisk.counts.question import Against
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Against
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.engines.base import Engine, Question
-    from anonrisk.measures.risk import Matched, Presence, Risk
+    from anonrisk.counts.matched import Matched
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.base import Engine
+    from anonrisk.measures.risk import Risk
 
 
 def risk(
@@ -93,71 +95,8 @@ def risk(
     return found
 
 
-def kmap(
-    frame: Any,
-    qids: Any = None,
-    population: Any = None,
-    *,
-    missing: str = "value",
-) -> int:
-    """Give the size of the smallest population class that the release has a record of (k-map).
-
-    Parameters
-    ----------
-    frame, qids, missing
-        As in `anonrisk.classes`.
-    population : DataFrame
-        As in `anonrisk.risk`.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
-    >>> df.anon.kmap("zip", pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4}))
-    4
-    """
-    return int(_matched(frame, qids, population, missing).smallest)
-
-
-def delta_presence(
-    frame: Any,
-    qids: Any = None,
-    population: Any = None,
-    *,
-    missing: str = "value",
-) -> Presence:
-    """Give the least and largest share of a population class that is in the release.
-
-    Parameters
-    ----------
-    frame, qids, missing
-        As in `anonrisk.classes`.
-    population : DataFrame
-        As in `anonrisk.risk`.
-
-    Returns
-    -------
-    Presence
-        `lowest` and `highest` f/F over the classes of the population; 0 where the release has none
-        (Nergiz et al. 2007).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
-    >>> df.anon.delta_presence("zip", pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4}))
-    Presence(lowest=0.25, highest=0.25)
-    """
-    return _matched(frame, qids, population, missing).presence
-
-
-def _matched(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
+def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
+    """Find the classes of a release in the population that it was drawn from."""
     if population is None:
         raise ArgumentError("population= is needed: a table of the people this one is a sample of")
     engine, question = ask(frame, qids, unit=None, missing=missing)

@@ -9,12 +9,13 @@ from anonrisk.api.question import ask
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
-from anonrisk.engines.base import Score, Sensitive
+from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.engines.base import Engine, Question
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.base import Engine
 
 DISTANCES = ("auto", "equal", "ordered", "hierarchical")
 
@@ -129,3 +130,20 @@ def against(question: Question, sensitive: Sensitive, all_names: Qid, *, joint: 
         return question
     others = tuple(name for name in all_names if name != sensitive.column)
     return replace(question, qids=((*question.qid, *others),))
+
+
+def worst(  # noqa: PLR0917
+    frame: Any,
+    qids: Any,
+    sensitive: Any,
+    name: str,
+    unit: Any,
+    missing: str,
+    missing_sensitive: str,
+) -> float:
+    """Score the worst class of one sensitive column by a score without settings."""
+    engine, question, columns = ask_about(
+        frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
+    )
+    score = Score(name)
+    return max(engine.scores(frame, question, column, [score]).worst[score] for column in columns)

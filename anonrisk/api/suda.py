@@ -1,4 +1,4 @@
-"""Which records are singled out by the fewest columns, and which column to blame."""
+"""Which records are singled out by the fewest columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
-from anonrisk.measures.suda import MAX_COLUMNS, Suda, Totals, dis
-from anonrisk.search.explain_risk import Change, RiskExplanation
+from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
     from anonrisk.counts.counter import Counter
-    from anonrisk.engines.base import Engine, Question
+    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.base import Engine
 
 
 def suda(
@@ -76,7 +76,7 @@ def suda(
         )
     if len(question.qid) > MAX_COLUMNS:
         raise ArgumentError(f"suda takes at most {MAX_COLUMNS} columns")
-    counter = _counter(engine, frame, question)
+    counter = counter_of(engine, frame, question)
     (sizes,) = counter.count([tuple(range(len(question.qid)))])
     n_pairs = int(sizes.classes[sizes.sizes == 2].sum())
     correct = None if fraction is None else dis(sizes.singletons, n_pairs, fraction)
@@ -113,67 +113,6 @@ def suda(
     )
 
 
-def explain_risk(
-    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
-) -> RiskExplanation:
-    """Tell which column, dropped or coarsened, lowers the number of singletons most.
-
-    Parameters
-    ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`; with ``missing="drop"`` records that miss any of the columns are
-        left out throughout, also where that column is dropped.
-
-    Returns
-    -------
-    RiskExplanation
-        Each change with the singletons after it, measured on this table; the best first.
-
-    Notes
-    -----
-    A column of numbers, dates or instants is coarsened to half as many bins of equal width as it
-    has different values; a text or code to its first characters, one fewer than the longest has.
-    Both need no knowledge of the column and are the same on every engine. Other columns, and those
-    with two values, are only dropped. `anonrisk.plan` looks for better ones.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"], "age": [30, 30, 41, 41]})
-    >>> df.anon.explain_risk(["zip", "age"])
-    zip + age: 4 of 4 records (100.0%) are singletons
-    column               change   singletons    share   fewer
-       zip   first 3 characters            0     0.0%       4
-       zip              dropped            0     0.0%       4
-       age              dropped            4   100.0%       0
-    """
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
-    counter = _counter(engine, frame, question)
-    everything = tuple(range(len(question.qid)))
-    without = [tuple(j for j in everything if j != i) for i in everything]
-    several = without if len(everything) > 1 else []
-    first = [everything, *((i,) for i in everything), *several]
-    sizes, *rest = counter.count(first)
-    singles, fewer = rest[: len(everything)], rest[len(everything) :]
-    changes = [
-        Change(question.qid[i], "dropped", found, found.records_at_most(1), found.uniqueness)
-        for i, found in zip(everything, fewer, strict=False)
-    ]
-    if not several:
-        # Without any column all records are alike; one record is alone all the same.
-        alone = int(sizes.n_records == 1)
-        changes = [Change(question.qid[0], "dropped", None, alone, alone / sizes.n_records)]
-    coarser = counter.coarsen([single.n_classes for single in singles])
-    sets = [(*without[i], position) for i, (position, _) in coarser.items()]
-    for (i, (_, how)), found in zip(coarser.items(), counter.count(sets), strict=True):
-        alone, share = found.records_at_most(1), found.uniqueness
-        changes.append(Change(question.qid[i], str(how), found, alone, share))
-    # Of two that help as much, the one that keeps more of the column comes first.
-    changes.sort(key=lambda change: (change.singletons, change.dropped))
-    return RiskExplanation(sizes, tuple(changes))
-
-
 def _fraction(given: Any) -> float | None:
     if given is None:
         return None
@@ -183,7 +122,8 @@ def _fraction(given: Any) -> float | None:
     return fraction
 
 
-def _counter(engine: Engine, frame: Any, question: Question) -> Counter:
+def counter_of(engine: Engine, frame: Any, question: Question) -> Counter:
+    """Get ready to count sets of columns, every one of which can be compared."""
     counter = engine.counter(frame, question)
     if counter.unsupported:
         raise UnsupportedColumnError(next(iter(counter.unsupported.values())))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 
 def summary(
@@ -123,7 +123,7 @@ def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
 
 
 def _row(
-    counted: ClassSizes | None, n_dropped: int, missing: str, at: Sequence[int]
+    counted: ClassCounts | None, n_dropped: int, missing: str, at: Sequence[int]
 ) -> dict[str, float]:
     """Make a row of the table; a group whose records were all dropped has no class to speak of."""
     dropped = {"dropped": n_dropped} if missing == "drop" else {}

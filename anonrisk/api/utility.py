@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
-from anonrisk.engines.base import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 from anonrisk.planning import utility as measures
 

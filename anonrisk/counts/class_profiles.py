@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.core.arguments import one_of, positive
-from anonrisk.counts.class_sizes import ClassSizes
+from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError
-from anonrisk.measures import ldiv as diversity
-from anonrisk.measures import tcloseness as closeness
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassProfiles:
+class ValueCounts:
     """The value counts of every kind of class: all that l-diversity and t-closeness need.
 
     Classes with the same counts are one kind. Values are known by their rank only: one scan gives
@@ -46,15 +43,6 @@ class ClassProfiles:
         Whether the ranks are an order of the values, rather than arbitrary.
     levels : array of int, optional
         For each level of a hierarchy and each rank, the group that the value belongs to.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": ["flu", "cold", "flu", "flu"]})
-    >>> profiles = df.anon.profiles("zip", "illness")
-    >>> profiles.ldiv(), profiles.tcloseness("equal"), profiles.alpha()
-    (1, 0.25, 1.0)
     """
 
     starts: Integers
@@ -78,56 +66,13 @@ class ClassProfiles:
         for array in (self.starts, self.ranks, self.counts, self.classes, self.sizes, self.overall):
             array.setflags(write=False)
 
-    # ---- measures: the worst class --------------------------------------------------------------
-
-    def ldiv(self, kind: str = "distinct", *, c: float | None = None) -> float:
-        """l-diversity of the worst class; see `anonrisk.ldiv`."""
-        if kind != "recursive" and c is not None:
-            raise ArgumentError("c belongs to kind='recursive'")
-        one_of(kind, "kind", ("distinct", "entropy", "recursive"))
-        if kind == "distinct":
-            return int(diversity.distinct(self).min())
-        if kind == "entropy":
-            return float(diversity.entropy(self).min())
-        return int(diversity.recursive(self, positive(c, "c")).min())
-
-    def tcloseness(self, distance: str) -> float:
-        """t-closeness of the worst class; see `anonrisk.tcloseness`."""
-        if distance == "equal":
-            return float(closeness.equal(self).max())
-        if distance == "ordered" and self.ordered:
-            return float(closeness.ordered(self).max())
-        if distance == "hierarchical" and self.levels is not None:
-            return float(closeness.hierarchical(self).max())
-        raise ArgumentError(f"distance={distance!r} is not among what these profiles know")
-
-    def alpha(self) -> float:
-        """Largest share that one value has of a class."""
-        return float(diversity.alpha(self).max())
-
-    def beta_likeness(self, kind: str = "basic") -> float:
-        """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
-        one_of(kind, "kind", ("basic", "enhanced"))
-        scores = closeness.beta if kind == "basic" else closeness.enhanced_beta
-        return float(scores(self).max())
-
-    def delta_disclosure(self, *, strict: bool = False) -> float:
-        """Largest |ln(p/q)|; see `anonrisk.delta_disclosure`."""
-        return float(closeness.delta(self, strict=strict).max())
-
-    def classification_metric(self) -> float:
-        """Share of the records whose value is not the commonest of their class (T8)."""
-        most = np.maximum.reduceat(self.counts, self.starts[:-1])
-        minority = int(((self.totals - most) * self.classes).sum())
-        return minority / int((self.totals * self.classes).sum())
-
-    def class_sizes(self) -> ClassSizes:
+    def class_sizes(self) -> ClassCounts:
         """Count the classes of each size; not for persons, who may be in several classes."""
         if self.unit is not None:
             raise ArgumentError("profiles do not tell which persons are in several classes")
         sizes, place = np.unique(self.sizes, return_inverse=True)
         classes = np.bincount(place, weights=self.classes).astype(np.int64)
-        return ClassSizes(
+        return ClassCounts(
             sizes,
             classes,
             qid=self.qid,
@@ -135,8 +80,6 @@ class ClassProfiles:
             n_rows=self.n_rows,
             n_dropped=self.n_dropped,
         )
-
-    # ---- arithmetic that the measures share -----------------------------------------------------
 
     @cached_property
     def kind(self) -> Integers:

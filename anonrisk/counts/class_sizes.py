@@ -11,7 +11,6 @@ import numpy as np
 
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError, EmptyTableError
-from anonrisk.measures import entropy as _entropy
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -20,18 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from anonrisk.core.results import Divergence, LowerBound
-    from anonrisk.measures.risk import Risk
-    from anonrisk.predict.population import PopulationEstimate
-    from anonrisk.predict.prediction import PredictedClasses, Prediction
-
 # Upper ends of the bands that the printed form groups class sizes into.
 _TOO_MANY = 2.0**62
 _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassSizes:
+class ClassCounts:
     """How many classes there are of each size: the histogram behind every measure of k.
 
     Two of these cannot be merged: a class of one in each half of a table may be a class of two
@@ -59,7 +53,7 @@ class ClassSizes:
 
     Examples
     --------
-    >>> sizes = ClassSizes([1, 4], [2, 3], qid=["zip", "age"])
+    >>> sizes = ClassCounts([1, 4], [2, 3], qid=["zip", "age"])
     >>> sizes.k, sizes.n_records, sizes.n_classes, sizes.uniqueness
     (1, 14, 5, 0.14285714285714285)
     >>> sizes
@@ -120,12 +114,17 @@ class ClassSizes:
             object.__setattr__(self, name, value)
 
     @classmethod
+    def of(cls, counted: ClassCounts) -> Self:
+        """Give the same counts as an object of this class."""
+        return counted if type(counted) is cls else cls(**vars(counted))
+
+    @classmethod
     def from_histogram(cls, histogram: Mapping[int, int], **about: Any) -> Self:
         """Make it from a mapping of class size to number of classes, in any order.
 
         Examples
         --------
-        >>> ClassSizes.from_histogram({4: 3, 1: 2}).n_records
+        >>> ClassCounts.from_histogram({4: 3, 1: 2}).n_records
         14
         """
         ordered = sorted(histogram.items())
@@ -186,7 +185,7 @@ class ClassSizes:
 
         Examples
         --------
-        >>> ClassSizes([1, 4], [2, 3]).quantile(0.375)
+        >>> ClassCounts([1, 4], [2, 3]).quantile(0.375)
         2.5
         """
         if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) <= 1:
@@ -195,106 +194,6 @@ class ClassSizes:
         last = np.cumsum(self.classes) - 1
         below, above = self.sizes[np.searchsorted(last, [np.floor(position), np.ceil(position)])]
         return float(below + (above - below) * (position - np.floor(position)))
-
-    # ---- information ----------------------------------------------------------------------
-
-    def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
-        """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
-        _entropy.check_order(order, quantile)
-        if quantile is not None:
-            return _entropy.addressing_bits(self.sizes, self.classes, quantile)
-        return _entropy.renyi(self.sizes, self.classes, order)
-
-    @property
-    def degree(self) -> float:
-        """Degree of anonymity, from 0 (all unique) to 1 (all alike); see `anonrisk.degree`."""
-        return _entropy.degree(self.sizes, self.classes, self.n_records)
-
-    @property
-    def anvc(self) -> float:
-        """Average number of value combinations; see `anonrisk.anvc`."""
-        return _entropy.anvc(self.sizes, self.classes)
-
-    @property
-    def rr(self) -> LowerBound:
-        """Fischer-Hübner's average risk, a lower bound; see `anonrisk.rr`."""
-        return _entropy.rr(self.sizes, self.classes)
-
-    def kl(self, n_values: int | None = None) -> Divergence:
-        """Kullback-Leibler distance in nats from the uniform law on `n_values` values.
-
-        Parameters
-        ----------
-        n_values : int, optional
-            Number of values that the quasi-identifier can take. Left out, it is the number of
-            classes that occur, and the result says so.
-
-        Notes
-        -----
-        H4: κ = ln N − H, with H in nats (Koot 2012, chapter 4). Adding values that nobody has
-        raises κ by ln(N'/N): state the domain.
-
-        Examples
-        --------
-        >>> ClassSizes([1, 3], [1, 1]).kl()
-        0.1308120359411... (nats, from the uniform law on the 2 classes that occur)
-        """
-        return _entropy.kl(self.sizes, self.classes, n_values)
-
-    def risk(self) -> Risk:
-        """Risk by attacker, the population's classes taken to be these; see `anonrisk.risk`."""
-        from anonrisk.measures import risk as attackers
-
-        return attackers.of_release(self)
-
-    # ---- predicting -----------------------------------------------------------------------
-
-    def predict_singletons(
-        self,
-        group_size: int,
-        *,
-        draw: str = "auto",
-        method: str = "exact",
-        n_values: int | None = None,
-    ) -> Prediction:
-        """Predict how many of a group are singletons; see `anonrisk.predict_singletons`.
-
-        Examples
-        --------
-        >>> ClassSizes([1, 4], [2, 3]).predict_singletons(3).mean
-        1.91208791208...
-        """
-        from anonrisk.predict import table
-
-        return table.singletons(self, group_size, draw, method, n_values)
-
-    def predict_classes(
-        self,
-        group_size: int,
-        upto: int = 10,
-        *,
-        draw: str = "auto",
-        method: str = "exact",
-        n_values: int | None = None,
-    ) -> PredictedClasses:
-        """Predict in classes of which size a group is; see `anonrisk.predict_classes`.
-
-        Examples
-        --------
-        >>> ClassSizes([1, 4], [2, 3]).predict_classes(14, upto=4).share.tolist()
-        [0.14285714285714285, 0.0, 0.0, 0.8571428571428571]
-        """
-        from anonrisk.predict import table
-
-        return table.classes(self, group_size, upto, draw, method=method, n_values=n_values)
-
-    def predict_population(
-        self, population_size: int, *, model: str = "auto"
-    ) -> PopulationEstimate:
-        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
-        from anonrisk.predict.population import Sample, estimate
-
-        return estimate(Sample.of(self, population_size), model)
 
     # ---- leaving --------------------------------------------------------------------------
 
@@ -330,17 +229,17 @@ class ClassSizes:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.reporting.plot import class_sizes
+        from anonrisk.counts.plot import class_sizes
 
         return class_sizes(self, ax)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""
-        return _rebuilt, (vars(self),)
+        return _rebuilt, (type(self), vars(self))
 
     def __eq__(self, other: object) -> bool:
         """Two are equal if they say the same of the same columns."""
-        if not isinstance(other, ClassSizes):
+        if not isinstance(other, ClassCounts):
             return NotImplemented
         return self.to_dict() == other.to_dict()
 
@@ -383,7 +282,7 @@ class ClassSizes:
 
         Examples
         --------
-        >>> ClassSizes([1, 3, 4], [2, 1, 1]).bands()
+        >>> ClassCounts([1, 3, 4], [2, 1, 1]).bands()
         [('1', 2, 2), ('3-4', 2, 7)]
         """
         edges = [0, *(band for band in _BANDS if band < self.max), self.max]
@@ -403,8 +302,8 @@ class ClassSizes:
         ]
 
 
-def _rebuilt(fields: dict[str, Any]) -> ClassSizes:
-    return ClassSizes(**fields)
+def _rebuilt(kind: type[ClassCounts], fields: dict[str, Any]) -> ClassCounts:
+    return kind(**fields)
 
 
 def _plain(name: Hashable) -> Any:

@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.search.coarser import Coarsening
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.coarser import Coarsening
+    from anonrisk.counts.shapes import Numerals, Shape
 
     Positions = tuple[int, ...]
 
 
 # A set of columns is at most so many bits of a number where several sets share a pass.
 BITS = 62
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How the cells of a column look: counts of rows, no value.
-
-    Attributes
-    ----------
-    n_known : int
-        Rows that have a value.
-    matches : dict of kind to int
-        Rows whose value has the shape of an e-mail address, a telephone number, ….
-    """
-
-    n_known: int
-    matches: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Numerals:
-    """How many cells of a column are numbers or dates, as such or written as text.
-
-    Attributes
-    ----------
-    n_whole, n_fractions, n_dates : int
-        Rows whose value is a whole number, a number with a fraction, a date or instant.
-    """
-
-    n_whole: int = 0
-    n_fractions: int = 0
-    n_dates: int = 0
 
 
 class Counter(Protocol):
@@ -68,7 +37,7 @@ class Counter(Protocol):
     def unsupported(self) -> Mapping[Name, str]:
         """The columns that cannot, and why."""
 
-    def count(self, sets: Sequence[Positions]) -> Iterator[ClassSizes]:
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
         """Count the classes of each set, in the given order."""
 
     def coarsen(self, n_values: Sequence[int]) -> Mapping[int, tuple[int, Coarsening]]:

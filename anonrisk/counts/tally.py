@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.recode.domain import Domain
+    from anonrisk.counts.domain import Domain
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What an engine must do, and the rules by which two cells are the same.
 
-An engine reduces a table of one library to `ClassSizes`. Its keyed tallies (values of
+An engine reduces a table of one library to `ClassCounts`. Its keyed tallies (values of
 quasi-identifiers with their counts) never leave it.
 
 The rules of equality, the same on every engine:
@@ -17,152 +17,33 @@ The rules of equality, the same on every engine:
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import pandas as pd
-
-from anonrisk.core.render import count_of
-from anonrisk.errors import (
-    AnonRiskError,
-    ArgumentError,
-    HierarchyError,
-    MissingSensitiveError,
-    MissingUnitError,
-    MissingValuesError,
-    PopulationError,
-    TooManyGroupsError,
-    TooManyValuesError,
-    UnsupportedColumnError,
-    WeightError,
-)
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.core.pseudonyms import Step
-    from anonrisk.counts.class_profiles import ClassProfiles
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.counter import Counter
+    from anonrisk.counts.matched import Attacker, Matched
+    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.question import (
+        Against,
+        CellSuppression,
+        Group,
+        Noise,
+        Question,
+        Score,
+        Scored,
+        Sensitive,
+    )
     from anonrisk.counts.tally import Tally
     from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.measures.risk import Attacker, Matched
-    from anonrisk.measures.suda import Totals
-    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
-    from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.counts.weighted import Independence, WeightedClasses
     from anonrisk.recode import Bins, Recoding
-
-# More groups than this are not a summary any more.
-MAX_GROUPS = 10_000
-# Nor does anybody look at more kinds of class, or order more values, than this.
-MAX_PROFILES = 100_000
-MAX_ORDERED = 100_000
-# Classes that a plan may be made from.
-MAX_CLASSES = 500_000
-# Scores of which the smallest is the worst.
-LEAST = ("distinct", "entropy", "recursive")
-# exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
-TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Question:
-    """Which classes to count: one or several quasi-identifiers, by record or by person."""
-
-    qids: tuple[Qid, ...]
-    unit: Name | None = None
-    missing: str = "value"
-
-    @property
-    def qid(self) -> Qid:
-        """The quasi-identifier of a question about one."""
-        (only,) = self.qids
-        return only
-
-    @property
-    def columns(self) -> Qid:
-        """Every quasi-identifying column once, in order of appearance."""
-        return tuple(dict.fromkeys(name for qid in self.qids for name in qid))
-
-    def roles(self, more: Mapping[Name, str] | None = None) -> dict[Name, str]:
-        """Every column that is needed, with the role it has in messages."""
-        roles = {**(more or {}), **dict.fromkeys(self.columns, "quasi-identifier")}
-        return roles if self.unit is None else {**roles, self.unit: "unit"}
-
-
-@dataclass(frozen=True)
-class Group:
-    """The classes of one group of a column; none where every record of it was dropped."""
-
-    label: Any
-    sizes: ClassSizes | None
-    n_dropped: int = 0
-
-
-@dataclass(frozen=True)
-class Sensitive:
-    """A sensitive column, and what is known about its values."""
-
-    column: Name
-    missing: str = "value"
-    ordered: bool = False
-    order: tuple[Any, ...] | None = None
-    hierarchy: Hierarchy | None = None
-
-
-@dataclass(frozen=True)
-class Against:
-    """What is known of the population that a table is a sample of."""
-
-    population: Any = None
-    weight: Name | None = None
-    household: Name | None = None
-    factor: float = 1.0
-
-
-@dataclass(frozen=True)
-class Score:
-    """A number that every class has; a table has the worst of them."""
-
-    name: str
-    c: float | None = None
-
-    @property
-    def least(self) -> bool:
-        """Whether the smallest is the worst, as for diversity, or the largest, as for distance."""
-        return self.name in LEAST
-
-    def breaks(self, limit: float) -> float:
-        """Give the value beyond which a class breaks a limit, a hair in the class's favour."""
-        return limit * (1 - TOLERANCE) if self.least else limit * (1 + TOLERANCE)
-
-
-@dataclass(frozen=True)
-class Scored:
-    """The worst class by each score, and the sizes of all."""
-
-    sizes: ClassSizes
-    worst: dict[Score, float]
-
-
-@dataclass(frozen=True)
-class CellSuppression:
-    """Suppress cells instead of records, and write this in their place."""
-
-    marker: str | float | None = "*"
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Random numbers to add: a law, its scale for each column, and a seed."""
-
-    law: str
-    scales: dict[Name, float]
-    seed: int
 
 
 class Engine(Protocol):
@@ -179,7 +60,7 @@ class Engine(Protocol):
     def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
         """Refuse, from the schema alone, a table or column that cannot be counted."""
 
-    def count(self, frame: Any, question: Question) -> list[ClassSizes]:
+    def count(self, frame: Any, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
 
     def count_by(self, frame: Any, question: Question, by: Name) -> list[list[Group]]:
@@ -194,7 +75,7 @@ class Engine(Protocol):
     def is_scale(self, frame: Any, column: Name) -> bool:
         """Tell whether a column holds floats or dates, which have distances by themselves."""
 
-    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ClassProfiles:
+    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
 
     def scores(
@@ -306,145 +187,3 @@ class Engine(Protocol):
 
     def write_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles; the one at hand stays as it is."""
-
-
-def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
-    """Refuse a recoding that is for other values than the column has."""
-    if kind is not None and recoding.takes is not None and kind not in recoding.takes:
-        raise UnsupportedColumnError(
-            f"column {name!r} holds values of kind {kind}; "
-            f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
-        )
-
-
-def check_k(k: int, n_records: int) -> None:
-    """Refuse a k that no class can have."""
-    if k > n_records:
-        raise ArgumentError(f"k={k} is larger than the table, which has {n_records:,} records")
-
-
-def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
-    """Say that noise is for numbers."""
-    return UnsupportedColumnError(
-        f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
-    )
-
-
-def not_markable(name: Name) -> ArgumentError:
-    """Say that a text cannot stand among numbers with a fraction."""
-    return ArgumentError(
-        f"column {name!r} holds numbers with a fraction, which have no one way to be written "
-        "beside a text: give suppressed=None (missing) or a number"
-    )
-
-
-def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:
-    """Say how many rows belong to nobody."""
-    rows = count_of(n_missing, "row")
-    return MissingUnitError(
-        f"unit {unit!r} is missing in {rows}; every row must belong to a person"
-    )
-
-
-def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
-    """Say which quasi-identifiers miss how many values."""
-    counts = ", ".join(f"{name!r} in {count_of(n, 'row')}" for name, n in n_missing.items() if n)
-    return MissingValuesError(
-        f"quasi-identifiers are missing ({counts}) and missing='error' refuses them"
-    )
-
-
-def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
-    """Say how often a sensitive value is missing."""
-    rows = count_of(n_missing, "row")
-    return MissingSensitiveError(
-        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses",
-        n_missing,
-    )
-
-
-def check_population(n_lost: int, n_short: int) -> None:
-    """Refuse a population that cannot be what the release was drawn from."""
-    if n_lost or n_short:
-        raise PopulationError(
-            f"{count_of(n_lost + n_short, 'record')} of the release "
-            f"{'is' if n_lost + n_short == 1 else 'are'} in classes that the population lacks "
-            f"({n_lost:,}) or has fewer of than the release ({n_short:,})"
-        )
-
-
-def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
-    """Refuse sampling weights that are missing or below 1."""
-    if n_missing or n_small:
-        raise WeightError(
-            f"weight {weight!r} is missing or infinite in {count_of(n_missing, 'row')} "
-            f"and below 1 in {count_of(n_small, 'row')}; a record stands for at least itself"
-        )
-
-
-def missing_household(household: Name, n_missing: int) -> MissingUnitError:
-    """Say how many rows belong to no household."""
-    rows = count_of(n_missing, "row")
-    return MissingUnitError(f"household {household!r} is missing in {rows}")
-
-
-def not_a_number(weight: Name) -> WeightError:
-    """Say that weights must be numbers."""
-    return WeightError(f"weight {weight!r} is not a column of numbers")
-
-
-def not_numbers(column: Name) -> UnsupportedColumnError:
-    """Say that only numbers lie in intervals of a width."""
-    return UnsupportedColumnError(
-        f"column {column!r} does not hold numbers; only those have a width"
-    )
-
-
-def no_hierarchy(column: Name) -> ArgumentError:
-    """Say that numbers with a fraction have no place in a hierarchy."""
-    return ArgumentError(
-        f"sensitive column {column!r} holds numbers with a fraction, which can be written in more "
-        "than one way; a hierarchy is over text, whole numbers, dates or booleans"
-    )
-
-
-def not_ordered(column: Name) -> ArgumentError:
-    """Say what it takes to order values that have no order of their own."""
-    return ArgumentError(
-        f"the values of sensitive column {column!r} have no order of their own; "
-        "give order=[…], from the smallest to the largest"
-    )
-
-
-def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
-    """Say how many values an order or a hierarchy misses, not which."""
-    values = count_of(n_values, "value")
-    kind = HierarchyError if where == "hierarchy" else ArgumentError
-    return kind(f"the {where} misses {values} of sensitive column {column!r}")
-
-
-def check_ordered(column: Name, n_values: int) -> None:
-    """Refuse more values than an ordered distance takes."""
-    if n_values > MAX_ORDERED:
-        raise TooManyValuesError(
-            f"sensitive column {column!r} has more than {MAX_ORDERED:,} different values; "
-            "bin them before you ask for an ordered distance"
-        )
-
-
-def check_groups(by: Name, n_groups: int) -> None:
-    """Refuse more groups than a summary can hold."""
-    if n_groups > MAX_GROUPS:
-        raise TooManyGroupsError(
-            f"{by!r} has more than {MAX_GROUPS:,} different values, the most that `by` takes"
-        )
-
-
-def in_order(groups: Iterable[Group]) -> list[Group]:
-    """Order groups by their value, the missing one last."""
-    all_ = list(groups)
-    known = [group for group in all_ if not pd.isna(group.label)]
-    # Values without an order of their own stay as they came; objects may raise whatever they like.
-    with suppress(Exception):
-        known.sort(key=lambda group: group.label)
-    return known + [group for group in all_ if pd.isna(group.label)]

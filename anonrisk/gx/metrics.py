@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.release_rules import Published
     from anonrisk.search.qid_report import QidReport
 
-COUNTS = "anonrisk.counts.class_sizes"
-COLUMNS = "anonrisk.core.columns"
+COUNTS = "anonrisk.counts"
+COLUMNS = "anonrisk.columns"
 SEARCH = "anonrisk.search"
 # The one argument of all: all that is asked, as JSON, so that equal questions are equal texts.
 ASKED = "asked"

@@ -12,22 +12,22 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_profiles import ClassProfiles
+    from anonrisk.counts.class_profiles import ValueCounts
 
 
-def distinct(profiles: ClassProfiles) -> NDArray[np.int64]:
+def distinct(profiles: ValueCounts) -> NDArray[np.int64]:
     """Count the different values of a class (T2); persons, where there are fewer of those."""
     return np.minimum(np.diff(profiles.starts), profiles.sizes)
 
 
-def entropy(profiles: ClassProfiles) -> NDArray[np.float64]:
+def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
     """Effective number of values of a class (T3): exp(H), H = −Σ p ln p = ln n − Σ c ln c / n."""
     totals = profiles.totals
     nats = np.log(totals) - profiles.sum(profiles.counts * np.log(profiles.counts)) / totals
     return np.exp(np.maximum(nats, 0.0))
 
 
-def recursive(profiles: ClassProfiles, c: float) -> NDArray[np.int64]:
+def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:
     """Largest l with r₁ < c (r_l + … + r_m), strictly (T4); 0 if even l = 1 fails.
 
     The tails r_l + … + r_m fall as l grows, so that the largest l is the number of tails above
@@ -41,6 +41,6 @@ def recursive(profiles: ClassProfiles, c: float) -> NDArray[np.int64]:
     return np.bincount(kind[c * tails > largest], minlength=len(profiles.sizes))
 
 
-def alpha(profiles: ClassProfiles) -> NDArray[np.float64]:
+def alpha(profiles: ValueCounts) -> NDArray[np.float64]:
     """Largest share that one value has of a class."""
     return np.maximum.reduceat(profiles.counts, profiles.starts[:-1]) / profiles.sizes

@@ -59,18 +59,6 @@ def dis(n_unique: int, n_pairs: int, sampling_fraction: float) -> float | None:
     return hits / (hits + 2 * (1 - sampling_fraction) * n_pairs)
 
 
-@dataclass(frozen=True)
-class Totals:
-    """What the minimal uniques of all records add up to."""
-
-    n_scored: int
-    score: float
-    largest: float
-    adjustment: float
-    n_minimal: tuple[int, ...]
-    contributions: tuple[float, ...]
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Suda:
     """Minimal sample uniques: their scores by record, and what they add up to.

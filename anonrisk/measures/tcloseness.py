@@ -13,12 +13,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_profiles import ClassProfiles
+    from anonrisk.counts.class_profiles import ValueCounts
 
     Shares = NDArray[np.float64]
 
 
-def equal(profiles: ClassProfiles) -> Shares:
+def equal(profiles: ValueCounts) -> Shares:
     """Earth mover's distance with all values equally far apart (T6): ½ Σ |p − q|.
 
     Both sum to one, so that it is also the sum of p − q over the values that gained: those are
@@ -28,7 +28,7 @@ def equal(profiles: ClassProfiles) -> Shares:
     return profiles.sum(np.maximum(p - q, 0.0))
 
 
-def ordered(profiles: ClassProfiles) -> Shares:
+def ordered(profiles: ValueCounts) -> Shares:
     """Earth mover's distance of ranked values (T5): Σ |P_i − Q_i| / (m − 1), P and Q cumulative.
 
     The class's P stands still between two values that it has. There the sum of |P − Q_i| follows
@@ -58,7 +58,7 @@ def rounding(n_values: int) -> float:
     return n_values * float(np.finfo(np.float64).eps)
 
 
-def hierarchical(profiles: ClassProfiles) -> Shares:
+def hierarchical(profiles: ValueCounts) -> Shares:
     """Earth mover's distance in a hierarchy (T7): the mean over its levels of ½ Σ |p − q|.
 
     Level j puts values together that share a subtree of height at most j.
@@ -68,13 +68,13 @@ def hierarchical(profiles: ClassProfiles) -> Shares:
     return np.asarray(np.mean(distances, axis=0))
 
 
-def beta(profiles: ClassProfiles) -> Shares:
+def beta(profiles: ValueCounts) -> Shares:
     """Largest relative gain (p − q) / q of a value that gained; 0 if none did."""
     p, q = _shares(profiles)
     return np.maximum.reduceat(np.maximum((p - q) / q, 0.0), profiles.starts[:-1])
 
 
-def enhanced_beta(profiles: ClassProfiles) -> Shares:
+def enhanced_beta(profiles: ValueCounts) -> Shares:
     """Least β with (p − q) / q ≤ min(β, −ln q) for all values; infinite if there is none."""
     p, q = _shares(profiles)
     gain = np.maximum((p - q) / q, 0.0)
@@ -82,7 +82,7 @@ def enhanced_beta(profiles: ClassProfiles) -> Shares:
     return np.maximum.reduceat(gain, profiles.starts[:-1])
 
 
-def delta(profiles: ClassProfiles, *, strict: bool = False) -> Shares:
+def delta(profiles: ValueCounts, *, strict: bool = False) -> Shares:
     """Largest |ln(p / q)| over the values of a class; with `strict`, absent ones are infinite."""
     p, q = _shares(profiles)
     apart = np.maximum.reduceat(np.abs(np.log(p / q)), profiles.starts[:-1])
@@ -91,7 +91,7 @@ def delta(profiles: ClassProfiles, *, strict: bool = False) -> Shares:
     return apart
 
 
-def _shares(profiles: ClassProfiles) -> tuple[Shares, Shares]:
+def _shares(profiles: ValueCounts) -> tuple[Shares, Shares]:
     """Share of each value in its class, and in the table."""
     p = profiles.counts / profiles.totals[profiles.kind]
     q = profiles.overall[profiles.ranks] / profiles.overall.sum()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.counts.domain import DATES
 from anonrisk.recode import Keep, Level, Star, TopBottom
-from anonrisk.recode.domain import DATES
 from anonrisk.recode.labels import extent
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.counts.domain import Domain
     from anonrisk.recode import Recoding
-    from anonrisk.recode.domain import Domain
 
 
 def group_losses(

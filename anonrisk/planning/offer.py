@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import ArgumentError, HierarchyError
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
-from anonrisk.recode.domain import DATES, NUMBERS
 from anonrisk.recode.edges import apart, optimal_bins, quantile_bins, width_bins, widths
 from anonrisk.recode.kinds import PARTS
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.recode.domain import Domain
+    from anonrisk.counts.domain import Domain
 
 # More bins than this are hardly coarser than the values themselves.
 _MOST_BINS = 40

@@ -41,7 +41,7 @@ class Outcome:
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
         Different values of each column once recoded, those of suppressed records among them;
-        `anonrisk.planning.utility` counts those that are left in the published table.
+        `anonrisk.utility` counts those that are left in the published table.
     """
 
     n_records: int
@@ -167,7 +167,7 @@ class Plan:
 
         The code names the values of hierarchies that the plan uses.
         """
-        from anonrisk.recode.emit import pyspark_code
+        from anonrisk.planning.emit import pyspark_code
 
         return pyspark_code(self)
 
@@ -180,7 +180,7 @@ class Plan:
         table : str
             The name of the table, as it is written in SQL.
         """
-        from anonrisk.recode.emit import sql_code
+        from anonrisk.planning.emit import sql_code
 
         return sql_code(self, dialect, table)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.planning.losses import interval_loss
-from anonrisk.recode.domain import DATES, NUMBERS
 from anonrisk.recode.labels import MARKER, extent
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
+    from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
-    from anonrisk.recode.domain import Domain
 
 _WORDS = {
     "loss_metric": "loss metric (T9): share of detail lost, 0 to 1",

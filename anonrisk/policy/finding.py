@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.base import TOLERANCE
+from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import messages as words
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import count_of
 from anonrisk.policy import messages as words
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.engines.base import Group
+    from anonrisk.counts.question import Group
     from anonrisk.measures.risk import Risk
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.measure import Measured
@@ -78,11 +78,11 @@ class Judge:
 
     def _of_group(self, budget: Budget, group: Group) -> Finding:
         label = words.label(group.label) if self.grouped else None
-        sizes = group.sizes
-        if sizes is None:
+        if group.sizes is None:
             rows = count_of(group.n_dropped, "row")
             problem = Problem(f"no record is left to measure: {rows} dropped for a missing value")
             return self._unknown(budget, problem, group=label)
+        sizes = ClassSizes.of(group.sizes)
         return self._told(
             budget, attempt(lambda: self._value(budget, sizes)), sizes=sizes, group=label
         )

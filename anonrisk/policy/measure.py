@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.api.sensitive import diversity_score, with_distance
 from anonrisk.core.render import count_of
-from anonrisk.engines.base import Group, Question, Score, Scored, Sensitive
+from anonrisk.counts.question import Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
 from anonrisk.policy.rules import check_subsets
 from anonrisk.policy.table import Problem, Table, attempt, without_roles

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.columns import MISSING, nearest
 from anonrisk.errors import PolicyError
-from anonrisk.policy import budgets, document, fields, show
+from anonrisk.policy import budgets, document, fields, show, upstairs
 from anonrisk.policy import ready as shelf
 from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 
@@ -315,9 +315,7 @@ class Policy:
         See `anonrisk.gx.to_suite`; every budget becomes an expectation, or an error says which
         cannot.
         """
-        from anonrisk.gx.suite import to_suite
-
-        return to_suite(self, name)
+        return upstairs.gx_suite().to_suite(self, name)
 
     # ---- showing ----------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from anonrisk.predict.known_by_kl import KnownByKl
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
     Floats = NDArray[np.float64]
 
@@ -143,17 +143,17 @@ class Distribution:
         return cls(sizes / n_records, number, n_records=n_records)
 
     @classmethod
-    def from_class_sizes(cls, counted: ClassSizes) -> Self:
+    def from_class_sizes(cls, counted: ClassCounts) -> Self:
         """Take the frequencies of the classes that a table has.
 
         Examples
         --------
-        >>> from anonrisk import ClassSizes
-        >>> Distribution.from_class_sizes(ClassSizes([1, 4], [2, 3])).n_values
+        >>> from anonrisk import ClassCounts
+        >>> Distribution.from_class_sizes(ClassCounts([1, 4], [2, 3])).n_values
         5
         """
         if not hasattr(counted, "n_memberships"):
-            raise ArgumentError("give the ClassSizes of a table, such as df.anon.classes(…)")
+            raise ArgumentError("give the ClassCounts of a table, such as df.anon.classes(…)")
         n = counted.n_memberships
         return cls(counted.sizes / n, counted.classes, n_records=n)
 

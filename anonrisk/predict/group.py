@@ -8,7 +8,7 @@ import numpy as np
 
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.results import Probability
-from anonrisk.counts.class_sizes import ClassSizes
+from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution
@@ -122,12 +122,12 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     return PredictedRecords(n, K, mean, variance)
 
 
-def k_anonymous(known: Distribution | ClassSizes, group_size: int, k: int) -> Probability:
+def k_anonymous(known: Distribution | ClassCounts, group_size: int, k: int) -> Probability:
     """Chance that the table of a group will be k-anonymous: no class smaller than `k`.
 
     Parameters
     ----------
-    known : Distribution or ClassSizes
+    known : Distribution or ClassCounts
         How likely the values are, or the table whose records are drawn without replacement.
     group_size : int
         Number of people.
@@ -156,7 +156,7 @@ def k_anonymous(known: Distribution | ClassSizes, group_size: int, k: int) -> Pr
 
 
 def uniqueness(
-    known: Distribution | KnownByKl | ClassSizes, group_size: int, *, method: str = "auto"
+    known: Distribution | KnownByKl | ClassCounts, group_size: int, *, method: str = "auto"
 ) -> Probability:
     """Chance that all people of a group differ.
 
@@ -186,7 +186,7 @@ def uniqueness(
     """
     one_of(method, "method", ("auto", "contour", "recursion", "saddlepoint"))
     source = _source(known, group_size)
-    if source.k <= 1 or method in {"auto", "contour"} or isinstance(known, ClassSizes):
+    if source.k <= 1 or method in {"auto", "contour"} or isinstance(known, ClassCounts):
         return source.all_allowed(contour.AtMostOne())
     exact = _distribution(known)
     if source.k > exact.n_values:
@@ -229,14 +229,14 @@ def _source(known: Any, group_size: int) -> Source:
         return sources.FromDistribution(known, k)
     if isinstance(known, KnownByKl):
         return sources.FromKl(known, k)
-    if isinstance(known, ClassSizes):
+    if isinstance(known, ClassCounts):
         return subgroup_of(known, k)
     raise ArgumentError(
         f"give a Distribution (Distribution.from_counts, uniform, …), not a {type(known).__name__}"
     )
 
 
-def subgroup_of(counted: ClassSizes, k: int) -> sources.FromTable:
+def subgroup_of(counted: ClassCounts, k: int) -> sources.FromTable:
     """Draw from the records of a table; it must have that many."""
     if k > counted.n_memberships:
         raise ArgumentError(

@@ -241,7 +241,7 @@ class Trajectory:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.reporting.plot import trajectory
+        from anonrisk.predict.plot import trajectory
 
         return trajectory(self, ax)
 

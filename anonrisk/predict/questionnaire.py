@@ -120,7 +120,7 @@ class Questionnaire:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how the set shrinks, a bar for each answer (needs matplotlib)."""
-        from anonrisk.reporting.plot import questionnaire
+        from anonrisk.predict.plot import questionnaire
 
         return questionnaire(self, ax)
 

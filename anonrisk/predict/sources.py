@@ -17,7 +17,7 @@ from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.population.good_toulmin import good_toulmin
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.known_by_kl import KnownByKl
@@ -159,7 +159,7 @@ class FromDistribution(_Drawn):
 class FromTable(_Drawn):
     """Records drawn from a table without replacement (S17)."""
 
-    counted: ClassSizes
+    counted: ClassCounts
     k: int
 
     @property
@@ -267,7 +267,7 @@ class FromKl:
 class Enlarged:
     """A group up to twice as large as the table, by Good and Toulmin's estimate (P2)."""
 
-    counted: ClassSizes
+    counted: ClassCounts
     k: int
 
     @property

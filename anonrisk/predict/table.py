@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anonrisk.core.arguments import one_of
 from anonrisk.core.render import count_of, percent
 from anonrisk.errors import ArgumentError, warn_of_approximation
+from anonrisk.measures import entropy
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
@@ -14,7 +15,7 @@ from anonrisk.predict.known_by_kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.prediction import PredictedClasses
     from anonrisk.predict.sources import Source
 
@@ -25,14 +26,14 @@ SHARE_OF_TABLE = 0.01
 
 
 def singletons(
-    counted: ClassSizes, group_size: int, draw: str, method: str, n_values: int | None
+    counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
 ) -> Prediction:
     """Predict the singletons of a group; see `anonrisk.predict_singletons`."""
     return Prediction(_source(counted, group_size, draw, method, n_values))
 
 
 def classes(
-    counted: ClassSizes,
+    counted: ClassCounts,
     group_size: int,
     upto: int,
     draw: str,
@@ -45,7 +46,7 @@ def classes(
 
 
 def _source(
-    counted: ClassSizes, group_size: int, draw: str, method: str, n_values: int | None
+    counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
 ) -> Source:
     k = group_of(group_size)
     one_of(draw, "draw", DRAWS)
@@ -60,7 +61,7 @@ def _source(
             "only where each is in one"
         )
     if method == "kl":
-        kl = counted.kl(n_values)
+        kl = entropy.kl(counted.sizes, counted.classes, n_values)
         return sources.FromKl(KnownByKl(kl.n_values, float(kl)), k)
     n = counted.n_memberships
     if draw == "replacement":

@@ -21,7 +21,7 @@ from anonrisk.predict.distribution import Distribution
 from anonrisk.priors import checks
 
 if TYPE_CHECKING:
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.api.class_sizes import ClassSizes
 
 # Names are short words; anything longer is not a name, and must not end up in a database.
 LONGEST = 200

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
-from anonrisk.counts.class_sizes import ClassSizes
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -126,7 +126,7 @@ class Repository:
                 if given[name] is None:
                     raise ArgumentError(f"say {name}=: a repository needs to know it")
             if not isinstance(data, ClassSizes):
-                from anonrisk.api.sizes import classes
+                from anonrisk.api.classes import classes
 
                 data = classes(data, qid, unit=unit, missing=missing)
                 qid = None

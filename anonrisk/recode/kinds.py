@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.recode.domain import Domain
+    from anonrisk.counts.domain import Domain
 
 PARTS = ("month", "quarter", "half", "year", "decade")
 # ZIP codes in full, and the areas of their first three digits.

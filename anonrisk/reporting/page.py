@@ -14,7 +14,7 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 
 if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.policy.verdict import Verdict
 
 _TITLE = "Who can be singled out"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Change:
         The column.
     change : str
         ``"dropped"``, or what it was coarsened to, in words.
-    sizes : ClassSizes or None
+    sizes : ClassCounts or None
         The classes; None where no column is left, and everybody is alike.
     singletons : int
         Records that are alone after the change; with a unit, persons.
@@ -34,7 +34,7 @@ class Change:
 
     column: Name
     change: str
-    sizes: ClassSizes | None
+    sizes: ClassCounts | None
     singletons: int
     share: float
 
@@ -50,13 +50,13 @@ class RiskExplanation:
 
     Attributes
     ----------
-    sizes : ClassSizes
+    sizes : ClassCounts
         The classes of the quasi-identifier as it is.
     changes : tuple of Change
         What helps most first.
     """
 
-    sizes: ClassSizes
+    sizes: ClassCounts
     changes: tuple[Change, ...]
 
     @property

@@ -29,7 +29,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.counter import Counter, Positions
 
 # Looking for a large set that singles out few pays only where it may save many counts.
@@ -43,7 +43,7 @@ class Found:
     """One minimal set, by the positions of its columns, with its classes."""
 
     positions: Positions
-    sizes: ClassSizes
+    sizes: ClassCounts
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Outcome:
     ----------
     found : tuple of Found
         The minimal sets.
-    columns : tuple of ClassSizes
+    columns : tuple of ClassCounts
         The classes of each column by itself.
     n_sets : int
         Number of sets up to the size asked for.
@@ -65,7 +65,7 @@ class Outcome:
     """
 
     found: tuple[Found, ...]
-    columns: tuple[ClassSizes, ...]
+    columns: tuple[ClassCounts, ...]
     n_sets: int
     n_counted: int
     n_settled: int
@@ -87,13 +87,13 @@ def number_of_sets(n_columns: int, max_size: int) -> list[int]:
     return [comb(n_columns, size) for size in range(1, min(max_size, n_columns) + 1)]
 
 
-def most_singletons(sizes: ClassSizes, n_values: int) -> int:
+def most_singletons(sizes: ClassCounts, n_values: int) -> int:
     """Bound the singletons after a cut by something with so many values (rule 2).
 
     Examples
     --------
-    >>> from anonrisk import ClassSizes
-    >>> most_singletons(ClassSizes([2, 5], [10, 3]), 3)
+    >>> from anonrisk import ClassCounts
+    >>> most_singletons(ClassCounts([2, 5], [10, 3]), 3)
     26
     """
     pieces = np.where(sizes.sizes <= n_values, sizes.sizes, n_values - 1)
@@ -212,13 +212,13 @@ class _Search:
                 if all(wider ^ (1 << j) in alive for j in positions):
                     yield positions
 
-    def _counted(self, sets: Sequence[Positions]) -> Iterable[tuple[Positions, ClassSizes]]:
+    def _counted(self, sets: Sequence[Positions]) -> Iterable[tuple[Positions, ClassCounts]]:
         for positions, sizes in zip(sets, self.counter.count(sets), strict=True):
             self.n_counted += 1
             self._settled(1)
             yield positions, sizes
 
-    def _level(self, counted: Iterable[tuple[Positions, ClassSizes]]) -> set[int]:
+    def _level(self, counted: Iterable[tuple[Positions, ClassCounts]]) -> set[int]:
         """Sort counted sets into found ones and ones that may grow; give the latter."""
         alive = set()
         for positions, sizes in counted:
@@ -232,7 +232,7 @@ class _Search:
                 self._foresee(mask, sizes)
         return alive
 
-    def _foresee(self, mask: int, sizes: ClassSizes) -> None:
+    def _foresee(self, mask: int, sizes: ClassCounts) -> None:
         """Rule out extensions of a set by its classes (rule 2)."""
         for i, n_values in enumerate(self.values):
             bit = 1 << i

@@ -16,7 +16,7 @@ from anonrisk.search.probabilistic import (
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,7 +25,7 @@ class ProbabilisticK:
 
     Attributes
     ----------
-    sizes : ClassSizes
+    sizes : ClassCounts
         The table's classes.
     domain : int
         Number of values that are possible.
@@ -37,7 +37,7 @@ class ProbabilisticK:
         The probability of fewer than k that is accepted, for each value.
     """
 
-    sizes: ClassSizes
+    sizes: ClassCounts
     domain: int
     domain_given: bool
     population_size: int

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 # Sets that are printed; there may be more than anybody reads.
 _SHOWN = 50
@@ -26,7 +26,7 @@ class FoundQid:
 
     Attributes
     ----------
-    sizes : ClassSizes
+    sizes : ClassCounts
         Its classes, measured.
     domain : int
         The product of the columns' numbers of different values in this table.
@@ -34,7 +34,7 @@ class FoundQid:
         Size of the population, if it was given.
     """
 
-    sizes: ClassSizes
+    sizes: ClassCounts
     domain: int
     population_size: int | None = None
 

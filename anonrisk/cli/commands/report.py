@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk import report
 from anonrisk.cli import options, target
 from anonrisk.cli.commands import check
 from anonrisk.cli.commands.measure import measures_of
@@ -14,6 +13,7 @@ from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
 from anonrisk.errors import AnonRiskError, UnwritableTableError
+from anonrisk.reporting import page as report
 
 if TYPE_CHECKING:
     import argparse

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.pseudonyms import Step
-    from anonrisk.counts.class_profiles import ClassProfiles
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.counts.tally import Tally
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.engines.base import (
+    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.matched import Attacker, Matched
+    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.question import (
         Against,
         CellSuppression,
         Group,
@@ -48,10 +48,9 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
-    from anonrisk.measures.risk import Attacker, Matched
-    from anonrisk.measures.suda import Totals
-    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
-    from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.counts.weighted import Independence, WeightedClasses
     from anonrisk.recode import Bins, Recoding
 
 _ATTRS_KEY = "anonrisk"
@@ -78,7 +77,7 @@ class PandasEngine:
         for name, role in roles.items():
             encode.refuse_nested(encode.column_of(frame, name).dtype, name, role)
 
-    def count(self, frame: pd.DataFrame, question: Question) -> list[ClassSizes]:
+    def count(self, frame: pd.DataFrame, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier from one encoding of the columns."""
         return count.class_sizes(frame, question)
 
@@ -100,7 +99,7 @@ class PandasEngine:
 
     def profiles(
         self, frame: pd.DataFrame, question: Question, sensitive: Sensitive
-    ) -> ClassProfiles:
+    ) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
         return profile.profiles(frame, question, sensitive)
 

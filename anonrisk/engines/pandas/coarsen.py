@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.counts.coarser import EqualBins, FirstCharacters, halved
 from anonrisk.engines.pandas.shape import first_of_each, is_text
-from anonrisk.search.coarser import Bins, Prefix, halved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.search.coarser import Coarsening
+    from anonrisk.counts.coarser import Coarsening
 
 
 def coarser(
@@ -28,7 +28,7 @@ def coarser(
     how: Coarsening | None
     if is_text(values, known):
         texts = [str(text) for text in values[known]]
-        how = Prefix.of(max(map(len, texts), default=0))
+        how = FirstCharacters.of(max(map(len, texts), default=0))
         if how is None:
             return None
         groups[known] = pd.factorize(np.array([text[: how.length] for text in texts], object))[0]
@@ -44,7 +44,7 @@ def coarser(
     return groups[codes] + 1, int(groups.max()) + 2, how
 
 
-def _binned(numbers: NDArray[np.float64], bins: Bins) -> NDArray[np.int64]:
+def _binned(numbers: NDArray[np.float64], bins: EqualBins) -> NDArray[np.int64]:
     places = np.floor((numbers - bins.low) * bins.scale).astype(np.int64)
     return np.minimum(places, bins.number - 1)
 

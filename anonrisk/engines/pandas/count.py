@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Group, Question
+from anonrisk.engines import refusals
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -35,23 +36,23 @@ class Encoded:
     """The columns of a question as codes: made once, asked many times."""
 
     columns: dict[Name, Codes]
-    question: base.Question
+    question: Question
     n_rows: int
 
     @classmethod
     def of(
         cls,
         frame: pd.DataFrame,
-        question: base.Question,
+        question: Question,
         more: Mapping[Name, str] | None = None,
     ) -> Encoded:
         """Encode every column that the question names, and any more with their roles."""
         columns = encode(frame, question.roles(more))
         if question.unit is not None and columns[question.unit].n_missing:
-            raise base.missing_unit(question.unit, columns[question.unit].n_missing)
+            raise refusals.missing_unit(question.unit, columns[question.unit].n_missing)
         incomplete = {name: columns[name].n_missing for name in question.columns}
         if question.missing == "error" and any(incomplete.values()):
-            raise base.missing_values(incomplete)
+            raise refusals.missing_values(incomplete)
         return cls(columns, question, len(frame))
 
     @property
@@ -83,7 +84,7 @@ class Encoded:
             bound *= codes.cardinality
         return keys, bound
 
-    def class_sizes(self, qid: Qid) -> ClassSizes:
+    def class_sizes(self, qid: Qid) -> ClassCounts:
         """Count the classes of one quasi-identifier."""
         keys, bound = self.keys(qid)
         kept = self.kept(qid)
@@ -92,13 +93,13 @@ class Encoded:
 
     def class_sizes_within(
         self, qid: Qid, groups: Sequence[Integers], labels: Iterable[Any]
-    ) -> list[base.Group]:
+    ) -> list[Group]:
         """Count the classes of one quasi-identifier within each group of rows."""
         keys, bound = self.keys(qid)
         kept = self.kept(qid)
         counted = [rows if kept is None else rows[kept[rows]] for rows in groups]
         return [
-            base.Group(
+            Group(
                 label,
                 self._count(qid, keys, bound, rows, len(group)) if len(rows) else None,
                 len(group) - len(rows),
@@ -108,7 +109,7 @@ class Encoded:
 
     def _count(
         self, qid: Qid, keys: Integers, bound: int, rows: Integers | None, n_before: int
-    ) -> ClassSizes:
+    ) -> ClassCounts:
         if rows is not None:
             keys = keys[rows]
         n_rows, persons = len(keys), None
@@ -118,7 +119,7 @@ class Encoded:
             units = self.unit.values if rows is None else self.unit.values[rows]
             pairs = distinct_pairs(keys, bound, units, self.unit.cardinality)
             sizes, classes, persons = histogram_of_persons(*pairs)
-        return ClassSizes(
+        return ClassCounts(
             sizes,
             classes,
             persons,
@@ -130,23 +131,23 @@ class Encoded:
         )
 
 
-def class_sizes(frame: pd.DataFrame, question: base.Question) -> list[ClassSizes]:
+def class_sizes(frame: pd.DataFrame, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
     encoded = Encoded.of(frame, question)
     return [encoded.class_sizes(qid) for qid in question.qids]
 
 
-def class_sizes_by(
-    frame: pd.DataFrame, question: base.Question, by: Name
-) -> list[list[base.Group]]:
+def class_sizes_by(frame: pd.DataFrame, question: Question, by: Name) -> list[list[Group]]:
     """Count the classes of each quasi-identifier within each group of `by`."""
     encoded = Encoded.of(frame, question, {by: "grouping column"})
     codes = encoded.columns[by].values
     order = np.argsort(codes, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
-    base.check_groups(by, len(groups))
+    refusals.check_groups(by, len(groups))
     labels = column_of(frame, by).iloc[[rows[0] for rows in groups]]
-    return [base.in_order(encoded.class_sizes_within(qid, groups, labels)) for qid in question.qids]
+    return [
+        refusals.in_order(encoded.class_sizes_within(qid, groups, labels)) for qid in question.qids
+    ]
 
 
 def marked(frame: pd.DataFrame, columns: Sequence[Name], marker: str) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.base import not_numbers
 from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.refusals import not_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

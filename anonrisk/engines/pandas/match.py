@@ -8,30 +8,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
+from anonrisk.engines import refusals
 from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
 from anonrisk.engines.pandas.encode import column_of, encode
-from anonrisk.measures.risk import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import Against, Question
 
 
-def matched(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Matched:
+def matched(frame: pd.DataFrame, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
     f, F, n_dropped = classes_of(frame, question, against)[:3]
     present = f > 0
     if against.population is not None:
-        base.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+        refusals.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     share = f / np.maximum(F, 1)
     f, F = f[present], F[present]
     risks = 1 / F if against.weight is None else np.ceil(GRID / F - 1e-6) / GRID
     steps, place = np.unique(risks, return_inverse=True)
     return Matched(
-        ClassSizes(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
         steps,
         np.bincount(place.ravel(), weights=f).astype(float),
         float(F.min()),
@@ -41,16 +42,16 @@ def matched(frame: pd.DataFrame, question: base.Question, against: base.Against)
     )
 
 
-def households(frame: pd.DataFrame, question: base.Question, against: base.Against) -> Attacker:
+def households(frame: pd.DataFrame, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household."""
     f, F, _, class_of, rows = classes_of(frame, question, against)
     if against.population is not None:
-        base.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+        refusals.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     assert against.household is not None  # noqa: S101
     home = encode(frame, {against.household: "household"})[against.household]
     lost = int(home.missing[rows].sum())
     if lost:
-        raise base.missing_household(against.household, lost)
+        raise refusals.missing_household(against.household, lost)
     homes = home.values[rows].astype(np.int64)
     with np.errstate(divide="ignore"):
         # A member who is certain to be found makes the sum minus infinity, and the risk 1.
@@ -63,7 +64,7 @@ def households(frame: pd.DataFrame, question: base.Question, against: base.Again
 
 
 def classes_of(
-    frame: pd.DataFrame, question: base.Question, against: base.Against
+    frame: pd.DataFrame, question: Question, against: Against
 ) -> tuple[NDArray[Any], NDArray[Any], int, NDArray[np.int64], NDArray[np.int64]]:
     """Count f and F of every class; with the class of each counted row, and those rows."""
     n = len(frame)
@@ -77,7 +78,7 @@ def classes_of(
     kept = encoded.kept(question.qid)
     rows = np.arange(len(table)) if kept is None else np.flatnonzero(kept)
     released = rows[rows < n]
-    ClassSizes([1][: len(released)], [1][: len(released)], n_dropped=n - len(released))
+    ClassCounts([1][: len(released)], [1][: len(released)], n_dropped=n - len(released))
     f = np.bincount(classes[released], minlength=n_classes)
     if against.population is not None:
         F = np.bincount(classes[rows[rows >= n]], minlength=n_classes)
@@ -90,7 +91,7 @@ def classes_of(
     return f[counted], F[counted], n - len(released), number[classes[released]], released
 
 
-def _stacked(frame: pd.DataFrame, population: Any, question: base.Question) -> pd.DataFrame:
+def _stacked(frame: pd.DataFrame, population: Any, question: Question) -> pd.DataFrame:
     columns = {}
     for name in question.columns:
         both = [column_of(frame, name), column_of(population, name)]
@@ -118,11 +119,11 @@ def weights_of(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
     """Read sampling weights, one a row, and refuse what is not one."""
     column = column_of(frame, weight)
     if not _are_numbers(column):
-        raise base.not_a_number(weight)
+        raise refusals.not_a_number(weight)
     try:
         weights = column.astype(object).where(column.notna(), np.nan).to_numpy(dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise base.not_a_number(weight) from None
+        raise refusals.not_a_number(weight) from None
     missing = ~np.isfinite(weights)
-    base.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))
+    refusals.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))
     return np.asarray(weights)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Against, Question
+from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
 from anonrisk.engines.pandas.match import classes_of, weights_of
-from anonrisk.predict.population.benedetti_franconi import WeightedClasses, benedetti_franconi
-from anonrisk.predict.population.loglinear import Independence
+from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
 
 
-def weighted(frame: pd.DataFrame, question: base.Question, weight: Name) -> WeightedClasses:
+def weighted(frame: pd.DataFrame, question: Question, weight: Name) -> WeightedClasses:
     """Sum weights, and risks that follow from them, over the classes."""
-    f, W, n_dropped, _, rows = classes_of(frame, question, base.Against(weight=weight))
+    f, W, n_dropped, _, rows = classes_of(frame, question, Against(weight=weight))
     weights = weights_of(frame, weight)[rows]
     risks = benedetti_franconi(f, W)
     return WeightedClasses(
-        ClassSizes(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
         total=float(W.sum()),
         pairs=float(W[f == 2].sum()),
         singles=float(risks[f == 1].sum()),
@@ -36,7 +36,7 @@ def weighted(frame: pd.DataFrame, question: base.Question, weight: Name) -> Weig
     )
 
 
-def independence(frame: pd.DataFrame, question: base.Question, fraction: float) -> Independence:
+def independence(frame: pd.DataFrame, question: Question, fraction: float) -> Independence:
     """Compare the classes with what their columns give if they are independent."""
     encoded = Encoded.of(frame, question)
     kept = encoded.kept(question.qid)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.class_profiles import ClassProfiles
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_profiles import ValueCounts
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Question, Score, Scored, Sensitive
+from anonrisk.engines import refusals
 from anonrisk.engines.pandas.count import (
     MAX_KEY,
     Encoded,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_SCORES: dict[str, Callable[[ClassProfiles, base.Score], NDArray[Any]]] = {
+_SCORES: dict[str, Callable[[ValueCounts, Score], NDArray[Any]]] = {
     "distinct": lambda profiles, _: diversity.distinct(profiles),
     "entropy": lambda profiles, _: diversity.entropy(profiles),
     "recursive": lambda profiles, score: diversity.recursive(profiles, score.c or 0.0),
@@ -51,39 +52,37 @@ _SCORES: dict[str, Callable[[ClassProfiles, base.Score], NDArray[Any]]] = {
 class _Counted:
     """A profile per class, with what it takes to find the class's records again."""
 
-    profiles: ClassProfiles
-    sizes: ClassSizes
+    profiles: ValueCounts
+    sizes: ClassCounts
     class_keys: Integers  # for each class, its key, ascending
     keys: Integers  # for each row, the key of its class
     kept: NDArray[np.bool_] | None  # which rows are in a class; None if all are
 
 
-def profiles(
-    frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive
-) -> ClassProfiles:
+def profiles(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
     """Count the sensitive values of each kind of class."""
     return _count(frame, question, sensitive).profiles.collapsed()
 
 
 def scores(
     frame: pd.DataFrame,
-    question: base.Question,
-    sensitive: base.Sensitive,
-    asked: Sequence[base.Score],
-) -> base.Scored:
+    question: Question,
+    sensitive: Sensitive,
+    asked: Sequence[Score],
+) -> Scored:
     """Score every class, and give the worst."""
     found = _count(frame, question, sensitive)
     worst = {}
     for score in asked:
         values = _SCORES[score.name](found.profiles, score)
         worst[score] = (values.min() if score.least else values.max()).item()
-    return base.Scored(found.sizes, worst)
+    return Scored(found.sizes, worst)
 
 
 def breaking(
     frame: pd.DataFrame,
-    question: base.Question,
-    limits: Sequence[tuple[base.Sensitive, base.Score, float]],
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
 ) -> NDArray[np.bool_]:
     """Mark the records of the classes that break one of the limits."""
     marked = np.zeros(len(frame), dtype=bool)
@@ -105,7 +104,7 @@ def breaking(
     return marked
 
 
-def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensitive) -> _Counted:
+def _count(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
     encoded = Encoded.of(frame, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
@@ -129,7 +128,7 @@ def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensiti
         overall = np.bincount(ranks, minlength=values.n_ranks)
         starts = runs_of(pair_keys)
         sizes = np.add.reduceat(counts, starts) if len(starts) else counts
-        class_sizes = ClassSizes(*histogram(sizes), **about)
+        class_sizes = ClassCounts(*histogram(sizes), **about)
     else:
         units = encoded.unit.values[rows].astype(np.int64)
         pair_keys, pair_ranks, counts = _distinct_counts(keys, ranks, units)
@@ -138,10 +137,10 @@ def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensiti
         starts = runs_of(pair_keys)
         persons, who = _distinct(keys, units)
         sizes = np.diff(runs_of(persons), append=len(persons))
-        class_sizes = ClassSizes(*histogram_of_persons(persons, who), **about)
+        class_sizes = ClassCounts(*histogram_of_persons(persons, who), **about)
     # Values that no counted record has take no rank.
     present = overall > 0
-    made = ClassProfiles(
+    made = ValueCounts(
         starts=np.append(starts, len(pair_keys)),
         ranks=(np.cumsum(present) - 1)[pair_ranks],
         counts=counts,
@@ -159,14 +158,14 @@ def _count(frame: pd.DataFrame, question: base.Question, sensitive: base.Sensiti
 
 
 def _counted_rows(
-    encoded: Encoded, question: base.Question, missing: NDArray[np.bool_], sensitive: base.Sensitive
+    encoded: Encoded, question: Question, missing: NDArray[np.bool_], sensitive: Sensitive
 ) -> Integers:
     """Find the rows that count: none dropped for a missing quasi-identifier or sensitive value."""
     kept = encoded.kept(question.qid)
     if sensitive.missing == "error":
         lost = int((missing if kept is None else missing & kept).sum())
         if lost:
-            raise base.missing_sensitive(sensitive.column, lost)
+            raise refusals.missing_sensitive(sensitive.column, lost)
     if sensitive.missing == "drop" and missing.any():
         kept = ~missing if kept is None else kept & ~missing
     return np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)

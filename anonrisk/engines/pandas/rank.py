@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core.hierarchy import text_of
-from anonrisk.engines import base
+from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds, kind_of
 from anonrisk.engines.pandas.encode import column_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonrisk.counts.question import Sensitive
     from anonrisk.engines.pandas.encode import Codes
 
 
@@ -31,7 +32,7 @@ class Ranked:
 
 
 def ranked(
-    frame: pd.DataFrame, codes: Codes, rows: NDArray[np.int64], sensitive: base.Sensitive
+    frame: pd.DataFrame, codes: Codes, rows: NDArray[np.int64], sensitive: Sensitive
 ) -> Ranked:
     """Give the values ranks; in order, or with their place in a hierarchy, where asked for.
 
@@ -51,13 +52,13 @@ def ranked(
     if sensitive.hierarchy is not None:
         levels = _levels(values, codes, present, sensitive, missing=bool(missing))
         return Ranked(ranks, codes.cardinality, levels=levels)
-    base.check_ordered(sensitive.column, len(present) + bool(missing))
+    refusals.check_ordered(sensitive.column, len(present) + bool(missing))
     place = np.full(codes.cardinality, len(present))
     place[present] = _order(values, sensitive)
     return Ranked(place[ranks], len(present) + 1, ordered=True)
 
 
-def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int64]:
+def _order(values: pd.Series[Any], sensitive: Sensitive) -> NDArray[np.int64]:
     """Rank different values among each other."""
     places = np.empty(len(values), dtype=np.int64)
     if sensitive.order is not None:
@@ -66,7 +67,7 @@ def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int6
         known = {value: i for i, value in enumerate(sensitive.order)}
         unknown = sum(value not in known for value in values)
         if unknown:
-            raise base.unknown_values(sensitive.column, unknown, "order")
+            raise refusals.unknown_values(sensitive.column, unknown, "order")
         places[np.argsort([known[value] for value in values])] = np.arange(len(values))
         return places
     dtype: Any = values.dtype
@@ -75,12 +76,12 @@ def _order(values: pd.Series[Any], sensitive: base.Sensitive) -> NDArray[np.int6
         return places
     plain = values.astype(object) if isinstance(dtype, pd.CategoricalDtype) else values
     if any(isinstance(value, (str, bytes)) for value in plain.iloc[:1]):
-        raise base.not_ordered(sensitive.column)
+        raise refusals.not_ordered(sensitive.column)
     try:
         places[np.argsort(plain.to_numpy(), kind="stable")] = np.arange(len(values))
     # Objects may raise whatever they like when they are compared.
     except Exception:  # noqa: BLE001
-        raise base.not_ordered(sensitive.column) from None
+        raise refusals.not_ordered(sensitive.column) from None
     return places
 
 
@@ -88,7 +89,7 @@ def _levels(
     values: pd.Series[Any],
     codes: Codes,
     present: NDArray[np.int64],
-    sensitive: base.Sensitive,
+    sensitive: Sensitive,
     *,
     missing: bool,
 ) -> NDArray[np.int64]:
@@ -96,11 +97,11 @@ def _levels(
     hierarchy = sensitive.hierarchy
     assert hierarchy is not None  # noqa: S101
     if any(isinstance(value, (float, np.floating, Decimal)) for value in values):
-        raise base.no_hierarchy(sensitive.column)
+        raise refusals.no_hierarchy(sensitive.column)
     texts = [text_of(value) for value in values]
     unknown = sum(text not in hierarchy.leaves for text in texts) + missing
     if unknown:
-        raise base.unknown_values(sensitive.column, unknown, "hierarchy")
+        raise refusals.unknown_values(sensitive.column, unknown, "hierarchy")
     levels = np.zeros((max(hierarchy.height, 1), codes.cardinality), dtype=np.int64)
     for level, groups in enumerate(hierarchy.levels()):
         levels[level, present] = [groups[text] for text in texts]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base, limits
+from anonrisk.engines import limits, refusals
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.domain import Domain
     from anonrisk.recode import Recoding
-    from anonrisk.recode.domain import Domain
 
 
 def recode(frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
     if isinstance(recoding, Star):
         return labelled(np.zeros(len(frame), dtype=np.int64), [recoding.label])
     if isinstance(recoding, (Bins, TopBottom)):
-        base.check_kind(kind_of(column), recoding, name)
+        refusals.check_kind(kind_of(column), recoding, name)
         if isinstance(recoding, TopBottom):
             return _clipped(column, recoding, name)
         numbers = as_floats(column, name)
@@ -59,7 +59,7 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
         return labelled(places, recoding.labels)
     domain, codes = coded_rows(frame, name)
     if len(domain):
-        base.check_kind(domain.kind, recoding, name)
+        refusals.check_kind(domain.kind, recoding, name)
     groups, labels = recoding.groups(domain)
     return labelled(np.append(groups, -1)[codes], labels or [])
 
@@ -86,7 +86,7 @@ def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:
     kind = kind_of(column)
     if kind is None:
         raise ArgumentError(f"column {name!r} has no known value to cut at")
-    base.check_kind(kind, Bins((0.0,)), name)
+    refusals.check_kind(kind, Bins((0.0,)), name)
     numbers = as_floats(column, name)
     if np.isnan(numbers).any():
         numbers = numbers[~np.isnan(numbers)]

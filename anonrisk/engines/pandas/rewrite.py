@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.engines.base import Question, Score, Sensitive
+    from anonrisk.counts.question import Question, Score, Sensitive
 
 
 def sizes(frame: pd.DataFrame, question: Question, name: str) -> pd.Series[Any]:

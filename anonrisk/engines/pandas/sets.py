@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines import refusals
 from anonrisk.engines.pandas import coarsen, shape
 from anonrisk.engines.pandas.count import (
     MAX_KEY,
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.counter import Numerals, Positions, Shape
-    from anonrisk.search.coarser import Coarsening
+    from anonrisk.counts.coarser import Coarsening
+    from anonrisk.counts.counter import Positions
+    from anonrisk.counts.question import Question
+    from anonrisk.counts.shapes import Numerals, Shape
 
 # A table of counts with up to this many cells a record is filled directly; else keys are sorted.
 _CELLS_A_RECORD = 1
@@ -41,7 +43,7 @@ class SetCounter:
 
     batch = 0
 
-    def __init__(self, frame: pd.DataFrame, question: base.Question) -> None:
+    def __init__(self, frame: pd.DataFrame, question: Question) -> None:
         """Encode every column once; those that cannot be compared are set apart."""
         coded, self.unsupported = _encoded(frame, question.qid)
         self.columns = tuple(coded)
@@ -55,10 +57,10 @@ class SetCounter:
     def _fill(self, codes: list[Codes], unit: Codes | None) -> None:
         question = self._question
         if question.unit is not None and unit is not None and unit.n_missing:
-            raise base.missing_unit(question.unit, unit.n_missing)
+            raise refusals.missing_unit(question.unit, unit.n_missing)
         n_missing = dict(zip(self.columns, (c.n_missing for c in codes), strict=True))
         if question.missing == "error" and any(n_missing.values()):
-            raise base.missing_values(n_missing)
+            raise refusals.missing_values(n_missing)
         self.rows: NDArray[np.int64] | None = None
         if question.missing == "drop" and any(n_missing.values()):
             missing = [c.missing for c in codes if c.n_missing]
@@ -80,7 +82,7 @@ class SetCounter:
         """Rows that are counted."""
         return self._n_before if self.rows is None else len(self.rows)
 
-    def count(self, sets: Sequence[Positions]) -> Iterator[ClassSizes]:
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
         """Count the classes of each set; sets with a common beginning should follow each other."""
         for positions in sets:
             keys, bound = self.keys(positions)
@@ -91,7 +93,7 @@ class SetCounter:
                 units, n_units = self._unit.values, self._unit.cardinality
                 pairs = distinct_pairs(keys.astype(np.int64), bound, units, n_units)
                 sizes, classes, persons = histogram_of_persons(*pairs)
-            yield ClassSizes(
+            yield ClassCounts(
                 sizes,
                 classes,
                 persons,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.counter import Numerals, Shape
-from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
+from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

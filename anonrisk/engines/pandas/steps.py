@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base, limits
+from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
+from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
 from anonrisk.engines.pandas.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
@@ -20,7 +21,6 @@ from anonrisk.engines.pandas.numbers import (
 )
 from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
 from anonrisk.engines.pandas.tally import is_arrow_date, tally
-from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.recode.domain import Domain
+    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.question import Noise
 
 _ATTRS_KEY = "anonrisk_perturbed"
 _COLUMNS_KEY = "anonrisk_perturbed_among"
@@ -105,7 +106,7 @@ def _dates(column: pd.Series[Any], instants: NDArray[Any], missing: NDArray[np.b
     return made.astype(column.dtype).array
 
 
-def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
+def perturb(frame: pd.DataFrame, noise: Noise) -> pd.DataFrame:
     """Add noise; whole numbers are rounded, dates move by whole days, the missing stay."""
     changed: dict[Name, Any] = {}
     for number, (name, scale) in enumerate(noise.scales.items()):
@@ -122,7 +123,7 @@ def perturb(frame: pd.DataFrame, noise: base.Noise) -> pd.DataFrame:
             changed[name] = _typed(column, domain.kind, moved, np.arange(len(frame)))
             continue
         if kind is not None and kind not in NUMBERS:
-            raise base.not_noisy(name, kind)
+            raise refusals.not_noisy(name, kind)
         if type_decides(column) == "whole":
             limits.check_noise(name, noise.law, scale)
             changed[name] = in_type(column, moved_whole(column, drawn))

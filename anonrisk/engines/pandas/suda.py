@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.measures.suda import Totals, exponent, weights
+from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.measures.suda import exponent, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base
+from anonrisk.engines import refusals
 from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.question import Question
     from anonrisk.engines.pandas.encode import Codes
-    from anonrisk.recode.domain import Domain
 
 
-def records(frame: pd.DataFrame, question: base.Question, k: int) -> pd.DataFrame:
+def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
     """Leave out the records of classes smaller than k."""
     counts, _ = class_sizes(frame, question)
     left = frame.loc[counts >= k]
@@ -37,14 +38,14 @@ def records(frame: pd.DataFrame, question: base.Question, k: int) -> pd.DataFram
 
 
 def cells(
-    frame: pd.DataFrame, question: base.Question, k: int, marker: str | float | None
+    frame: pd.DataFrame, question: Question, k: int, marker: str | float | None
 ) -> pd.DataFrame:
     """Mark cells of small classes, from the last column on, until no class is smaller than k."""
     if not len(frame):
         return frame.copy(deep=False)
     unit = Encoded.of(frame, question).unit
     n_persons = len(frame) if unit is None else len(np.unique(unit.values))
-    base.check_k(k, n_persons)
+    refusals.check_k(k, n_persons)
     columns = {name: _Column.of(frame, name, marker) for name in question.qid}
     for name in reversed(question.qid):
         small = _sizes(columns, unit) < k
@@ -74,7 +75,7 @@ class _Column:
     def of(cls, frame: pd.DataFrame, name: Name, marker: str | float | None) -> _Column:
         domain, codes = coded_rows(frame, name)
         if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
-            raise base.not_markable(name)
+            raise refusals.not_markable(name)
         if isinstance(marker, (int, float)) and domain.kind not in ("whole", "number"):
             raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
         return cls(domain, codes, marker)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.counts.domain import MICROSECONDS, Domain
 from anonrisk.counts.tally import Tally
 from anonrisk.engines.pandas.count import MAX_KEY, closed_up
 from anonrisk.engines.pandas.count import tally as tally_of_keys
 from anonrisk.engines.pandas.encode import column_of, encode
-from anonrisk.recode.domain import MICROSECONDS, Domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.engines.base import Question
+from anonrisk.counts.question import Question
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.errors import UnsupportedColumnError
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.pseudonyms import Step
-    from anonrisk.counts.class_profiles import ClassProfiles
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.counts.tally import Tally
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.engines.base import (
+    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.matched import Attacker, Matched
+    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.question import (
         Against,
         CellSuppression,
         Group,
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.counts.weighted import Independence, WeightedClasses
     from anonrisk.engines.spark.sets import SetCounter
-    from anonrisk.measures.risk import Attacker, Matched
-    from anonrisk.measures.suda import Totals
-    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
-    from anonrisk.predict.population.loglinear import Independence
     from anonrisk.recode import Bins, Recoding
 
 
@@ -73,7 +72,7 @@ class PandasOnSparkEngine:
             _refuse_lossy(name, frame[name].dtype, role)
         self._spark.check(_without_index(frame), roles)
 
-    def count(self, frame: Any, question: Question) -> list[ClassSizes]:
+    def count(self, frame: Any, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
         return self._spark.count(_without_index(frame), question)
 
@@ -93,7 +92,7 @@ class PandasOnSparkEngine:
         """Look at the type."""
         return self._spark.is_scale(_without_index(frame), column)
 
-    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ClassProfiles:
+    def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
         return self._spark.profiles(_without_index(frame), question, sensitive)
 

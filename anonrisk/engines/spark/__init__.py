@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.pseudonyms import Step
-    from anonrisk.counts.class_profiles import ClassProfiles
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.counts.tally import Tally
-    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.engines.base import (
+    from anonrisk.counts.class_profiles import ValueCounts
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.matched import Attacker, Matched
+    from anonrisk.counts.minimal_uniques import Totals
+    from anonrisk.counts.question import (
         Against,
         CellSuppression,
         Group,
@@ -52,10 +52,9 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
-    from anonrisk.measures.risk import Attacker, Matched
-    from anonrisk.measures.suda import Totals
-    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
-    from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
+    from anonrisk.counts.weighted import Independence, WeightedClasses
     from anonrisk.recode import Bins, Recoding
 
 
@@ -94,7 +93,7 @@ class SparkEngine:
             if field.name in roles:
                 refuse_nested(field, roles[field.name])
 
-    def count(self, frame: DataFrame, question: Question) -> list[ClassSizes]:
+    def count(self, frame: DataFrame, question: Question) -> list[ClassCounts]:
         """Count the classes of every quasi-identifier in one action over one scan."""
         return count.class_sizes(frame, question)
 
@@ -114,7 +113,7 @@ class SparkEngine:
         """Look at the type."""
         return sensitive_values.is_scale(frame, column)
 
-    def profiles(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> ClassProfiles:
+    def profiles(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
         return profile.profiles(frame, question, sensitive)
 

@@ -13,8 +13,10 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts import bounds
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Group, Question
+from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 
@@ -26,23 +28,23 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
 
 
-def class_sizes(frame: DataFrame, question: base.Question) -> list[ClassSizes]:
+def class_sizes(frame: DataFrame, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier, all in one action over one scan."""
     read = _collect(frame, question, None)
     return [read[s, None].class_sizes(qid, question) for s, qid in enumerate(question.qids)]
 
 
-def class_sizes_by(frame: DataFrame, question: base.Question, by: Name) -> list[list[base.Group]]:
+def class_sizes_by(frame: DataFrame, question: Question, by: Name) -> list[list[Group]]:
     """Count within each group of `by`; a first action makes sure that there are not too many."""
     with guarded("count the groups"):
         projection = Projection.of(frame)
         groups = projection.table.select(projection.column(by)).distinct()
-        n_groups = groups.limit(base.MAX_GROUPS + 1).count()
-    base.check_groups(by, n_groups)
+        n_groups = groups.limit(bounds.MAX_GROUPS + 1).count()
+    refusals.check_groups(by, n_groups)
     read = _collect(frame, question, by)
     labels = list(dict.fromkeys(label for _, label in read))
     return [
-        base.in_order(read[s, label].group(label, qid, question) for label in labels)
+        refusals.in_order(read[s, label].group(label, qid, question) for label in labels)
         for s, qid in enumerate(question.qids)
     ]
 
@@ -79,9 +81,9 @@ class _Histogram:
             self.classes[row["n"]] += row["members"] // row["n"]
         self.persons[row["n"]] += row["persons"]
 
-    def class_sizes(self, qid: Qid, question: base.Question) -> ClassSizes:
+    def class_sizes(self, qid: Qid, question: Question) -> ClassCounts:
         sizes = sorted(self.classes)
-        return ClassSizes(
+        return ClassCounts(
             sizes,
             [self.classes[size] for size in sizes],
             None if question.unit is None else [self.persons[size] for size in sizes],
@@ -92,13 +94,13 @@ class _Histogram:
             n_dropped=self.n_dropped,
         )
 
-    def group(self, label: Any, qid: Qid, question: base.Question) -> base.Group:
+    def group(self, label: Any, qid: Qid, question: Question) -> Group:
         sizes = self.class_sizes(qid, question) if self.classes else None
-        return base.Group(label, sizes, self.n_dropped)
+        return Group(label, sizes, self.n_dropped)
 
 
 def _collect(
-    frame: DataFrame, question: base.Question, by: Name | None
+    frame: DataFrame, question: Question, by: Name | None
 ) -> dict[tuple[int, Any], _Histogram]:
     """Run the one job, refuse what the question refuses, and sort the rows by histogram."""
     with guarded("count the classes"):
@@ -111,24 +113,24 @@ def _collect(
     return read
 
 
-def _refuse_missing(rows: list[Row], question: base.Question) -> None:
+def _refuse_missing(rows: list[Row], question: Question) -> None:
     # Every quasi-identifier has seen every row, so that the first one can speak for all.
     no_unit = sum(row["no_unit"] for row in rows if row["s"] == 0)
     if question.unit is not None and no_unit:
-        raise base.missing_unit(question.unit, no_unit)
+        raise refusals.missing_unit(question.unit, no_unit)
     if question.missing == "error":
         n_missing = {}
         for i, name in enumerate(question.columns):
             asked = next(s for s, qid in enumerate(question.qids) if name in qid)
             n_missing[name] = sum(row[f"m{i}"] for row in rows if row["s"] == asked)
         if any(n_missing.values()):
-            raise base.missing_values(n_missing)
+            raise refusals.missing_values(n_missing)
 
 
 class _Plan:
     """The query behind the histograms of one question."""
 
-    def __init__(self, frame: DataFrame, question: base.Question, by: Name | None) -> None:
+    def __init__(self, frame: DataFrame, question: Question, by: Name | None) -> None:
         self.question = question
         self.projection = Projection.of(frame)
         self.f = self.projection.functions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.base import not_numbers
+from anonrisk.engines.refusals import not_numbers
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 

@@ -13,28 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
+from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import UnsupportedColumnError
-from anonrisk.measures.risk import GRID, Attacker, Matched, Presence
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
+
+    from anonrisk.counts.question import Against, Question
 
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
 
 
-def matched(frame: DataFrame, question: base.Question, against: base.Against) -> Matched:
+def matched(frame: DataFrame, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population, in one action."""
     with guarded("match the classes"):
         sides = Sides(frame, question, against)
         rows = sides.by_release().union(sides.by_population()).collect()
     sides.refuse(rows)
     released = sorted((row for row in rows if row["part"] == 0), key=lambda row: row["key"])
-    sizes = ClassSizes(
+    sizes = ClassCounts(
         [int(row["key"]) for row in released],
         [row["classes"] for row in released],
         qid=question.qid,
@@ -56,18 +58,18 @@ def matched(frame: DataFrame, question: base.Question, against: base.Against) ->
     )
 
 
-def households(frame: DataFrame, question: base.Question, against: base.Against) -> Attacker:
+def households(frame: DataFrame, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household, in two actions."""
     with guarded("match the classes"):
         sides = Sides(frame, question, against)
         rows = sides.by_release().union(sides.by_population()).collect()
     sides.refuse(rows)
-    ClassSizes([1][: len(rows)], [1][: len(rows)])
+    ClassCounts([1][: len(rows)], [1][: len(rows)])
     with guarded("find the risk of households"):
         steps = sides.households().collect()
     lost = sum(row["lost"] for row in steps)
     if lost and against.household is not None:
-        raise base.missing_household(against.household, lost)
+        raise refusals.missing_household(against.household, lost)
     n = sum(row["records"] for row in steps)
     return Attacker(
         "household",
@@ -81,7 +83,7 @@ def households(frame: DataFrame, question: base.Question, against: base.Against)
 class Sides:
     """Release and population under one set of names."""
 
-    def __init__(self, frame: DataFrame, question: base.Question, against: base.Against) -> None:
+    def __init__(self, frame: DataFrame, question: Question, against: Against) -> None:
         self.question, self.against = question, against
         self.projection = Projection.of(frame)
         self.f = self.projection.functions
@@ -97,7 +99,7 @@ class Sides:
             against.weight is not None
             and self._type(self.projection, against.weight) not in _NUMBERS
         ):
-            raise base.not_a_number(against.weight)
+            raise refusals.not_a_number(against.weight)
         if against.population is None:
             return
         other = Projection.of(against.population)
@@ -231,11 +233,11 @@ class Sides:
         if self.question.missing == "error":
             n_missing = {name: total[f"m{i}"] for i, name in enumerate(self.question.columns)}
             if any(n_missing.values()):
-                raise base.missing_values(n_missing)
+                raise refusals.missing_values(n_missing)
         if self.against.weight is not None:
-            base.check_weights(self.against.weight, total["no_weight"], total["small_weight"])
+            refusals.check_weights(self.against.weight, total["no_weight"], total["small_weight"])
         if self.against.population is not None:
-            base.check_population(total["lost"], total["short"])
+            refusals.check_population(total["lost"], total["short"])
 
     def households(self) -> DataFrame:
         """Records by the risk of their household, on the grid."""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Against, Question
+from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.match import Sides
-from anonrisk.predict.population.benedetti_franconi import RECURSION, TERMS, WeightedClasses
-from anonrisk.predict.population.loglinear import Independence
+from anonrisk.predict.population.benedetti_franconi import RECURSION, TERMS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
 
 
-def weighted(frame: DataFrame, question: base.Question, weight: Name) -> WeightedClasses:
+def weighted(frame: DataFrame, question: Question, weight: Name) -> WeightedClasses:
     """Sum weights, and risks that follow from them, over the classes, in one action."""
     with guarded("sum the weights"):
-        sides = Sides(frame, question, base.Against(weight=weight))
+        sides = Sides(frame, question, Against(weight=weight))
         f = sides.f
         # Classes that are left out have no size, and are read for what is wrong only.
         size = f.when(sides.counts(), f.col("f"))
@@ -51,7 +51,7 @@ def weighted(frame: DataFrame, question: base.Question, weight: Name) -> Weighte
         )
     sides.refuse(all_)
     rows = sorted((row for row in all_ if row["size"]), key=lambda row: row["size"])
-    sizes = ClassSizes(
+    sizes = ClassCounts(
         [row["size"] for row in rows],
         [row["classes"] for row in rows],
         qid=question.qid,
@@ -92,14 +92,14 @@ def _risk(f: Any, size: Column, share: Column) -> Column:
     return risk
 
 
-def independence(frame: DataFrame, question: base.Question, fraction: float) -> Independence:
+def independence(frame: DataFrame, question: Question, fraction: float) -> Independence:
     """Compare the classes with what their columns give if they are independent, in two actions.
 
     The margins are counted from the classes and joined to them, so that only sums and the number
     of values by their count reach the driver.
     """
     with guarded("compare the columns"):
-        sides = Sides(frame, question, base.Against())
+        sides = Sides(frame, question, Against())
         f = sides.f
         classes = sides.kept().select(*sides.qs, "f")
         margins = [classes.groupBy(q).agg(f.sum("f").alias("c")) for q in sides.qs]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.class_profiles import ClassProfiles
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts import bounds
+from anonrisk.counts.class_profiles import ValueCounts
+from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.score import refuse_missing
 from anonrisk.engines.spark.sensitive import Pairs
@@ -17,8 +17,10 @@ from anonrisk.errors import TooManyProfilesError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from anonrisk.counts.question import Question, Sensitive
 
-def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitive) -> ClassProfiles:
+
+def profiles(frame: DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
     """Count the sensitive values of each kind of class."""
     pairs = Pairs(frame, question, sensitive)
     with guarded("rank the sensitive values"):
@@ -32,10 +34,10 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
             values = values.withColumn("r", f.row_number().over(numbered) - f.lit(1))
         levels = [name for name in values.columns if name.startswith("h")]
         overall = (
-            values.select("r", "t", *levels).orderBy("r").limit(base.MAX_ORDERED + 1).collect()
+            values.select("r", "t", *levels).orderBy("r").limit(bounds.MAX_ORDERED + 1).collect()
         )
-        if len(overall) > base.MAX_ORDERED:
-            raise _too_many(f"{base.MAX_ORDERED:,} different values")
+        if len(overall) > bounds.MAX_ORDERED:
+            raise _too_many(f"{bounds.MAX_ORDERED:,} different values")
         ranks = f.broadcast(values.select("v", "r"))
         table = pairs.counted.join(ranks, f.col("s").eqNullSafe(f.col("v")), "left")
         entries = f.sort_array(f.collect_list(f.struct("r", "c")))
@@ -44,18 +46,18 @@ def profiles(frame: DataFrame, question: base.Question, sensitive: base.Sensitiv
         kinds = classes.groupBy(*dropped, "entries", "n").agg(
             f.count(f.lit(1)).alias("classes"), *pairs.tallied()
         )
-        rows = kinds.limit(base.MAX_PROFILES + 1).collect()
-    if len(rows) > base.MAX_PROFILES:
-        raise _too_many(f"{base.MAX_PROFILES:,} kinds of class")
+        rows = kinds.limit(bounds.MAX_PROFILES + 1).collect()
+    if len(rows) > bounds.MAX_PROFILES:
+        raise _too_many(f"{bounds.MAX_PROFILES:,} kinds of class")
     refuse_missing(rows, question, sensitive)
     n_dropped = sum(row["rows"] for row in rows if pairs.drops and row["d"])
     kept = [row for row in rows if not (pairs.drops and row["d"])]
     if not kept:
-        ClassSizes([], [], n_dropped=n_dropped)
+        ClassCounts([], [], n_dropped=n_dropped)
     kept.sort(key=lambda row: [(entry["r"], entry["c"]) for entry in row["entries"]])
     entries_of = [row["entries"] for row in kept]
     groups = [[row[name] for row in overall] for name in levels]
-    return ClassProfiles(
+    return ValueCounts(
         starts=np.concatenate(([0], np.cumsum([len(found) for found in entries_of]))),
         ranks=np.array([entry["r"] for found in entries_of for entry in found], dtype=np.int64),
         counts=np.array([entry["c"] for found in entries_of for entry in found], dtype=np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base, limits
+from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
@@ -87,7 +87,7 @@ def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
     if isinstance(recoding, Star):
         return f.lit(recoding.label)
     column = projection.column(name)
-    base.check_kind(kind_of(projection, name), recoding, name)
+    refusals.check_kind(kind_of(projection, name), recoding, name)
     if isinstance(recoding, Bins):
         return in_bins(projection, column, recoding.edges, recoding.labels)
     if isinstance(recoding, TopBottom):

@@ -11,7 +11,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.engines.base import Question
+    from anonrisk.counts.question import Question
 
 
 def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Question, Score, Scored, Sensitive
+from anonrisk.engines import refusals
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -31,10 +32,10 @@ _INFINITE = "double('inf')"
 
 def scores(
     frame: DataFrame,
-    question: base.Question,
-    sensitive: base.Sensitive,
-    asked: Sequence[base.Score],
-) -> base.Scored:
+    question: Question,
+    sensitive: Sensitive,
+    asked: Sequence[Score],
+) -> Scored:
     """Score every class in one action (after a look at the order of values), and give the worst."""
     pairs = Pairs(frame, question, sensitive)
     classes = scored_classes(pairs, asked)
@@ -51,13 +52,13 @@ def scores(
     for i, score in enumerate(asked):
         values = [row[f"x{i}"] for row in kept]
         worst[score] = min(values) if score.least else max(values)
-    return base.Scored(sizes, worst)
+    return Scored(sizes, worst)
 
 
 def breaking(
     frame: DataFrame,
-    question: base.Question,
-    limits: Sequence[tuple[base.Sensitive, base.Score, float]],
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
     k: int | None,
 ) -> DataFrame:
     """Select the records of the classes that break a limit, or are smaller than k."""
@@ -98,7 +99,7 @@ def breaking(
         return marked.where(wanted).select(*names).toDF(*projection.names)
 
 
-def scored_classes(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
+def scored_classes(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
     """One row per class: its key, size `n`, `rows`, and the scores `x0`, `x1`, …."""
     with guarded("rank the sensitive values"):
         counts = pairs.check()
@@ -108,7 +109,7 @@ def scored_classes(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
         return _by_values(pairs, asked, counts)
 
 
-def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> DataFrame:
+def _by_values(pairs: Pairs, asked: Sequence[Score], counts: list[int]) -> DataFrame:
     f, table = pairs.f, pairs.counted
     names = {score.name for score in asked}
     if names & set(_COMPARED):
@@ -136,7 +137,7 @@ def _by_values(pairs: Pairs, asked: Sequence[base.Score], counts: list[int]) -> 
     return table.groupBy(*pairs.keys).agg(*pairs.tallies(), *scored)
 
 
-def _formula(pairs: Pairs, score: base.Score, n_values: int) -> str:
+def _formula(pairs: Pairs, score: Score, n_values: int) -> str:
     """Give the aggregate of one score over the pairs of a class; formulas as in `measures`.
 
     Written as text: an expression built call by call costs more than many a query.
@@ -201,7 +202,7 @@ def _array(f: Any, numbers: Any) -> Any:
     return f.split(f.lit(text), ",").cast("array<double>")
 
 
-def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
+def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
     """Score classes by the mean over levels of the distance between groups of values."""
     f, hierarchy = pairs.f, pairs.sensitive.hierarchy
     assert hierarchy is not None  # noqa: S101
@@ -251,7 +252,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[base.Score]) -> DataFrame:
     )
 
 
-def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[base.Score]) -> DataFrame:
+def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[Score]) -> DataFrame:
     """Keep the worst score of the classes of each size, and the counts."""
     f = pairs.f
     worst = (f"{'min' if score.least else 'max'}(x{i}) as x{i}" for i, score in enumerate(asked))
@@ -262,27 +263,27 @@ def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[base.Score]) -> Dat
     )
 
 
-def refuse_missing(rows: list[Row], question: base.Question, sensitive: base.Sensitive) -> None:
+def refuse_missing(rows: list[Row], question: Question, sensitive: Sensitive) -> None:
     """Refuse what was found missing and the question refuses."""
     if question.unit is not None:
         no_unit = sum(row["no_unit"] for row in rows)
         if no_unit:
-            raise base.missing_unit(question.unit, no_unit)
+            raise refusals.missing_unit(question.unit, no_unit)
     if question.missing == "error":
         n_missing = {
             name: sum(row[f"m{i}"] for row in rows) for i, name in enumerate(question.columns)
         }
         if any(n_missing.values()):
-            raise base.missing_values(n_missing)
+            raise refusals.missing_values(n_missing)
     # Dropped rows carry no value either, but that is no fault of theirs.
     no_value = sum(row["no_value"] for row in rows if not (row.asDict().get("d")))
     if sensitive.missing == "error" and no_value:
-        raise base.missing_sensitive(sensitive.column, no_value)
+        raise refusals.missing_sensitive(sensitive.column, no_value)
 
 
 def _persons(
-    frame: DataFrame, question: base.Question, sensitive: base.Sensitive, n_dropped: int
-) -> ClassSizes:
+    frame: DataFrame, question: Question, sensitive: Sensitive, n_dropped: int
+) -> ClassCounts:
     """Count persons by the smallest of their classes, which the scores do not tell."""
     if sensitive.missing == "drop":
         projection = Projection.of(frame)
@@ -291,9 +292,9 @@ def _persons(
     return replace(count.class_sizes(frame, question)[0], n_dropped=n_dropped)
 
 
-def _class_sizes(rows: list[Row], question: base.Question, n_dropped: int) -> ClassSizes:
+def _class_sizes(rows: list[Row], question: Question, n_dropped: int) -> ClassCounts:
     ordered = sorted(rows, key=lambda row: row["n"])
-    return ClassSizes(
+    return ClassCounts(
         [row["n"] for row in ordered],
         [row["classes"] for row in ordered],
         qid=question.qid,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base
+from anonrisk.counts import bounds
+from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.places import kind_of_cells, place
@@ -18,6 +19,8 @@ from anonrisk.engines.spark.project import Projection
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
+
+    from anonrisk.counts.question import Question, Sensitive
 
 _NO_ORDER = ("string", "char", "varchar", "binary")
 _SCALES = ("float", "double", "date", "timestamp", "timestamp_ntz")
@@ -33,9 +36,7 @@ def is_scale(frame: DataFrame, column: Any) -> bool:
 class Pairs:
     """The (class, sensitive value) pairs of one question, with their counts; nothing runs yet."""
 
-    def __init__(
-        self, frame: DataFrame, question: base.Question, sensitive: base.Sensitive
-    ) -> None:
+    def __init__(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> None:
         """Plan the counting of pairs."""
         self.question, self.sensitive = question, sensitive
         self.projection = Projection.of(frame)
@@ -192,30 +193,30 @@ class Pairs:
         column = self.sensitive.column
         if self.sensitive.hierarchy is not None:
             if self.type.typeName() in ("float", "double", "decimal"):
-                raise base.no_hierarchy(column)
+                raise refusals.no_hierarchy(column)
             with guarded("look values up in the hierarchy"):
                 # A missing value that is refused anyway is told as such, later.
                 refused = self.sensitive.missing == "error"
                 without = "h0 is null and v is not null" if refused else "h0 is null"
                 lost = self._values_at_once().where(without).count()
             if lost:
-                raise base.unknown_values(column, lost, "hierarchy")
+                raise refusals.unknown_values(column, lost, "hierarchy")
         if not self.sensitive.ordered:
             return []
         if self.sensitive.order is not None:
             check_kinds(column, self.sensitive.order, kind_of_cells(self.type))
         elif self.type.typeName() in _NO_ORDER:
-            raise base.not_ordered(column)
+            raise refusals.not_ordered(column)
         placed = self._place("v") if self.sensitive.order is not None else self.f.lit(1)
         values = self._values_at_once().select(
             "t", "r", (self.f.col("v").isNotNull() & (placed == 0)).alias("x")
         )
         with guarded("rank the sensitive values"):
-            rows = values.orderBy("r").limit(base.MAX_ORDERED + 1).collect()
-        base.check_ordered(column, len(rows))
+            rows = values.orderBy("r").limit(bounds.MAX_ORDERED + 1).collect()
+        refusals.check_ordered(column, len(rows))
         unknown = sum(row["x"] for row in rows)
         if unknown:
-            raise base.unknown_values(column, unknown, "order")
+            raise refusals.unknown_values(column, unknown, "order")
         return [row["t"] for row in rows]
 
     @property

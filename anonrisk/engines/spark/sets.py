@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.counts.counter import BITS, Numerals, Shape
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.coarser import FirstCharacters, halved
+from anonrisk.counts.counter import BITS
+from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
+from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
-from anonrisk.search.coarser import Prefix, halved
-from anonrisk.search.lookalikes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.coarser import Coarsening
     from anonrisk.counts.counter import Positions
-    from anonrisk.search.coarser import Coarsening
+    from anonrisk.counts.question import Question
 
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")
@@ -37,7 +38,7 @@ class SetCounter:
 
     batch = 64
 
-    def __init__(self, frame: DataFrame, question: base.Question) -> None:
+    def __init__(self, frame: DataFrame, question: Question) -> None:
         """Set columns apart that cannot be compared; nothing is run yet."""
         self.unsupported: dict[Name, str] = {}
         with guarded("read the schema"):
@@ -57,12 +58,12 @@ class SetCounter:
         self._n_given = len(columns)
         self._known_facts: dict[str, int] | None = None
 
-    def count(self, sets: Sequence[Positions]) -> Iterator[ClassSizes]:
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
         """Count the classes of each set, as many as possible in a job."""
         for together in _passes(sets, self.batch):
             yield from self._pass(together)
 
-    def _pass(self, sets: Sequence[Positions]) -> list[ClassSizes]:
+    def _pass(self, sets: Sequence[Positions]) -> list[ClassCounts]:
         n_dropped = self._refused()
         with guarded("count the classes"):
             rows = self._histograms(sets).collect()
@@ -141,11 +142,11 @@ class SetCounter:
             return 0
         facts = self._facts()
         if question.unit is not None and facts["no_unit"]:
-            raise base.missing_unit(question.unit, facts["no_unit"])
+            raise refusals.missing_unit(question.unit, facts["no_unit"])
         if question.missing == "error" and facts["incomplete"]:
             known = (facts[f"known{i}"] for i in range(self._n_given))
             absent = (facts["rows"] - n for n in known)
-            raise base.missing_values(dict(zip(self.columns, absent, strict=False)))
+            raise refusals.missing_values(dict(zip(self.columns, absent, strict=False)))
         return facts["incomplete"] if self.drops else 0
 
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
@@ -167,7 +168,7 @@ class SetCounter:
         for i, least, most, n_known in zip(ranges, low, high, known, strict=True):
             n_different = n_values[i] - (n_known < row[-1])
             made[i] = None if least is None else halved(least, most, n_different)
-        made |= {i: Prefix.of(n or 0) for i, n in zip(lengths, longest, strict=True)}
+        made |= {i: FirstCharacters.of(n or 0) for i, n in zip(lengths, longest, strict=True)}
         return self._with_coarser(made, ranges)
 
     def _with_coarser(
@@ -178,7 +179,7 @@ class SetCounter:
         for i, how in sorted(made.items()):
             if how is None:
                 continue
-            if isinstance(how, Prefix):
+            if isinstance(how, FirstCharacters):
                 coarser = f.substring(self._values[i], 1, how.length)
             else:
                 place = f.floor((numbers[i] - f.lit(how.low)) * f.lit(how.scale))
@@ -290,11 +291,11 @@ def _passes(sets: Sequence[Positions], batch: int) -> Iterator[list[Positions]]:
         yield together
 
 
-def _class_sizes(rows: list[Row], **about: Any) -> ClassSizes:
+def _class_sizes(rows: list[Row], **about: Any) -> ClassCounts:
     classes = {row["n"]: row["classes"] for row in rows if row["classes"]}
     persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
     sizes = sorted(classes)
-    return ClassSizes(
+    return ClassCounts(
         sizes,
         [classes[size] for size in sizes],
         None if about["unit"] is None else [persons.get(size, 0) for size in sizes],

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.engines import base, limits
+from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
+from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import MAX_MDAV, means, means_of_several
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import bounds, kind_of, replaced, type_of
 from anonrisk.engines.spark.tally import instant, tally, values_of
 from anonrisk.errors import TooManyClassesError, TooManyRecordsError
-from anonrisk.recode.domain import DATES, MICROSECONDS, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.recode.domain import Domain
+    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.question import Noise
 
 _METADATA_KEY = "anonrisk_perturbed"
 
@@ -109,7 +110,7 @@ def _back(projection: Projection, name: Name, number: Column) -> Any:
     return number.cast(type_of(projection, name))
 
 
-def perturb(frame: DataFrame, noise: base.Noise) -> DataFrame:
+def perturb(frame: DataFrame, noise: Noise) -> DataFrame:
     """Add noise; whole numbers are rounded, dates move by whole days, the missing stay; lazy."""
     with guarded("add noise"):
         projection = Projection.of(frame)
@@ -117,7 +118,7 @@ def perturb(frame: DataFrame, noise: base.Noise) -> DataFrame:
         for number, (name, scale) in enumerate(noise.scales.items()):
             kind = kind_of(projection, name)
             if kind not in NUMBERS and kind not in DATES:
-                raise base.not_noisy(name, kind)
+                raise refusals.not_noisy(name, kind)
             if kind != "number":
                 limits.check_noise(name, noise.law, scale)
             drawn = _drawn(projection, noise.law, scale, noise.seed * 1_000 + number)

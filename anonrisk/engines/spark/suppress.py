@@ -6,7 +6,7 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines import base
+from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import Question
 
 
-def records(frame: DataFrame, question: base.Question, k: int) -> DataFrame:
+def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Leave out the records of classes smaller than k; lazy."""
     with guarded("suppress records"):
         projection = Projection.of(frame)
@@ -27,9 +28,7 @@ def records(frame: DataFrame, question: base.Question, k: int) -> DataFrame:
         return sized.where(projection.functions.col("n") >= k).drop("n").toDF(*projection.names)
 
 
-def cells(
-    frame: DataFrame, question: base.Question, k: int, marker: str | float | None
-) -> DataFrame:
+def cells(frame: DataFrame, question: Question, k: int, marker: str | float | None) -> DataFrame:
     """Mark cells of small classes, from the last column on, until no class is smaller than k."""
     with guarded("suppress cells"):
         return _Marking(frame, question, k, marker).table()
@@ -39,7 +38,7 @@ class _Marking:
     """The columns of a quasi-identifier as `q0`, `q1`, … while cells of theirs are marked."""
 
     def __init__(
-        self, frame: DataFrame, question: base.Question, k: int, marker: str | float | None
+        self, frame: DataFrame, question: Question, k: int, marker: str | float | None
     ) -> None:
         self.projection = Projection.of(frame)
         self.f = self.projection.functions
@@ -52,7 +51,7 @@ class _Marking:
         kind = kind_of(self.projection, name)
         if isinstance(marker, str):
             if kind in ("number", "timestamp", "other"):
-                raise base.not_markable(name)
+                raise refusals.not_markable(name)
             return self.f.lit(marker)
         if marker is not None and kind not in ("whole", "number"):
             raise ArgumentError(f"column {name!r} is no column of numbers: mark it by a text")
@@ -104,5 +103,5 @@ class _Marking:
         order = [f.col(q).cast("string").asc_nulls_first() for q in self.qs]
         others = classes.where(f.col("n") >= self.k).orderBy("n", *order).limit(1).collect()
         if not others:
-            base.check_k(self.k, left[0]["n"])
+            refusals.check_k(self.k, left[0]["n"])
         return reduce(and_, (f.col(q).eqNullSafe(f.lit(others[0][q])) for q in self.qs))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines import base, limits
+from anonrisk.counts import bounds
+from anonrisk.counts.domain import DATES, NUMBERS, Domain
+from anonrisk.engines import limits, refusals
 from anonrisk.engines.pandas.tally import tally as tally_of_rows
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
 from anonrisk.errors import ArgumentError, TooManyClassesError, TooManyValuesError
 from anonrisk.recode import Bins
-from anonrisk.recode.domain import DATES, NUMBERS, Domain
 from anonrisk.recode.edges import bins_at, named_edges
 from anonrisk.recode.edges import quantile_bins as bins_of_counts
 
@@ -35,7 +36,7 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
     Numbers go to fine bins and dates to months, of columns that may be; what is then still too much
     is refused.
     """
-    limit = limit or base.MAX_CLASSES
+    limit = limit or bounds.MAX_CLASSES
     projection = Projection.of(frame)
     with guarded("count the classes"):
         cells = {name: _cell(projection, name) for name in columns}
@@ -169,10 +170,10 @@ def _cuts(projection: Projection, names: list[Name], n_bins: int) -> list[list[f
 def values_of(frame: DataFrame, name: Name) -> Tally:
     """Count the different values of one column, if they are not too many."""
     try:
-        return tally(frame, (name,), limit=base.MAX_ORDERED)
+        return tally(frame, (name,), limit=bounds.MAX_ORDERED)
     except TooManyClassesError:
         raise TooManyValuesError(
-            f"column {name!r} has more than {base.MAX_ORDERED:,} different values, too many to "
+            f"column {name!r} has more than {bounds.MAX_ORDERED:,} different values, too many to "
             "bring to the driver; round or bin them first"
         ) from None
 
@@ -183,7 +184,7 @@ def quantile_bins(frame: DataFrame, name: Name, n_bins: int) -> Bins:
     Above 100,000 different values the quantiles are approximate, to one record in 10,000.
     """
     projection = Projection.of(frame)
-    base.check_kind(kind_of(projection, name), Bins((0.0,)), name)
+    refusals.check_kind(kind_of(projection, name), Bins((0.0,)), name)
     try:
         counted = values_of(frame, name)
     except TooManyValuesError:

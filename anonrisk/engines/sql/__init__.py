@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.engines.base import Question, Score, Scored, Sensitive
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.question import Question, Score, Scored, Sensitive
 
 __all__ = ["SqlEngine", "SqlTable"]
 
@@ -39,7 +39,7 @@ class SqlEngine:
     def check(self, table: SqlTable, roles: Mapping[Name, str]) -> None:
         """Refuse columns by their type or collation when they are counted, not before."""
 
-    def count(self, table: SqlTable, question: Question) -> list[ClassSizes]:
+    def count(self, table: SqlTable, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
         return count.class_sizes(table, question)
 

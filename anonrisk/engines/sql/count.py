@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts.class_sizes import ClassSizes
-from anonrisk.engines import base
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines import refusals
 from anonrisk.engines.sql.table import any_missing, look
 from anonrisk.errors import EngineError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Qid
+    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.sql.table import SqlTable
 
 
@@ -37,9 +38,9 @@ class Records:
     def of(
         cls,
         table: SqlTable,
-        question: base.Question,
+        question: Question,
         qid: Qid,
-        sensitive: base.Sensitive | None = None,
+        sensitive: Sensitive | None = None,
     ) -> Records:
         """Refuse what the question refuses, and leave out what it leaves out."""
         more = [] if sensitive is None else [sensitive.column]
@@ -51,10 +52,10 @@ class Records:
         ]
         found = look(table, cells, needed)
         if question.unit is not None and found.n_missing[question.unit]:
-            raise base.missing_unit(question.unit, found.n_missing[question.unit])
+            raise refusals.missing_unit(question.unit, found.n_missing[question.unit])
         gaps = {name: found.n_missing[name] for name in question.columns}
         if question.missing == "error" and any(gaps.values()):
-            raise base.missing_values(gaps)
+            raise refusals.missing_values(gaps)
         names = dict(zip([f"q{i}" for i in range(len(qid))], qid, strict=True))
         selected = [cells[name].label(q) for q, name in names.items()]
         if sensitive is not None:
@@ -75,15 +76,15 @@ class Records:
             records.refuse_missing(sensitive)
         if not records.n_rows:
             # Says how many were dropped.
-            ClassSizes([], [], n_dropped=records.n_dropped)
+            ClassCounts([], [], n_dropped=records.n_dropped)
         return records
 
-    def refuse_missing(self, sensitive: base.Sensitive) -> None:
+    def refuse_missing(self, sensitive: Sensitive) -> None:
         """Refuse a sensitive value that is missing in a record that counts."""
         lost = sa.select(sa.func.count()).select_from(self.rows).where(self.rows.c.s.is_(None))
         ((n_missing,),) = self.table.fetch(lost, "count the missing values")
         if n_missing:
-            raise base.missing_sensitive(sensitive.column, int(n_missing))
+            raise refusals.missing_sensitive(sensitive.column, int(n_missing))
 
     @property
     def keys(self) -> list[Any]:
@@ -98,7 +99,7 @@ class Records:
         return rows
 
 
-def class_sizes(table: SqlTable, question: base.Question) -> list[ClassSizes]:
+def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
     return [
         of_persons(Records.of(table, question, qid), question, qid)
@@ -108,7 +109,7 @@ def class_sizes(table: SqlTable, question: base.Question) -> list[ClassSizes]:
     ]
 
 
-def _of_records(records: Records, question: base.Question, qid: Qid) -> ClassSizes:
+def _of_records(records: Records, question: Question, qid: Qid) -> ClassCounts:
     classes = (
         sa.select(sa.func.count().label("n"))
         .select_from(records.rows)
@@ -123,16 +124,16 @@ def _of_records(records: Records, question: base.Question, qid: Qid) -> ClassSiz
 def made(
     rows: Sequence[Any],
     records: Records,
-    question: base.Question,
+    question: Question,
     qid: Qid,
     persons: dict[int, int] | None = None,
-) -> ClassSizes:
+) -> ClassCounts:
     """Make the histogram from (size, classes, rows), and see that no row was lost on the way."""
     counted = sorted((int(n), int(classes), int(n_rows)) for n, classes, n_rows in rows)
     n_rows = sum(row[2] for row in counted)
     if n_rows != records.n_rows:
         raise lost_rows(records.n_rows, n_rows)
-    return ClassSizes(
+    return ClassCounts(
         [n for n, _, _ in counted],
         [classes for _, classes, _ in counted],
         None if persons is None else [persons.get(n, 0) for n, _, _ in counted],
@@ -144,7 +145,7 @@ def made(
     )
 
 
-def of_persons(records: Records, question: base.Question, qid: Qid) -> ClassSizes:
+def of_persons(records: Records, question: Question, qid: Qid) -> ClassCounts:
     """Count the different persons of each class, and persons by the smallest of their classes."""
     rows = records.rows
     once = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.engines import base
+from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines.sql.count import Records, made, of_persons
 from anonrisk.errors import ArgumentError
 
@@ -20,10 +20,10 @@ _KNOWN = ("distinct", "entropy", "recursive", "equal")
 
 def scores(
     table: SqlTable,
-    question: base.Question,
-    sensitive: base.Sensitive,
-    asked: Sequence[base.Score],
-) -> base.Scored:
+    question: Question,
+    sensitive: Sensitive,
+    asked: Sequence[Score],
+) -> Scored:
     """Score every class in one query, and give the worst of each class size."""
     for score in asked:
         if score.name not in _KNOWN:
@@ -50,10 +50,10 @@ def scores(
         worst_value = min(values) if score.least else max(values)
         whole = score.name in {"distinct", "recursive"}
         found[score] = int(worst_value) if whole else float(worst_value)
-    return base.Scored(sizes, found)
+    return Scored(sizes, found)
 
 
-def _classes(records: Records, question: base.Question, asked: Sequence[base.Score]) -> Any:
+def _classes(records: Records, question: Question, asked: Sequence[Score]) -> Any:
     """One row per class: its size `n`, its `rows`, and the scores `x0`, `x1`, …."""
     pairs = _pairs(records) if question.unit is None else _pairs_of_persons(records)
     of_class = [pairs.c[q] for q in records.qs]
@@ -132,7 +132,7 @@ def _pairs_of_persons(records: Records) -> Any:
     )
 
 
-def _expression(c: Any, score: base.Score) -> Any:
+def _expression(c: Any, score: Score) -> Any:
     """Give the aggregate of one score over the pairs of a class; formulas as in `measures`."""
     count, everything = _double(c.c), _double(sa.func.sum(c.c))
     if score.name == "distinct":

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.base import Question
+from anonrisk.counts.question import Question
+from anonrisk.measures.entropy import renyi
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import search
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.counts.counter import Numerals, Shape
+    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.counts.shapes import Numerals, Shape
     from anonrisk.engines.base import Engine
 
 # A set is told if it singles out more than this share; sets of more columns take too long to read.
@@ -54,7 +55,7 @@ class Facts:
     numerals: Numerals
 
     @classmethod
-    def of(cls, sizes: ClassSizes, shape: Shape, numerals: Numerals) -> Facts:
+    def of(cls, sizes: ClassCounts, shape: Shape, numerals: Numerals) -> Facts:
         """Put together what an engine has counted."""
         n_values = sizes.n_classes - (shape.n_known < sizes.n_rows)
         return cls(
@@ -62,7 +63,9 @@ class Facts:
             n_known=shape.n_known,
             n_values=n_values,
             commonest=int(sizes.max),
-            evenness=sizes.entropy() / log2(sizes.n_classes) if sizes.n_classes > 1 else 1.0,
+            evenness=renyi(sizes.sizes, sizes.classes, 1) / log2(sizes.n_classes)
+            if sizes.n_classes > 1
+            else 1.0,
             looks=lookalikes.kind_of(shape, n_values),
             numerals=numerals,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from anonrisk.predict.population.figures import EVERY_RECORD, ModelEstimate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.weighted import WeightedClasses
     from anonrisk.predict.population.sample import Floats, Sample
 
 # Up to this size, and p up to a half, the recursion is stable; else so is the series.
@@ -21,39 +20,6 @@ RECURSION = 40
 # Terms of the series that reach the last bit.
 TERMS = 60
 NOTE = "rests on a model that understates sparse keys, up to four times"
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedClasses:
-    """What an engine gives of a table with sampling weights.
-
-    Attributes
-    ----------
-    sizes : ClassSizes
-        The classes of the table.
-    total, pairs : float
-        Sum of all weights, and of those of records in classes of two.
-    singles, all : float
-        Sum of the risks E(1/F) of singletons, and of all records.
-    highest : float
-        The highest risk of a record.
-    lowest_weight, highest_weight : float
-        The least and the largest weight.
-    """
-
-    sizes: ClassSizes
-    total: float
-    pairs: float
-    singles: float
-    all: float
-    highest: float
-    lowest_weight: float
-    highest_weight: float
-
-    @property
-    def equal(self) -> bool:
-        """Whether all weights are the same, so that everybody had the same chance."""
-        return self.highest_weight <= self.lowest_weight * (1 + 1e-9)
 
 
 def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:

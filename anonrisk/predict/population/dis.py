@@ -12,7 +12,7 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 _Z = 1.96
 # Below this many pairs the figure is up to a fifth too high.
@@ -20,7 +20,7 @@ _FEW = 20
 
 
 def dis(
-    histogram: ClassSizes | Mapping[int, int] | Sample,
+    histogram: ClassCounts | Mapping[int, int] | Sample,
     population_size: int = 0,
     *,
     weight_of_pairs: float | None = None,
@@ -29,7 +29,7 @@ def dis(
 
     Parameters
     ----------
-    histogram : ClassSizes, mapping of size to number of classes, or Sample
+    histogram : ClassCounts, mapping of size to number of classes, or Sample
         The class sizes of the table.
     population_size : int
         Number of people in the population; not used with a `Sample`.

@@ -15,7 +15,7 @@ from anonrisk.predict.population.sample import class_sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.population.sample import Floats
 
 # A mean whose standard deviation is more than this share of it says nothing.
@@ -44,12 +44,12 @@ class GoodToulmin:
     sd_separate: float
 
 
-def thinned(histogram: ClassSizes | Mapping[int, int], t: float, *, size: int = 1) -> float:
+def thinned(histogram: ClassCounts | Mapping[int, int], t: float, *, size: int = 1) -> float:
     """Give the expected number of classes of a size when each record stays with chance `t`.
 
     Parameters
     ----------
-    histogram : ClassSizes, or mapping of size to number of classes
+    histogram : ClassCounts, or mapping of size to number of classes
         The class sizes of the table.
     t : float
         Share of the records that stay, at most 1.
@@ -72,7 +72,7 @@ def thinned(histogram: ClassSizes | Mapping[int, int], t: float, *, size: int = 
 
 
 def good_toulmin(
-    histogram: ClassSizes | Mapping[int, int],
+    histogram: ClassCounts | Mapping[int, int],
     t: float,
     *,
     size: int = 1,
@@ -83,7 +83,7 @@ def good_toulmin(
 
     Parameters
     ----------
-    histogram : ClassSizes, or mapping of size to number of classes
+    histogram : ClassCounts, or mapping of size to number of classes
         The class sizes of the table.
     t : float
         Size of the group over that of the table, from 1 to 2.
@@ -133,7 +133,7 @@ def good_toulmin(
     )
 
 
-def _coefficients(sizes: ClassSizes, t: float, size: int) -> Floats:
+def _coefficients(sizes: ClassCounts, t: float, size: int) -> Floats:
     """Give C(i, j) t^j (1 − t)^(i−j) for each size i."""
     from scipy.special import gammaln, xlogy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import erfc, prod, sqrt
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from anonrisk.predict.population.figures import LINKER, ModelEstimate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from anonrisk.counts.weighted import Independence
     from anonrisk.predict.population.sample import Floats, Sample
 
 # Up to this many products of margins are looked at one by one; beyond, ln μ is on a grid.
@@ -21,29 +21,6 @@ _PRODUCTS = 200_000
 _STEP = 0.001
 # The model fits badly where its bias is both beyond chance and this share of the estimate.
 _BIAS = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Independence:
-    """What an engine gives of a table for the model in which its columns are independent.
-
-    μ is the model's mean of a cell in the table, m = μ (1 − f)/f that of the people of the cell
-    who are not in the table.
-
-    Attributes
-    ----------
-    unique, match : float
-        Sums over singletons of exp(−m) and of (1 − exp(−m))/m.
-    observed : float
-        Sum over the classes of their part of the statistic B of fit.
-    margins : sequence of (counts, values)
-        For each column the counts that its values have, and how many values have each.
-    """
-
-    unique: float
-    match: float
-    observed: float
-    margins: Sequence[tuple[Floats, Floats]]
 
 
 def loglinear(sample: Sample, found: Independence) -> ModelEstimate:

@@ -32,8 +32,7 @@ from anonrisk.predict.population.zayatz import zayatz
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonrisk.predict.population.benedetti_franconi import WeightedClasses
-    from anonrisk.predict.population.loglinear import Independence
+    from anonrisk.counts.weighted import Independence, WeightedClasses
 
 FORMULAS = {
     "dankar": "P7",

@@ -17,7 +17,7 @@ from anonrisk.predict.population.special import digamma_rise, log_rising
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 # Where the likelihood is looked at before its peak is narrowed down.
 _GRID = np.concatenate(([0.0, 1e-4, 1e-3, 5e-3], np.linspace(0.01, 0.99, 50), [0.999, 0.9999]))
@@ -88,13 +88,13 @@ class Pitman:
 
 
 def pitman(
-    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
 ) -> ModelEstimate:
     """Estimate the people who are unique in the population by Pitman's model, given the sample.
 
     Parameters
     ----------
-    histogram : ClassSizes, mapping of size to number of classes, or Sample
+    histogram : ClassCounts, mapping of size to number of classes, or Sample
         The class sizes of the table.
     population_size : int
         Number of people in the population; not used with a `Sample`.

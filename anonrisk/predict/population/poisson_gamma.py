@@ -15,7 +15,7 @@ from anonrisk.predict.population.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 # The values of ln α over which the likelihood is searched.
 _LOWEST, _HIGHEST = -9.0, 14.0
@@ -49,13 +49,13 @@ def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
 
 
 def poisson_gamma(
-    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
 ) -> ModelEstimate:
     """Estimate the people who are unique in the population by the Poisson-gamma model.
 
     Parameters
     ----------
-    histogram : ClassSizes, mapping of size to number of classes, or Sample
+    histogram : ClassCounts, mapping of size to number of classes, or Sample
         The class sizes of the table.
     population_size : int
         Number of people in the population; not used with a `Sample`.

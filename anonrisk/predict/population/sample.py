@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
-from anonrisk.counts.class_sizes import ClassSizes
+from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError, PopulationError
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class Sample:
     (75, 55, 10, 0.1)
     """
 
-    classes_of: ClassSizes
+    classes_of: ClassCounts
     N: int
 
     @classmethod
-    def of(cls, histogram: ClassSizes | Mapping[int, int], population_size: int) -> Sample:
+    def of(cls, histogram: ClassCounts | Mapping[int, int], population_size: int) -> Sample:
         """Check that the table can be a sample of that population, one record a person."""
         sizes = class_sizes(histogram)
         N = whole_number(population_size, "population_size", at_least=1)
@@ -88,8 +88,8 @@ class Sample:
         return int(self.classes_of.classes[self.classes_of.sizes == size].sum())
 
 
-def class_sizes(histogram: ClassSizes | Mapping[int, int]) -> ClassSizes:
+def class_sizes(histogram: ClassCounts | Mapping[int, int]) -> ClassCounts:
     """Read a histogram of class sizes, frozen or as a mapping of size to number of classes."""
-    if isinstance(histogram, ClassSizes):
+    if isinstance(histogram, ClassCounts):
         return histogram
-    return ClassSizes.from_histogram(histogram)
+    return ClassCounts.from_histogram(histogram)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
 _STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]
@@ -25,13 +25,13 @@ _FAR = 30.0
 
 
 def snb(
-    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
 ) -> ModelEstimate:
     """Estimate the people who are unique in the population by the slide negative binomial model.
 
     Parameters
     ----------
-    histogram : ClassSizes, mapping of size to number of classes, or Sample
+    histogram : ClassCounts, mapping of size to number of classes, or Sample
         The class sizes of the table.
     population_size : int
         Number of people in the population; not used with a `Sample`.

@@ -13,7 +13,7 @@ from anonrisk.predict.population.sample import FINITE, Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.population.sample import Floats
 
 # Beyond this many expected members in the sample, exactly one has no chance that a float can hold.
@@ -21,13 +21,13 @@ _NO_CHANCE = 750.0
 
 
 def zayatz(
-    histogram: ClassSizes | Mapping[int, int] | Sample, population_size: int = 0
+    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
 ) -> ModelEstimate:
     """Estimate the people who are unique in the population, after Zayatz.
 
     Parameters
     ----------
-    histogram : ClassSizes, mapping of size to number of classes, or Sample
+    histogram : ClassCounts, mapping of size to number of classes, or Sample
         The class sizes of the table.
     population_size : int
         Number of people in the population; not used with a `Sample`.

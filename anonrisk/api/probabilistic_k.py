@@ -9,13 +9,13 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
+from anonrisk.search.probabilistic_k import ProbabilisticK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
+    from anonrisk.counts.class_sizes import ClassCounts
 
 
 def probabilistic_k(
@@ -69,71 +69,22 @@ def probabilistic_k(
         the same, by Chernoff          102
        the table's own shares   37,492,659               0.7999 of 8
     """
-    size = _population(population_size)
+    size = population_of(population_size)
     beta = share_between(beta, "beta")
-    sizes, domain, given = _measured(frame, qids, size, domain_sizes, unit=unit, missing=missing)
+    sizes, domain, given = measured_domain(
+        frame, qids, size, domain_sizes, unit=unit, missing=missing
+    )
     return ProbabilisticK(sizes, domain, given, size, beta)
 
 
-def is_quasi_identifier(
-    frame: Any,
-    qids: Any = None,
-    alpha: float = 0.2,
-    population_size: int | None = None,
-    domain_sizes: Mapping[Any, int] | None = None,
-    *,
-    unit: Name | None = None,
-    missing: str = "value",
-) -> QidAnswer:
-    """Tell whether some columns can single out more than a share of the population.
-
-    Parameters
-    ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`.
-    alpha : float
-        The share, between 0 and 1.
-    population_size : int
-        Size of the population that the table is a sample of.
-    domain_sizes : dict of column to int, optional
-        How many values each column can take. Without all of them nothing can be excluded: the
-        values that a table happens to show bound nothing.
-
-    Returns
-    -------
-    QidAnswer
-        Its `answer` is ``"measured"`` where more than `alpha` of the table's own records are
-        singletons, whatever the population; ``"excluded in expectation"`` where no distribution
-        over the given domain makes more than `alpha` of the population unique; else ``"possible"``.
-
-    Notes
-    -----
-    Q1 and Q2 in their exact form (Lodha & Thomas, theorems 1 to 3).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "age": [30, 31] * 4})
-    >>> asked = df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000, {"sex": 2, "age": 60})
-    >>> asked.answer
-    'excluded in expectation'
-    >>> df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000).answer
-    'possible'
-    """
-    alpha = share_between(alpha, "alpha")
-    size = _population(population_size)
-    sizes, domain, given = _measured(frame, qids, size, domain_sizes, unit=unit, missing=missing)
-    return QidAnswer(sizes.qid, alpha, size, domain, given, sizes.uniqueness)
-
-
-def _population(given: Any) -> int:
+def population_of(given: Any) -> int:
+    """Read the size of a population."""
     if given is None:
         raise ArgumentError("population_size is needed: how many people could be in the table")
     return whole_number(given, "population_size", at_least=1)
 
 
-def _measured(
+def measured_domain(
     frame: Any,
     qids: Any,
     population_size: int,
@@ -141,7 +92,7 @@ def _measured(
     *,
     unit: Name | None,
     missing: str,
-) -> tuple[ClassSizes, int, bool]:
+) -> tuple[ClassCounts, int, bool]:
     """Count the classes, and the values that are possible: given, or as many as there are."""
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     given = dict(domain_sizes or {})

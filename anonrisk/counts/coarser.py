@@ -8,7 +8,7 @@ from typing import Self, TypeAlias
 
 
 @dataclass(frozen=True)
-class Bins:
+class EqualBins:
     """Bins of equal width over numbers, days or instants: floor((x − low) · scale)."""
 
     low: float
@@ -21,7 +21,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class FirstCharacters:
     """The first characters of a text or code."""
 
     length: int
@@ -36,10 +36,10 @@ class Prefix:
         return f"first {self.length:,} character{'' if self.length == 1 else 's'}"
 
 
-Coarsening: TypeAlias = Bins | Prefix
+Coarsening: TypeAlias = EqualBins | FirstCharacters
 
 
-def halved(low: float, high: float, n_values: int) -> Bins | None:
+def halved(low: float, high: float, n_values: int) -> EqualBins | None:
     """Make half as many bins as there are values; None where that would be a single one.
 
     Examples
@@ -52,4 +52,4 @@ def halved(low: float, high: float, n_values: int) -> Bins | None:
     if number < 2 or not isfinite(high - low) or high <= low:
         return None
     scale = number / (high - low)
-    return Bins(low, scale, number) if isfinite(scale) else None
+    return EqualBins(low, scale, number) if isfinite(scale) else None

@@ -1,4 +1,4 @@
-"""Pictures of results; matplotlib is imported when the first one is drawn."""
+"""Pictures of predictions; matplotlib is imported when the first one is drawn."""
 
 from __future__ import annotations
 
@@ -11,34 +11,8 @@ from anonrisk.core import render
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from anonrisk.counts.class_sizes import ClassSizes
     from anonrisk.predict.linked_records import Trajectory
     from anonrisk.predict.questionnaire import Questionnaire
-
-
-def class_sizes(counts: ClassSizes, ax: Axes | None = None) -> Axes:
-    """Draw the share of records in classes of at most each size, as a step curve."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots()
-    share = np.cumsum(counts.records) / counts.n_records
-    # The curve starts at size 1 even where no class is that small, so that two pictures compare.
-    sizes = np.concatenate(([1], counts.sizes))
-    ax.step(sizes, np.concatenate(([counts.uniqueness], share)), where="post")
-    ax.set_xscale("log")
-    ax.set_ylim(0, 1.02)
-    ax.set_xlabel("class size")
-    ax.set_ylabel("share of records in classes of at most this size")
-    ax.set_title(render.joined(counts.qid))
-    ax.axhline(counts.uniqueness, linestyle=":", linewidth=1, color="grey")
-    ax.annotate(
-        f"{counts.uniqueness:.1%} singletons",
-        (1, counts.uniqueness),
-        (4, 4),
-        textcoords="offset points",
-    )
-    return ax
 
 
 def questionnaire(result: Questionnaire, ax: Axes | None = None) -> Axes:

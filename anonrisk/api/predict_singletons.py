@@ -1,10 +1,11 @@
-"""Predictions from a table: what will be true of a group that is not a table yet."""
+"""How many of a group that is not a table yet will be alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
@@ -12,8 +13,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.counts.class_sizes import ClassSizes
-    from anonrisk.predict.prediction import PredictedClasses, Prediction
+    from anonrisk.predict.prediction import Prediction
 
 
 def predict_singletons(
@@ -70,66 +70,18 @@ def predict_singletons(
     """
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = _counted(frame, qids, widths, unit, missing)
+    counted = counted_for(frame, qids, widths, unit, missing)
     return counted.predict_singletons(group_size, draw=draw, method=method, n_values=n_values)
 
 
-def predict_classes(
-    frame: Any,
-    qids: Any = None,
-    group_size: int | None = None,
-    upto: int = 10,
-    *,
-    draw: str = "auto",
-    method: str = "exact",
-    n_values: int | None = None,
-    widths: Mapping[Name, float] | None = None,
-    unit: Name | None = None,
-    missing: str = "value",
-) -> PredictedClasses:
-    """Predict in classes of which size the people of a group will be, judging by this table.
-
-    Parameters
-    ----------
-    frame, qids, group_size, draw, method, n_values, widths, unit, missing
-        As in `anonrisk.predict_singletons`.
-    upto : int
-        The largest class size to tell apart.
-
-    Returns
-    -------
-    PredictedClasses
-
-    Notes
-    -----
-    S17: E C_j = Σ C(c, j) C(n − c, k − j) / C(n, k); S7 and S8 with replacement.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import anonrisk
-    >>> df = pd.DataFrame({"sex": list("mmmmffff")})
-    >>> df.anon.predict_classes("sex", 2, upto=2)
-    Predicted classes of a group of 2
-    class size   classes   share
-             1       1.1   57.1%
-             2       0.4   42.9%
-          more              0.0%
-    drawn without replacement from the table's 8 records
-    """
-    if group_size is None:
-        raise ArgumentError("group_size is not given: how many people will the group have?")
-    counted = _counted(frame, qids, widths, unit, missing)
-    return counted.predict_classes(group_size, upto, draw=draw, method=method, n_values=n_values)
-
-
-def _counted(
+def counted_for(
     frame: Any,
     qids: Any,
     widths: Mapping[Name, float] | None,
     unit: Name | None,
     missing: str,
 ) -> ClassSizes:
+    """Count the classes of a table that a group is drawn from, in intervals where asked."""
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     if widths is not None and not isinstance(widths, Mapping):
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
@@ -142,4 +94,4 @@ def _counted(
                 f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
             )
         frame = engine.in_intervals(frame, chosen)
-    return engine.count(frame, question)[0]
+    return ClassSizes.of(engine.count(frame, question)[0])

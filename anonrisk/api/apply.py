@@ -1,0 +1,63 @@
+"""A plan applied to a table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from anonrisk.api.plan import refuse_persons
+from anonrisk.core.columns import require
+from anonrisk.core.render import percent
+from anonrisk.counts.question import Question
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.planning.plan import Plan
+
+
+def apply(frame: Any, plan: Plan) -> Any:
+    """Recode the columns of a table as a plan says, and leave out the records of small classes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table; it stays as it is.
+    plan : Plan
+        From `anonrisk.plan`, `anonrisk.hipaa.safe_harbor`, or read from a file.
+
+    Returns
+    -------
+    DataFrame
+        A new table of the same kind. Lazy on Spark, after one count that makes sure of the
+        promise: if the table is not the one planned for and more than `max_suppression` of its
+        records would be left out, that is a `PlanError` and no table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"]})
+    >>> plan = df.anon.plan("zip", k=2, max_suppression=0)
+    >>> df.anon.apply(plan)["zip"].tolist()
+    ['101*', '101*', '102*', '102*']
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
+    engine = engine_for(frame)
+    columns = engine.columns(frame)
+    require(plan.qids, "the plan's column", columns)
+    engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
+    recoded = engine.recode(frame, plan.recodings)
+    if plan.k is None:
+        return recoded
+    stored = engine.read_roles(frame)
+    refuse_persons(None if stored is None else stored.unit)
+    question = Question((plan.qids,))
+    counted = engine.count(recoded, question)[0]
+    below = counted.records_below(plan.k)
+    if below > math.floor(plan.max_suppression * counted.n_records + 1e-9):
+        raise PlanError(
+            f"{percent(below / counted.n_records)} of the records would be in classes smaller than "
+            f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
+            "it was made for another table"
+        )
+    return engine.suppress(recoded, question, plan.k) if below else recoded

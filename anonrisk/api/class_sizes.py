@@ -1,0 +1,127 @@
+"""What `classes` gives: class sizes, with every measure and prediction that follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.measures import entropy as _entropy
+from anonrisk.measures import risk as _risk
+
+if TYPE_CHECKING:
+    from anonrisk.core.results import Divergence, LowerBound
+    from anonrisk.measures.risk import Risk
+    from anonrisk.predict.population import PopulationEstimate
+    from anonrisk.predict.prediction import PredictedClasses, Prediction
+
+
+class ClassSizes(ClassCounts):
+    """How many classes there are of each size, and what follows from that alone.
+
+    Made from a table by `anonrisk.classes`; or from a histogram, as below. Parameters and
+    attributes are those of `anonrisk.counts.class_sizes.ClassCounts`.
+
+    Examples
+    --------
+    >>> sizes = ClassSizes([1, 4], [2, 3], qid=["zip", "age"])
+    >>> sizes.k, round(sizes.entropy(), 3), sizes.risk().prosecutor.highest
+    (1, 2.217, 1.0)
+    """
+
+    # ---- information ----------------------------------------------------------------------
+
+    def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
+        """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
+        _entropy.check_order(order, quantile)
+        if quantile is not None:
+            return _entropy.addressing_bits(self.sizes, self.classes, quantile)
+        return _entropy.renyi(self.sizes, self.classes, order)
+
+    @property
+    def degree(self) -> float:
+        """Degree of anonymity, from 0 (all unique) to 1 (all alike); see `anonrisk.degree`."""
+        return _entropy.degree(self.sizes, self.classes, self.n_records)
+
+    @property
+    def anvc(self) -> float:
+        """Average number of value combinations; see `anonrisk.anvc`."""
+        return _entropy.anvc(self.sizes, self.classes)
+
+    @property
+    def rr(self) -> LowerBound:
+        """Fischer-Hübner's average risk, a lower bound; see `anonrisk.rr`."""
+        return _entropy.rr(self.sizes, self.classes)
+
+    def kl(self, n_values: int | None = None) -> Divergence:
+        """Kullback-Leibler distance in nats from the uniform law on `n_values` values.
+
+        Parameters
+        ----------
+        n_values : int, optional
+            Number of values that the quasi-identifier can take. Left out, it is the number of
+            classes that occur, and the result says so.
+
+        Notes
+        -----
+        H4: κ = ln N − H, with H in nats (Koot 2012, chapter 4). Adding values that nobody has
+        raises κ by ln(N'/N): state the domain.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 3], [1, 1]).kl()
+        0.1308120359411... (nats, from the uniform law on the 2 classes that occur)
+        """
+        return _entropy.kl(self.sizes, self.classes, n_values)
+
+    def risk(self) -> Risk:
+        """Risk by attacker, the population's classes taken to be these; see `anonrisk.risk`."""
+        return _risk.of_release(self)
+
+    # ---- predicting -----------------------------------------------------------------------
+
+    def predict_singletons(
+        self,
+        group_size: int,
+        *,
+        draw: str = "auto",
+        method: str = "exact",
+        n_values: int | None = None,
+    ) -> Prediction:
+        """Predict how many of a group are singletons; see `anonrisk.predict_singletons`.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 4], [2, 3]).predict_singletons(3).mean
+        1.91208791208...
+        """
+        from anonrisk.predict import table
+
+        return table.singletons(self, group_size, draw, method, n_values)
+
+    def predict_classes(
+        self,
+        group_size: int,
+        upto: int = 10,
+        *,
+        draw: str = "auto",
+        method: str = "exact",
+        n_values: int | None = None,
+    ) -> PredictedClasses:
+        """Predict in classes of which size a group is; see `anonrisk.predict_classes`.
+
+        Examples
+        --------
+        >>> ClassSizes([1, 4], [2, 3]).predict_classes(14, upto=4).share.tolist()
+        [0.14285714285714285, 0.0, 0.0, 0.8571428571428571]
+        """
+        from anonrisk.predict import table
+
+        return table.classes(self, group_size, upto, draw, method=method, n_values=n_values)
+
+    def predict_population(
+        self, population_size: int, *, model: str = "auto"
+    ) -> PopulationEstimate:
+        """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
+        from anonrisk.predict.population import Sample, estimate
+
+        return estimate(Sample.of(self, population_size), model)

@@ -1,0 +1,49 @@
+"""Class sizes: how many records share a quasi-identifier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.question import ask
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+
+
+def classes(
+    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+) -> ClassSizes:
+    """Count the classes of a quasi-identifier: one scan, many questions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+    qids : name or list of names, optional
+        The columns that together may single somebody out; left out, those that were declared.
+    unit : name, optional
+        The column that says which person a row belongs to. A class's size is then its number of
+        different persons, and shares count persons, each by the smallest of their classes.
+    missing : {"value", "drop", "error"}
+        Whether a missing quasi-identifier is a value like any other, is left out, or is refused.
+
+    Returns
+    -------
+    ClassSizes
+        The histogram of class sizes, which answers for k, uniqueness, entropy and more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"], "age": [34, 34, 51]})
+    >>> anonrisk.classes(df, ["zip", "age"])
+    Classes of zip + age: 3 records in 2 classes, k = 1
+    1 record (33.3%) is a singleton
+    class size   classes   records   share
+             1         1         1   33.3%
+             2         1         2   66.7%
+    """
+    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    return ClassSizes.of(engine.count(frame, question)[0])

@@ -1,0 +1,132 @@
+"""Columns made coarser, one step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.arguments import finite, whole_number
+from anonrisk.core.columns import as_names, require
+from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.engines import engine_for
+from anonrisk.errors import ArgumentError
+from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.base import Engine
+
+
+def generalize(
+    frame: Any,
+    columns: Any,
+    *,
+    bins: Any = None,
+    prefix: int | None = None,
+    hierarchy: Any = None,
+    level: int | None = None,
+    part: str | None = None,
+    top: float | None = None,
+    bottom: float | None = None,
+) -> Any:
+    """Make the values of some columns coarser, with names that say what they stand for.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table; it stays as it is.
+    columns : name, list of names, or dict of name to recoding
+        What to recode; a dict of recodings of `anonrisk.recode` needs no more.
+    bins : int or list of numbers, optional
+        Numbers into so many bins of about the same number of records, at edges that are easy to
+        name; or between these edges. The outer bins are open-ended.
+    prefix : int, optional
+        Codes to their first characters: ``"1011"`` to ``"10**"``.
+    hierarchy, level : optional
+        Values to their node on this level of a hierarchy (see `anonrisk.tcloseness`); 0 is the
+        values themselves.
+    part : {"month", "quarter", "half", "year", "decade"}, optional
+        Dates to a period: ``"1981-H2"``. Instants are read in Greenwich.
+    top, bottom : float, optional
+        Numbers beyond an end to that end; the column stays one of numbers.
+
+    Returns
+    -------
+    DataFrame
+        A new table of the same kind, lazy on Spark. A missing value stays missing, except at the
+        top of a hierarchy.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"age": [23, 34, 38, 91], "zip": ["1011", "1012", "1095", "2500"]})
+    >>> df = df.anon.generalize("age", bins=[30, 40, 90])
+    >>> df.anon.generalize("zip", prefix=2)
+         age   zip
+    0    <30  10**
+    1  30-39  10**
+    2  30-39  10**
+    3   >=90  25**
+    """
+    engine = engine_for(frame)
+    known = engine.columns(frame)
+    ways = {
+        "bins": bins,
+        "prefix": prefix,
+        "hierarchy": hierarchy,
+        "part": part,
+        "top or bottom": top if top is not None else bottom,
+    }
+    given = [way for way, value in ways.items() if value is not None]
+    if isinstance(columns, Mapping):
+        if given or not all(isinstance(recoding, Recoding) for recoding in columns.values()):
+            raise ArgumentError(
+                "a dict maps columns to recodings of anonrisk.recode, and needs nothing more"
+            )
+        recodings = dict(columns)
+        names = as_names(list(recodings), "column", known)
+        require(names, "column", known)
+        engine.check(frame, dict.fromkeys(names, "column"))
+        return engine.recode(frame, recodings)
+    if len(given) != 1:
+        raise ArgumentError(
+            "give one way to generalize: bins=, prefix=, hierarchy= with level=, part=, "
+            "or top= and bottom="
+        )
+    if (hierarchy is None) != (level is None):
+        raise ArgumentError("hierarchy= and level= go together")
+    names = as_names(columns, "column", known)
+    require(names, "column", known)
+    engine.check(frame, dict.fromkeys(names, "column"))
+    if bins is not None:
+        return engine.recode(frame, {name: _bins(engine, frame, name, bins) for name in names})
+    recoding = _recoding(
+        prefix=prefix, hierarchy=hierarchy, level=level, part=part, top=top, bottom=bottom
+    )
+    return engine.recode(frame, dict.fromkeys(names, recoding))
+
+
+def _recoding(
+    *, prefix: Any, hierarchy: Any, level: Any, part: Any, top: Any, bottom: Any
+) -> Recoding:
+    if prefix is not None:
+        return Prefix(whole_number(prefix, "prefix", at_least=1))
+    if hierarchy is not None:
+        return Level.of(Hierarchy.of(hierarchy), whole_number(level, "level", at_least=0))
+    if part is not None:
+        return DatePart(part)
+    return TopBottom(bottom, top)
+
+
+def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
+    if isinstance(bins, Bins):
+        return bins
+    if isinstance(bins, (list, tuple, np.ndarray)):
+        edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
+        return Bins(
+            edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(frame, name)
+        )
+    return engine.quantile_bins(frame, name, whole_number(bins, "bins", at_least=2))

@@ -1,0 +1,68 @@
+"""Whether columns are a quasi-identifier of a population, by their domain alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.probabilistic_k import measured_domain, population_of
+from anonrisk.search.probabilistic import share_between
+from anonrisk.search.probabilistic_k import QidAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name
+
+
+def is_quasi_identifier(
+    frame: Any,
+    qids: Any = None,
+    alpha: float = 0.2,
+    population_size: int | None = None,
+    domain_sizes: Mapping[Any, int] | None = None,
+    *,
+    unit: Name | None = None,
+    missing: str = "value",
+) -> QidAnswer:
+    """Tell whether some columns can single out more than a share of the population.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`.
+    alpha : float
+        The share, between 0 and 1.
+    population_size : int
+        Size of the population that the table is a sample of.
+    domain_sizes : dict of column to int, optional
+        How many values each column can take. Without all of them nothing can be excluded: the
+        values that a table happens to show bound nothing.
+
+    Returns
+    -------
+    QidAnswer
+        Its `answer` is ``"measured"`` where more than `alpha` of the table's own records are
+        singletons, whatever the population; ``"excluded in expectation"`` where no distribution
+        over the given domain makes more than `alpha` of the population unique; else ``"possible"``.
+
+    Notes
+    -----
+    Q1 and Q2 in their exact form (Lodha & Thomas, theorems 1 to 3).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "age": [30, 31] * 4})
+    >>> asked = df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000, {"sex": 2, "age": 60})
+    >>> asked.answer
+    'excluded in expectation'
+    >>> df.anon.is_quasi_identifier(["sex", "age"], 0.2, 300_000_000).answer
+    'possible'
+    """
+    alpha = share_between(alpha, "alpha")
+    size = population_of(population_size)
+    sizes, domain, given = measured_domain(
+        frame, qids, size, domain_sizes, unit=unit, missing=missing
+    )
+    return QidAnswer(sizes.qid, alpha, size, domain, given, sizes.uniqueness)

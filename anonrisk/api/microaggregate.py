@@ -1,0 +1,47 @@
+"""Numbers replaced by the mean of a small group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anonrisk.api.question import ask_columns
+from anonrisk.core.arguments import whole_number
+
+
+def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
+    """Replace numbers by the mean of a group of at least k records.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table; it stays as it is.
+    columns : name or list of names
+        Numbers or dates. One column: the groups of least squared error, of k to 2k − 1 records,
+        equal values together. Several: grouped jointly by MDAV. Only that makes every combination
+        of their values occur k times; column by column it does not.
+    k : int
+        The least number of records in a group.
+
+    Returns
+    -------
+    DataFrame
+        A new table of the same kind; whole numbers and dates are rounded. One column: missing
+        values stay missing, and are no group. On Spark the different values (at most 100,000) are
+        counted and grouped on the driver; above that, and for MDAV above 100,000 different
+        records on any engine, it is refused.
+
+    Notes
+    -----
+    Hansen & Mukherjee 2003 by the recursion of Q5; Domingo-Ferrer & Mateo-Sanz 2002.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"income": [10, 12, 30, 31, 32]})
+    >>> df.anon.microaggregate("income", k=2)["income"].tolist()
+    [11, 11, 31, 31, 31]
+    """
+    k = whole_number(k, "k", at_least=1)
+    engine, names = ask_columns(frame, columns)
+    return engine.microaggregate(frame, names, k)

@@ -1,0 +1,49 @@
+"""Noise added to numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anonrisk.api.question import ask_columns
+from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.counts.question import Noise
+
+LAWS = ("normal", "laplace", "uniform")
+
+
+def perturb(frame: Any, columns: Any, scale: Any, *, seed: int, law: str = "normal") -> Any:
+    """Add noise to numbers or dates; types are kept.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark or pandas-on-Spark table; it stays as it is.
+    columns : name or list of names
+        Numbers or dates.
+    scale : float
+        In the column's own units, days for dates: the standard deviation of normal noise, the
+        scale of Laplace's law, or the half-width of the uniform one.
+    seed : int
+        The same seed gives the same noise on the same engine and partitioning.
+    law : {"normal", "laplace", "uniform"}
+
+    Returns
+    -------
+    DataFrame
+        A new table of the same kind, lazy on Spark, marked as perturbed: equal cells do not mean
+        equal people any more, so a gate cannot judge it by its classes (`was_perturbed`).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"age": [30, 40, 50]})
+    >>> noisy = df.anon.perturb("age", 2, seed=1)
+    >>> noisy["age"].dtype == df["age"].dtype, noisy.anon.was_perturbed()
+    (True, {'age': 'perturb'})
+    """
+    engine, names = ask_columns(frame, columns)
+    one_of(law, "law", LAWS)
+    width = positive(scale, "scale")
+    seed = whole_number(seed, "seed", at_least=0)
+    return engine.perturb(frame, Noise(law, dict.fromkeys(names, width), seed))

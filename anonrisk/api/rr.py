@@ -1,0 +1,42 @@
+"""Fischer-Hübner's average risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.classes import classes
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+    from anonrisk.core.results import LowerBound
+
+
+def rr(
+    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+) -> LowerBound:
+    """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
+
+    Parameters
+    ----------
+    frame, qids, unit, missing
+        As in `anonrisk.classes`.
+
+    Returns
+    -------
+    LowerBound
+        A float that prints classes / records beside itself.
+
+    Notes
+    -----
+    H6: min(1, 2^H / n). Since 2^H never exceeds the number of classes, this understates the
+    average risk of classes / records wherever classes differ in size. No gate may use it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"sex": ["f", "f", "f", "m"]})
+    >>> df.anon.rr("sex")
+    0.4386913376508... (a lower bound; classes/records 0.5)
+    """
+    return classes(frame, qids, unit=unit, missing=missing).rr

@@ -1,0 +1,25 @@
+"""Which columns a random step has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines import engine_for
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+
+
+def was_perturbed(frame: Any) -> dict[Name, str]:
+    """Tell which columns `perturb` or `permute` has changed; an empty dict if none.
+
+    The mark travels as roles do: in `attrs` on pandas, in column metadata on Spark.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> pd.DataFrame({"age": [30, 40]}).anon.permute("age", seed=1).anon.was_perturbed()
+    {'age': 'permute'}
+    """
+    return dict(engine_for(frame).perturbed(frame))

@@ -1,0 +1,13 @@
+"""What a floor knows of things that are made above it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class AssessesTables(Protocol):
+    """A policy, as `anonrisk.assess` knows it."""
+
+    def assess(self, frame: Any) -> Any:
+        """Take every measure that the policy names."""

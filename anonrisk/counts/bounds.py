@@ -1,0 +1,9 @@
+"""How much of a table may become counts: beyond, a question is refused."""
+
+# More groups than this are not a summary any more.
+MAX_GROUPS = 10_000
+# Nor does anybody look at more kinds of class, or order more values, than this.
+MAX_PROFILES = 100_000
+MAX_ORDERED = 100_000
+# Classes that a plan may be made from.
+MAX_CLASSES = 500_000

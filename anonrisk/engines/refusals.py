@@ -1,0 +1,173 @@
+"""What every engine refuses, and in which words."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from anonrisk.core.render import count_of
+from anonrisk.counts import bounds
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    HierarchyError,
+    MissingSensitiveError,
+    MissingUnitError,
+    MissingValuesError,
+    PopulationError,
+    TooManyGroupsError,
+    TooManyValuesError,
+    UnsupportedColumnError,
+    WeightError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.question import Group
+    from anonrisk.recode import Recoding
+
+
+def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
+    """Refuse a recoding that is for other values than the column has."""
+    if kind is not None and recoding.takes is not None and kind not in recoding.takes:
+        raise UnsupportedColumnError(
+            f"column {name!r} holds values of kind {kind}; "
+            f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
+        )
+
+
+def check_k(k: int, n_records: int) -> None:
+    """Refuse a k that no class can have."""
+    if k > n_records:
+        raise ArgumentError(f"k={k} is larger than the table, which has {n_records:,} records")
+
+
+def not_noisy(name: Name, kind: str) -> UnsupportedColumnError:
+    """Say that noise is for numbers."""
+    return UnsupportedColumnError(
+        f"column {name!r} holds values of kind {kind}; noise is for numbers and dates"
+    )
+
+
+def not_markable(name: Name) -> ArgumentError:
+    """Say that a text cannot stand among numbers with a fraction."""
+    return ArgumentError(
+        f"column {name!r} holds numbers with a fraction, which have no one way to be written "
+        "beside a text: give suppressed=None (missing) or a number"
+    )
+
+
+def missing_unit(unit: Name, n_missing: int) -> MissingUnitError:
+    """Say how many rows belong to nobody."""
+    rows = count_of(n_missing, "row")
+    return MissingUnitError(
+        f"unit {unit!r} is missing in {rows}; every row must belong to a person"
+    )
+
+
+def missing_values(n_missing: Mapping[Name, int]) -> MissingValuesError:
+    """Say which quasi-identifiers miss how many values."""
+    counts = ", ".join(f"{name!r} in {count_of(n, 'row')}" for name, n in n_missing.items() if n)
+    return MissingValuesError(
+        f"quasi-identifiers are missing ({counts}) and missing='error' refuses them"
+    )
+
+
+def missing_sensitive(column: Name, n_missing: int) -> MissingSensitiveError:
+    """Say how often a sensitive value is missing."""
+    rows = count_of(n_missing, "row")
+    return MissingSensitiveError(
+        f"sensitive column {column!r} is missing in {rows} and missing_sensitive='error' refuses",
+        n_missing,
+    )
+
+
+def check_population(n_lost: int, n_short: int) -> None:
+    """Refuse a population that cannot be what the release was drawn from."""
+    if n_lost or n_short:
+        raise PopulationError(
+            f"{count_of(n_lost + n_short, 'record')} of the release "
+            f"{'is' if n_lost + n_short == 1 else 'are'} in classes that the population lacks "
+            f"({n_lost:,}) or has fewer of than the release ({n_short:,})"
+        )
+
+
+def check_weights(weight: Name, n_missing: int, n_small: int) -> None:
+    """Refuse sampling weights that are missing or below 1."""
+    if n_missing or n_small:
+        raise WeightError(
+            f"weight {weight!r} is missing or infinite in {count_of(n_missing, 'row')} "
+            f"and below 1 in {count_of(n_small, 'row')}; a record stands for at least itself"
+        )
+
+
+def missing_household(household: Name, n_missing: int) -> MissingUnitError:
+    """Say how many rows belong to no household."""
+    rows = count_of(n_missing, "row")
+    return MissingUnitError(f"household {household!r} is missing in {rows}")
+
+
+def not_a_number(weight: Name) -> WeightError:
+    """Say that weights must be numbers."""
+    return WeightError(f"weight {weight!r} is not a column of numbers")
+
+
+def not_numbers(column: Name) -> UnsupportedColumnError:
+    """Say that only numbers lie in intervals of a width."""
+    return UnsupportedColumnError(
+        f"column {column!r} does not hold numbers; only those have a width"
+    )
+
+
+def no_hierarchy(column: Name) -> ArgumentError:
+    """Say that numbers with a fraction have no place in a hierarchy."""
+    return ArgumentError(
+        f"sensitive column {column!r} holds numbers with a fraction, which can be written in more "
+        "than one way; a hierarchy is over text, whole numbers, dates or booleans"
+    )
+
+
+def not_ordered(column: Name) -> ArgumentError:
+    """Say what it takes to order values that have no order of their own."""
+    return ArgumentError(
+        f"the values of sensitive column {column!r} have no order of their own; "
+        "give order=[…], from the smallest to the largest"
+    )
+
+
+def unknown_values(column: Name, n_values: int, where: str) -> AnonRiskError:
+    """Say how many values an order or a hierarchy misses, not which."""
+    values = count_of(n_values, "value")
+    kind = HierarchyError if where == "hierarchy" else ArgumentError
+    return kind(f"the {where} misses {values} of sensitive column {column!r}")
+
+
+def check_ordered(column: Name, n_values: int) -> None:
+    """Refuse more values than an ordered distance takes."""
+    if n_values > bounds.MAX_ORDERED:
+        raise TooManyValuesError(
+            f"sensitive column {column!r} has more than {bounds.MAX_ORDERED:,} different values; "
+            "bin them before you ask for an ordered distance"
+        )
+
+
+def check_groups(by: Name, n_groups: int) -> None:
+    """Refuse more groups than a summary can hold."""
+    if n_groups > bounds.MAX_GROUPS:
+        raise TooManyGroupsError(
+            f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
+        )
+
+
+def in_order(groups: Iterable[Group]) -> list[Group]:
+    """Order groups by their value, the missing one last."""
+    all_ = list(groups)
+    known = [group for group in all_ if not pd.isna(group.label)]
+    # Values without an order of their own stay as they came; objects may raise whatever they like.
+    with suppress(Exception):
+        known.sort(key=lambda group: group.label)
+    return known + [group for group in all_ if pd.isna(group.label)]

@@ -1,0 +1,162 @@
+"""The floors of the house: an import goes down, or sideways within its folder, and never round.
+
+Every import counts: at load, inside a function, and for a type checker alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# From the ground up. Modules at the top of the package stand on the last floor, with the front
+# doors, but for the two that everything stands on.
+FLOORS = (
+    {"errors", "_version"},
+    {"core"},
+    {"counts"},
+    {"measures", "recode"},
+    {"predict"},
+    {"engines"},
+    {"search", "planning", "pseudonyms"},
+    {"api", "datasets"},
+    {"policy", "priors"},
+    {"reporting"},
+    {"gx", "cli"},
+)
+FRONT = len(FLOORS)
+# Doors that a method opens upstairs, by name and not by an import: file, module.
+DOORS = {("policy/upstairs.py", "anonrisk.gx.suite")}
+# What users import: these paths stay.
+PUBLIC = {
+    "anonrisk": ("ClassSizes", "Plan", "Policy", "ReleaseBlocked", "Roles", "Verdict", "k"),
+    "anonrisk.cli.job": ("main",),
+    "anonrisk.datasets": ("figures",),
+    "anonrisk.errors": ("AnonRiskError", "ReleaseBlocked"),
+    "anonrisk.hierarchy": ("Hierarchy",),
+    "anonrisk.hipaa": ("safe_harbor",),
+    "anonrisk.identity": ("IdentityProtector",),
+    "anonrisk.keys": ("Key",),
+    "anonrisk.planning.plan": ("Plan",),
+    "anonrisk.policy": ("Policy", "Verdict"),
+    "anonrisk.predict": ("Answer", "Distribution", "questionnaire", "singletons", "uniqueness"),
+    "anonrisk.predict.kl": ("mean",),
+    "anonrisk.predict.zipf": ("Zipf", "product"),
+    "anonrisk.priors": ("Forecast", "Repository"),
+    "anonrisk.recode": ("Bins", "DatePart", "TopBottom", "ZipArea"),
+    "anonrisk.report": ("html", "refused"),
+    "anonrisk.search.probabilistic": ("domain_size", "max_singleton_share"),
+}
+
+
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in sorted((ROOT / "anonrisk").rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def imported(module, tree, modules):
+    """Modules of the package that a file imports, wherever it does so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else node.module for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name in modules and name != module)
+
+
+GRAPH = {name: sorted(set(imported(name, tree, MODULES))) for name, tree in TREES.items()}
+
+
+def folder(module):
+    return module.partition(".")[2].partition(".")[0]
+
+
+def floor(module):
+    room = folder(module)
+    return next((number for number, rooms in enumerate(FLOORS) if room in rooms), FRONT)
+
+
+def upward(module, other):
+    """Whether an import leaves its folder for one that does not stand below it."""
+    if floor(module) >= FRONT - 1 and floor(other) == FRONT:
+        return False  # front doors use what the package offers
+    return folder(module) != folder(other) and floor(other) >= floor(module)
+
+
+def reached(graph, start):
+    found, ahead = set(), list(graph[start])
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found.add(name)
+            ahead.extend(graph.get(name, ()))
+    return found
+
+
+def rounds(graph):
+    """Files from which imports lead back to themselves."""
+    return sorted(name for name in graph if name in reached(graph, name))
+
+
+def test_no_import_runs_up():
+    assert [(a, b) for a, others in GRAPH.items() for b in others if upward(a, b)] == []
+
+
+def test_no_import_runs_round():
+    # The package's own file stands for everything that it offers.
+    assert rounds({a: [b for b in others if b != "anonrisk"] for a, others in GRAPH.items()}) == []
+
+
+def test_doors_upstairs_are_listed():
+    found = set()
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            called = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+            if called and isinstance(node.args[0], ast.Constant):
+                path = MODULES[name].relative_to(ROOT / "anonrisk")
+                if upward(name, node.args[0].value):
+                    found.add((str(path), node.args[0].value))
+    assert found == DOORS
+
+
+def test_no_class_name_stands_twice():
+    classes = Counter(
+        node.name
+        for tree in TREES.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, times in classes.items() if times > 1] == []
+
+
+def test_few_modules_are_loose():
+    loose = {path.stem for path in (ROOT / "anonrisk").glob("*.py")}
+    shims = {name.partition(".")[2] for name in PUBLIC}
+    assert len(loose - shims - {"__init__", "__main__", "_version"}) <= 8
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_public_paths_stay(path):
+    module = importlib.import_module(path)
+    assert [name for name in PUBLIC[path] if not hasattr(module, name)] == []
+
+
+def test_the_rules_see_what_they_should():
+    source = "def f():\n    from anonrisk.gx import suite\n    import anonrisk.core.render\n"
+    found = set(imported("anonrisk.policy.x", ast.parse(source), MODULES))
+    assert found == {"anonrisk.gx.suite", "anonrisk.core.render"}
+    assert upward("anonrisk.policy.x", "anonrisk.gx.suite")
+    assert upward("anonrisk.search.x", "anonrisk.planning.plan")
+    assert not upward("anonrisk.policy.x", "anonrisk.core.render")
+    assert rounds({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"]}) == ["b", "c"]
+    assert rounds({"a": ["b"], "b": []}) == []
