@@ -148,7 +148,7 @@ class Distribution:
 
         Examples
         --------
-        >>> from anonrisk import ClassCounts
+        >>> from anonrisk.counts.class_sizes import ClassCounts
         >>> Distribution.from_class_sizes(ClassCounts([1, 4], [2, 3])).n_values
         5
         """

@@ -92,7 +92,7 @@ def most_singletons(sizes: ClassCounts, n_values: int) -> int:
 
     Examples
     --------
-    >>> from anonrisk import ClassCounts
+    >>> from anonrisk.counts.class_sizes import ClassCounts
     >>> most_singletons(ClassCounts([2, 5], [10, 3]), 3)
     26
     """
