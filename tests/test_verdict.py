@@ -617,10 +617,10 @@ def test_duplicated_and_nested_columns_cannot_be_assessed():
 
 
 def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
-    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas.schema import PandasSchema
 
     changed = {"age": "perturb", "ill": "permute"}
-    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: changed, raising=False)
+    monkeypatch.setattr(PandasSchema, "perturbed", changed)
     rules = [{"columns": c, "budgets": {"k": 1}} for c in ("zip", "age")]
     values = {"sensitive": ["ill", "cost"], "ldiv": {"l": 1}}
     verdict = asking(qids=rules).check(pd.DataFrame(CELLS))
@@ -636,15 +636,17 @@ def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
 # ---- nothing unexpected passes, nothing secret leaves -------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["columns", "index", "check", "read_roles", "count", "scores"])
+@pytest.mark.parametrize("method", ["columns", "index", "check", "roles", "count", "scores"])
 @pytest.mark.parametrize("error", [ValueError, MemoryError, KeyError, RecursionError])
 def test_any_engine_error_is_could_not_assess_and_quotes_no_cell(monkeypatch, method, error):
-    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas import PandasEngine, PandasSchema
 
     def broken(*_):
         raise error(SECRET)
 
-    monkeypatch.setattr(PandasEngine, method, broken)
+    where = PandasEngine if hasattr(PandasEngine, method) else PandasSchema
+    is_property = isinstance(getattr(where, method), property)
+    monkeypatch.setattr(where, method, property(broken) if is_property else broken)
     table = pd.DataFrame({"zip": [SECRET, "b"], "ill": ["x", SECRET]})
     policy = asking(quasi="zip", sensitive="ill", ldiv={"l": 1}, qids=[
         {"columns": "zip", "budgets": {"k": 1}}], missing_sensitive="drop")  # fmt: skip

@@ -43,13 +43,13 @@ def apply(frame: Any, plan: Plan) -> Any:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
-    require(plan.qids, "the plan's column", columns)
-    engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
+    schema = engine.schema(frame)
+    require(plan.qids, "the plan's column", schema.columns)
+    schema.check(dict.fromkeys(plan.qids, "the plan's column"))
     recoded = engine.recode(frame, plan.recodings)
     if plan.k is None:
         return recoded
-    stored = engine.read_roles(frame)
+    stored = schema.roles
     refuse_persons(None if stored is None else stored.unit)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]

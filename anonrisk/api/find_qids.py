@@ -172,18 +172,18 @@ def _asked(
     engine: Engine, frame: Any, given: Any, unit: Name | None, missing: str
 ) -> tuple[Question, dict[Name, str], Qid]:
     """Find out which columns to search, which cannot be, and which the roles leave out."""
-    names = engine.columns(frame)
-    stored = engine.read_roles(frame)
-    roles = stored and column_roles.current(stored, names, engine.index(frame))
+    schema = engine.schema(frame)
+    names, stored = schema.columns, schema.roles
+    roles = stored and column_roles.current(stored, names, schema.index)
     if unit is not None:
         as_name(unit, "unit")
     elif roles:
         unit = roles.unit
     if unit is not None:
         require([unit], "unit", names)
-        engine.check(frame, {unit: "unit"})
+        schema.check({unit: "unit"})
     else:
-        engine.check(frame, {})
+        schema.check({})
     apart: dict[Name, str] = {}
     left_out: Qid = ()
     if given is None:

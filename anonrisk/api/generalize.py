@@ -72,7 +72,8 @@ def generalize(
     3   >=90  25**
     """
     engine = engine_for(frame)
-    known = engine.columns(frame)
+    schema = engine.schema(frame)
+    known = schema.columns
     ways = {
         "bins": bins,
         "prefix": prefix,
@@ -89,7 +90,7 @@ def generalize(
         recodings = dict(columns)
         names = as_names(list(recodings), "column", known)
         require(names, "column", known)
-        engine.check(frame, dict.fromkeys(names, "column"))
+        schema.check(dict.fromkeys(names, "column"))
         return engine.recode(frame, recodings)
     if len(given) != 1:
         raise ArgumentError(
@@ -100,7 +101,7 @@ def generalize(
         raise ArgumentError("hierarchy= and level= go together")
     names = as_names(columns, "column", known)
     require(names, "column", known)
-    engine.check(frame, dict.fromkeys(names, "column"))
+    schema.check(dict.fromkeys(names, "column"))
     if bins is not None:
         return engine.recode(frame, {name: _bins(engine, frame, name, bins) for name in names})
     recoding = _recoding(
@@ -126,7 +127,6 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
         return bins
     if isinstance(bins, (list, tuple, np.ndarray)):
         edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
-        return Bins(
-            edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(frame, name)
-        )
+        whole = all(edge.is_integer() for edge in edges) and engine.schema(frame).is_whole(name)
+        return Bins(edges, whole=whole)
     return engine.quantile_bins(frame, name, whole_number(bins, "bins", at_least=2))

@@ -109,7 +109,7 @@ def plan(
         _share(max_loss, "max_loss")
     engine, question = ask(frame, qids, unit=None, missing="value")
     refuse_persons(question.unit)
-    columns = engine.columns(frame)
+    columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)

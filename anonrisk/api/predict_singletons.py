@@ -87,7 +87,7 @@ def counted_for(
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
     if widths:
         chosen = {name: positive(width, f"width of {name!r}") for name, width in widths.items()}
-        require(tuple(chosen), "column of widths", engine.columns(frame))
+        require(tuple(chosen), "column of widths", engine.schema(frame).columns)
         strange = [name for name in chosen if name not in question.columns]
         if strange:
             raise ArgumentError(

@@ -125,20 +125,21 @@ def against_of(  # noqa: PLR0917
     household: Name | None,
 ) -> Against:
     """Check what is given of the population."""
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
     for name, role in ((weight, "weight"), (household, "household")):
         if name is not None:
-            require([as_name(name, role)], role, columns)
+            require([as_name(name, role)], role, schema.columns)
             if name in question.columns:
                 raise RoleConflictError(
                     f"column {name!r} cannot be both quasi-identifier and {role}"
                 )
-            engine.check(frame, {name: role})
+            schema.check({name: role})
     if population is not None:
         if type(engine_for(population)) is not type(engine):
             raise UnsupportedFrameError(
                 f"the population must be a table of the same library as the release ({engine.name})"
             )
-        require(question.columns, "quasi-identifier of the population", engine.columns(population))
-        engine.check(population, question.roles())
+        others = engine.schema(population)
+        require(question.columns, "quasi-identifier of the population", others.columns)
+        others.check(question.roles())
     return Against(population=population, weight=weight, household=household)

@@ -83,10 +83,11 @@ def summary(
         ]
         return pd.DataFrame(rows, index=pd.Index(_labels(question.qids), name="qid"))
     as_name(by, "grouping column")
-    require([by], "grouping column", engine.columns(frame))
+    schema = engine.schema(frame)
+    require([by], "grouping column", schema.columns)
     if by == question.unit:
         raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
-    engine.check(frame, {by: "grouping column"})
+    schema.check({by: "grouping column"})
     groups = engine.count_by(frame, question, by)
     if not any(group.sizes for by_group in groups for group in by_group):
         raise EmptyTableError("no group has a record to measure")

@@ -71,7 +71,7 @@ def utility(
     changed_engine = engine_for(frame)
     if type(changed_engine) is not type(engine):
         raise ArgumentError("the changed table and the original must be of the same engine")
-    known = engine.columns(frame)
+    known = engine.schema(frame).columns
     require(qid, "quasi-identifier", known)
     more: tuple[Name, ...] = ()
     if sensitive is not None:
@@ -80,11 +80,11 @@ def utility(
             raise RoleConflictError(
                 f"column {sensitive!r} cannot be both quasi-identifier and sensitive column"
             )
-        for columns in (known, engine.columns(original)):
+        for columns in (known, engine.schema(original).columns):
             require(more, "sensitive column", columns)
     roles = dict.fromkeys(qid, "quasi-identifier") | dict.fromkeys(more, "sensitive column")
-    engine.check(frame, roles)
-    engine.check(original, roles)
+    engine.schema(frame).check(roles)
+    engine.schema(original).check(roles)
     given = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
     require(given, "hierarchy of", qid)
     before = {name: engine.tally(original, (name, *more)) for name in qid}

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Scored,
         Sensitive,
     )
+    from anonrisk.counts.schema import Schema
     from anonrisk.counts.tally import Tally
     from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.counts.weighted import Independence, WeightedClasses
@@ -51,14 +52,11 @@ class Engine(Protocol):
 
     name: str
 
-    def columns(self, frame: Any) -> Sequence[Name]:
-        """List the names of the table's columns; repeated ones as often as they occur."""
+    def schema(self, frame: Any) -> Schema:
+        """Tell what a table is, without counting."""
 
-    def index(self, frame: Any) -> Sequence[Name]:
-        """List the names of what is published beside the columns."""
-
-    def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
-        """Refuse, from the schema alone, a table or column that cannot be counted."""
+    def with_roles(self, frame: Any, roles: Roles) -> Any:
+        """Give a table that carries these roles; the one at hand stays as it is."""
 
     def count(self, frame: Any, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
@@ -71,9 +69,6 @@ class Engine(Protocol):
 
     def at_risk(self, frame: Any, question: Question, k: int) -> Any:
         """Select the records in classes smaller than k."""
-
-    def is_scale(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds floats or dates, which have distances by themselves."""
 
     def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
@@ -135,12 +130,6 @@ class Engine(Protocol):
     def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
         """Give a table with some columns recoded."""
 
-    def is_whole(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds whole numbers."""
-
-    def is_text(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds text, or nothing."""
-
     def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
 
@@ -158,20 +147,8 @@ class Engine(Protocol):
     def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
         """Shuffle some columns within groups, and mark the table."""
 
-    def nested(self, frame: Any) -> Sequence[str]:
-        """List the paths inside columns that are structs, as `person.name`."""
-
-    def row_labels(self, frame: Any) -> str | None:
-        """Say what rows are labelled by without a name: "row numbers", "unnamed", or nothing."""
-
     def with_labels(self, frame: Any, name: str) -> Any:
         """Give the table with its index as columns; labels without a name under this one."""
-
-    def has_rows(self, frame: Any) -> bool:
-        """Tell whether there is any row, without reading more than one."""
-
-    def perturbed(self, frame: Any) -> Mapping[Name, str]:
-        """Tell which columns a random step has changed, and by which."""
 
     def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
@@ -181,9 +158,3 @@ class Engine(Protocol):
 
     def pseudonymize(self, frame: Any, step: Step) -> Any:
         """Give the table with one column replaced by pseudonyms."""
-
-    def read_roles(self, frame: Any) -> Roles | None:
-        """Read the roles that the table carries."""
-
-    def write_roles(self, frame: Any, roles: Roles) -> Any:
-        """Give a table that carries these roles; the one at hand stays as it is."""

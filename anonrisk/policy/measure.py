@@ -144,7 +144,7 @@ def _check_by(table: Table, by: Name | None) -> None:
     table.require_columns([by], "grouping column")
     if by == table.roles.unit:
         raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
-    table.engine.check(table.frame, {by: "grouping column"})
+    table.engine.schema(table.frame).check({by: "grouping column"})
 
 
 def _count(
@@ -249,7 +249,7 @@ class _Values:
             raise RoleConflictError(
                 f"column {name!r} cannot be both sensitive and quasi-identifier, unit or by"
             )
-        self.table.engine.check(self.table.frame, {name: "sensitive column"})
+        self.table.engine.schema(self.table.frame).check({name: "sensitive column"})
 
     def _check_groups(self) -> None:
         """Refuse rows without a group where they would be left out, and counted nowhere."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.column_roles import Roles
 from anonrisk.engines.pandas import (
     count,
-    encode,
     interval,
     labels,
     link,
     match,
-    objects,
     population,
     profile,
     pseudonym,
@@ -26,12 +23,14 @@ from anonrisk.engines.pandas import (
     traces,
 )
 from anonrisk.engines.pandas.guard import guarded
+from anonrisk.engines.pandas.schema import PandasSchema, with_roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
+    from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.pseudonyms import Step
     from anonrisk.counts.class_profiles import ValueCounts
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from anonrisk.counts.weighted import Independence, WeightedClasses
     from anonrisk.recode import Bins, Recoding
 
-_ATTRS_KEY = "anonrisk"
-
 
 @guarded
 class PandasEngine:
@@ -63,19 +60,13 @@ class PandasEngine:
     name = "pandas"
     sets_a_pass = sets.SetCounter.batch
 
-    def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
-        """List the column labels."""
-        return list(frame.columns)
+    def schema(self, frame: pd.DataFrame) -> PandasSchema:
+        """Tell what a table is."""
+        return PandasSchema(frame)
 
-    def index(self, frame: pd.DataFrame) -> Sequence[Name]:
-        """List the names of the index; None for labels without one that do not number rows."""
-        unnamed = [None] if self.row_labels(frame) == "unnamed" else []
-        return [*(name for name in frame.index.names if name is not None), *unnamed]
-
-    def check(self, frame: pd.DataFrame, roles: Mapping[Name, str]) -> None:
-        """Refuse nested types; what an object column holds is only seen when it is encoded."""
-        for name, role in roles.items():
-            encode.refuse_nested(encode.column_of(frame, name).dtype, name, role)
+    def with_roles(self, frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
+        """Keep the roles in `attrs`."""
+        return with_roles(frame, roles)
 
     def count(self, frame: pd.DataFrame, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier from one encoding of the columns."""
@@ -92,10 +83,6 @@ class PandasEngine:
     def at_risk(self, frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
         """Select the records in classes smaller than k."""
         return rewrite.at_risk(frame, question, k)
-
-    def is_scale(self, frame: pd.DataFrame, column: Name) -> bool:
-        """Look at the type, and where that is `object` at the first value."""
-        return objects.is_scale(encode.column_of(frame, column))
 
     def profiles(
         self, frame: pd.DataFrame, question: Question, sensitive: Sensitive
@@ -173,14 +160,6 @@ class PandasEngine:
         """Give a table with some columns recoded."""
         return recode.recode(frame, recodings)
 
-    def is_whole(self, frame: pd.DataFrame, column: Name) -> bool:
-        """Look at all values: pandas makes whole numbers floats where one is missing."""
-        return recode.kind_of_all(encode.column_of(frame, column)) == "whole"
-
-    def is_text(self, frame: pd.DataFrame, column: Name) -> bool:
-        """Look at the first known value."""
-        return recode.kind_of(encode.column_of(frame, column)) in ("text", None)
-
     def quantile_bins(self, frame: pd.DataFrame, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
         return recode.quantile_bins(frame, column, n_bins)
@@ -205,25 +184,9 @@ class PandasEngine:
         """Shuffle some columns within groups, and mark the table."""
         return steps.permute(frame, columns, by, seed)
 
-    def nested(self, frame: pd.DataFrame) -> Sequence[str]:
-        """List the paths inside Arrow's structs, and inside cells that are mappings."""
-        return labels.nested(frame)
-
-    def row_labels(self, frame: pd.DataFrame) -> str | None:
-        """Look at the index where it, or a level of it, has no name."""
-        return labels.row_labels(frame.index)
-
     def with_labels(self, frame: pd.DataFrame, name: str) -> pd.DataFrame:
         """Bring the index back among the columns."""
         return labels.with_labels(frame, name)
-
-    def has_rows(self, frame: pd.DataFrame) -> bool:
-        """Tell whether there is any row."""
-        return len(frame) > 0
-
-    def perturbed(self, frame: pd.DataFrame) -> Mapping[Name, str]:
-        """Read from `attrs` which columns a random step has changed."""
-        return steps.perturbed(frame)
 
     def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
@@ -236,14 +199,3 @@ class PandasEngine:
     def pseudonymize(self, frame: pd.DataFrame, step: Step) -> pd.DataFrame:
         """Give the table with one column replaced by pseudonyms."""
         return pseudonym.pseudonymize(frame, step)
-
-    def read_roles(self, frame: pd.DataFrame) -> Roles | None:
-        """Read the roles from `attrs`."""
-        stored = frame.attrs.get(_ATTRS_KEY)
-        return None if stored is None else Roles.from_dict(stored)
-
-    def write_roles(self, frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
-        """Keep the roles in `attrs`, as plain values, which survive a Parquet file."""
-        declared = frame.copy(deep=False)
-        declared.attrs = {**frame.attrs, _ATTRS_KEY: roles.to_dict()}
-        return declared

@@ -11,6 +11,7 @@ import pandas as pd
 from anonrisk.counts.question import Question
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
@@ -48,6 +49,40 @@ def frame_type() -> type:
     return pandas.DataFrame
 
 
+class PandasOnSparkSchema(SparkSchema):
+    """What a pandas-on-Spark table is: a Spark table with labels and an index."""
+
+    @property
+    def table(self) -> DataFrame:
+        """The Spark table that it is underneath."""
+        return _without_index(self.frame)
+
+    @property
+    def columns(self) -> Qid:
+        """The column labels."""
+        return tuple(self.frame.columns)
+
+    @property
+    def index(self) -> Qid:
+        """The names of the index."""
+        return tuple(name for name in self.frame.index.names if name is not None)
+
+    @property
+    def row_labels(self) -> str | None:
+        """Told by the type: whole numbers without a name are made anew wherever they are needed."""
+        index = self.frame.index
+        if None not in index.names:
+            return None
+        plain = index.nlevels == 1 and pd.api.types.is_integer_dtype(index.dtype)
+        return None if plain else "unnamed"
+
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse what Spark refuses, and what Spark does not know: other labels, categories."""
+        for name, role in roles.items():
+            _refuse_lossy(name, self.frame[name].dtype, role)
+        super().check(roles)
+
+
 class PandasOnSparkEngine:
     """Counts pandas-on-Spark DataFrames."""
 
@@ -58,19 +93,13 @@ class PandasOnSparkEngine:
         """Keep the engine that does the work."""
         self._spark = SparkEngine()
 
-    def columns(self, frame: Any) -> Sequence[Name]:
-        """List the column labels."""
-        return list(frame.columns)
+    def schema(self, frame: Any) -> PandasOnSparkSchema:
+        """Tell what a table is."""
+        return PandasOnSparkSchema(frame)
 
-    def index(self, frame: Any) -> Sequence[Name]:
-        """List the names of the index."""
-        return [name for name in frame.index.names if name is not None]
-
-    def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
-        """Refuse what Spark refuses, and what Spark does not know: other labels, categories."""
-        for name, role in roles.items():
-            _refuse_lossy(name, frame[name].dtype, role)
-        self._spark.check(_without_index(frame), roles)
+    def with_roles(self, frame: Any, roles: Roles) -> Any:
+        """Keep the roles in column metadata."""
+        return _with_index(frame, lambda table: self._spark.with_roles(table, roles))
 
     def count(self, frame: Any, question: Question) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
@@ -87,10 +116,6 @@ class PandasOnSparkEngine:
     def at_risk(self, frame: Any, question: Question, k: int) -> Any:
         """Select the records in classes smaller than k, their index kept."""
         return _with_index(frame, lambda table: self._spark.at_risk(table, question, k))
-
-    def is_scale(self, frame: Any, column: Name) -> bool:
-        """Look at the type."""
-        return self._spark.is_scale(_without_index(frame), column)
 
     def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
@@ -181,14 +206,6 @@ class PandasOnSparkEngine:
         """Give a table with some columns recoded, its index kept."""
         return _with_index(frame, lambda t: self._spark.recode(t, recodings), tuple(recodings))
 
-    def is_whole(self, frame: Any, column: Name) -> bool:
-        """Look at the type."""
-        return self._spark.is_whole(_without_index(frame), column)
-
-    def is_text(self, frame: Any, column: Name) -> bool:
-        """Look at the type."""
-        return self._spark.is_text(_without_index(frame), column)
-
     def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
         return self._spark.quantile_bins(_without_index(frame), column, n_bins)
@@ -212,30 +229,11 @@ class PandasOnSparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return _with_index(frame, lambda t: self._spark.permute(t, columns, by, seed))
 
-    def nested(self, frame: Any) -> Sequence[str]:
-        """List the paths inside structs."""
-        return self._spark.nested(_without_index(frame))
-
-    def row_labels(self, frame: Any) -> str | None:
-        """Tell by the type: whole numbers without a name are made anew wherever they are needed."""
-        if None not in frame.index.names:
-            return None
-        plain = frame.index.nlevels == 1 and pd.api.types.is_integer_dtype(frame.index.dtype)
-        return None if plain else "unnamed"
-
     def with_labels(self, frame: Any, name: str) -> Any:
         """Bring the index back among the columns."""
         unnamed = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
         names = [next(unnamed) if level is None else level for level in frame.index.names]
         return frame.rename_axis(names).reset_index()
-
-    def has_rows(self, frame: Any) -> bool:
-        """Tell whether there is any row."""
-        return self._spark.has_rows(_without_index(frame))
-
-    def perturbed(self, frame: Any) -> Mapping[Name, str]:
-        """Read from column metadata which columns a random step has changed."""
-        return self._spark.perturbed(_without_index(frame))
 
     def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
@@ -249,14 +247,6 @@ class PandasOnSparkEngine:
         """Give the table with one column replaced by pseudonyms, its index kept."""
         change = lambda table: self._spark.pseudonymize(table, step)  # noqa: E731
         return _with_index(frame, change, (step.column,))
-
-    def read_roles(self, frame: Any) -> Roles | None:
-        """Read the roles from column metadata."""
-        return self._spark.read_roles(_without_index(frame))
-
-    def write_roles(self, frame: Any, declared: Roles) -> Any:
-        """Keep the roles in column metadata."""
-        return _with_index(frame, lambda table: self._spark.write_roles(table, declared))
 
 
 def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:

@@ -12,7 +12,6 @@ from anonrisk.engines.spark import (
     match,
     population,
     profile,
-    project,
     pseudonym,
     recode,
     rewrite,
@@ -25,10 +24,7 @@ from anonrisk.engines.spark import (
     tally,
     traces,
 )
-from anonrisk.engines.spark import sensitive as sensitive_values
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import Projection, refuse_nested
-from anonrisk.errors import UnsupportedFrameError
+from anonrisk.engines.spark.schema import SparkSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,26 +68,13 @@ class SparkEngine:
     name = "spark"
     sets_a_pass = sets.SetCounter.batch
 
-    def columns(self, frame: DataFrame) -> Sequence[Name]:
-        """List the column names."""
-        with guarded("read the columns"):
-            return list(frame.columns)
+    def schema(self, frame: DataFrame) -> SparkSchema:
+        """Tell what a table is."""
+        return SparkSchema(frame)
 
-    def index(self, frame: DataFrame) -> Sequence[Name]:  # noqa: ARG002
-        """List nothing: a Spark table has no index."""
-        return ()
-
-    def check(self, frame: DataFrame, roles: Mapping[Name, str]) -> None:
-        """Refuse streams and nested types from the schema, before any job."""
-        with guarded("read the schema"):
-            if frame.isStreaming:
-                raise UnsupportedFrameError(
-                    "a streaming table has no end to count to; take a batch of it"
-                )
-            fields = frame.schema.fields
-        for field in fields:
-            if field.name in roles:
-                refuse_nested(field, roles[field.name])
+    def with_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
+        """Keep the roles in column metadata, which survives `select` and Parquet."""
+        return roles.write(frame, declared)
 
     def count(self, frame: DataFrame, question: Question) -> list[ClassCounts]:
         """Count the classes of every quasi-identifier in one action over one scan."""
@@ -108,10 +91,6 @@ class SparkEngine:
     def at_risk(self, frame: DataFrame, question: Question, k: int) -> DataFrame:
         """Select the records in classes smaller than k; lazy."""
         return rewrite.at_risk(frame, question, k)
-
-    def is_scale(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return sensitive_values.is_scale(frame, column)
 
     def profiles(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
@@ -180,14 +159,6 @@ class SparkEngine:
         """Give a table with some columns recoded; lazy."""
         return recode.recode(frame, recodings)
 
-    def is_whole(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return recode.kind_of(Projection.of(frame), column) == "whole"
-
-    def is_text(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return recode.kind_of(Projection.of(frame), column) == "text"
-
     def quantile_bins(self, frame: DataFrame, column: Name, n_bins: int) -> Bins:
         """Cut a column of numbers into bins of about the same number of records."""
         return tally.quantile_bins(frame, column, n_bins)
@@ -212,28 +183,9 @@ class SparkEngine:
         """Shuffle some columns within groups, and mark them."""
         return steps.permute(frame, columns, by, seed)
 
-    def nested(self, frame: DataFrame) -> Sequence[str]:
-        """List the paths inside structs, also in arrays and maps of them."""
-        with guarded("read the schema"):
-            fields = frame.schema.fields
-        return [path for field in fields for path in project.paths(field.name, field.dataType)]
-
-    def row_labels(self, frame: DataFrame) -> str | None:  # noqa: ARG002
-        """Rows have no labels."""
-        return None
-
     def with_labels(self, frame: DataFrame, name: str) -> DataFrame:  # noqa: ARG002
         """There are none to bring back."""
         return frame
-
-    def has_rows(self, frame: DataFrame) -> bool:
-        """Tell whether there is any row; no cell comes to the driver."""
-        with guarded("look for a row"):
-            return bool(frame.limit(1).count())
-
-    def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
-        """Read from column metadata which columns a random step has changed."""
-        return steps.perturbed(frame)
 
     def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
@@ -246,11 +198,3 @@ class SparkEngine:
     def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
         """Give the table with one column replaced by pseudonyms; lazy."""
         return pseudonym.pseudonymize(frame, step)
-
-    def read_roles(self, frame: DataFrame) -> Roles | None:
-        """Read the roles from column metadata."""
-        return roles.read(frame)
-
-    def write_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
-        """Keep the roles in column metadata, which survives `select` and Parquet."""
-        return roles.write(frame, declared)
