@@ -8,7 +8,7 @@ from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.counts.counter import BITS
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
@@ -135,7 +135,7 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, columns, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
-    counter = engine.counter(frame, question)
+    counter = engine.count(frame, ManySets(question))
     if not counter.columns:
         raise NoColumnsError(
             "none of the columns can be searched: "

@@ -10,6 +10,8 @@ import numpy as np
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.counts.change import Recode
+from anonrisk.counts.question import QuantileBins
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
 from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
@@ -91,7 +93,7 @@ def generalize(
         names = as_names(list(recodings), "column", known)
         require(names, "column", known)
         schema.check(dict.fromkeys(names, "column"))
-        return engine.recode(frame, recodings)
+        return engine.rewrite(frame, Recode(recodings))
     if len(given) != 1:
         raise ArgumentError(
             "give one way to generalize: bins=, prefix=, hierarchy= with level=, part=, "
@@ -103,11 +105,12 @@ def generalize(
     require(names, "column", known)
     schema.check(dict.fromkeys(names, "column"))
     if bins is not None:
-        return engine.recode(frame, {name: _bins(engine, frame, name, bins) for name in names})
+        recodings = {name: _bins(engine, frame, name, bins) for name in names}
+        return engine.rewrite(frame, Recode(recodings))
     recoding = _recoding(
         prefix=prefix, hierarchy=hierarchy, level=level, part=part, top=top, bottom=bottom
     )
-    return engine.recode(frame, dict.fromkeys(names, recoding))
+    return engine.rewrite(frame, Recode(dict.fromkeys(names, recoding)))
 
 
 def _recoding(
@@ -129,4 +132,6 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
         edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
         whole = all(edge.is_integer() for edge in edges) and engine.schema(frame).is_whole(name)
         return Bins(edges, whole=whole)
-    return engine.quantile_bins(frame, name, whole_number(bins, "bins", at_least=2))
+    quantiles = QuantileBins(name, whole_number(bins, "bins", at_least=2))
+    found: Bins = engine.tally(frame, quantiles)
+    return found

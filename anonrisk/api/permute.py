@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_names, require
+from anonrisk.counts.change import Shuffle
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
@@ -53,4 +54,4 @@ def permute(frame: Any, columns: Any, *, seed: int, by: Any = None) -> Any:
     if both is not None:
         raise RoleConflictError(f"column {both!r} cannot be shuffled within its own groups")
     schema.check(dict.fromkeys(groups, "grouping column"))
-    return engine.permute(frame, names, groups, seed)
+    return engine.rewrite(frame, Shuffle(names, groups, seed))

@@ -9,6 +9,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
+from anonrisk.counts.change import Intervals
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -93,5 +94,5 @@ def counted_for(
             raise ArgumentError(
                 f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
             )
-        frame = engine.in_intervals(frame, chosen)
+        frame = engine.rewrite(frame, Intervals(chosen))
     return ClassSizes.of(engine.count(frame, question)[0])

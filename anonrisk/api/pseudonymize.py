@@ -117,4 +117,4 @@ def pseudonymize(
         roles[time] = "time"
     schema.check(roles)
     step = Step(column, secret, form, recipient, every, time, by_records)
-    return engine.pseudonymize(frame, step)
+    return engine.rewrite(frame, step)

@@ -148,4 +148,4 @@ def worst(  # noqa: PLR0917
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     score = Score(name)
-    return max(engine.scores(frame, question, column, [score]).worst[score] for column in columns)
+    return max(engine.score(frame, question, column, [score]).worst[score] for column in columns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ClassesWithValues, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 from anonrisk.planning import utility as measures
@@ -87,8 +87,8 @@ def utility(
     engine.schema(original).check(roles)
     given = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
     require(given, "hierarchy of", qid)
-    before = {name: engine.tally(original, (name, *more)) for name in qid}
-    after = {name: engine.tally(frame, (name, *more)) for name in qid}
+    before = {name: engine.tally(original, ClassesWithValues((name, *more))) for name in qid}
+    after = {name: engine.tally(frame, ClassesWithValues((name, *more))) for name in qid}
     n_records, n_left = before[qid[0]].n_records, after[qid[0]].n_records
     if not n_records:
         raise EmptyTableError("the original table is empty: there is nothing to compare with")
@@ -100,7 +100,7 @@ def utility(
     sizes = engine.count(frame, Question((qid,)))[0] if n_left else None
     majority = None
     if sensitive is not None:
-        both = engine.tally(frame, (*qid, sensitive))
+        both = engine.tally(frame, ClassesWithValues((*qid, sensitive)))
         majority = measures.majority_of(both, qid)
     return measures.compare(
         before,

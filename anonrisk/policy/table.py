@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import require
+from anonrisk.counts.change import LabelsAsColumns
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     AnonRiskError,
@@ -100,7 +101,7 @@ class Table:
         loose = release_rules.unlisted(policy, published)
         measured = published
         if published.labels == release_rules.UNNAMED or {*loose} - {*published.columns}:
-            frame = engine.with_labels(frame, ROW_LABELS)
+            frame = engine.rewrite(frame, LabelsAsColumns(ROW_LABELS))
             measured = replace(published, columns=engine.schema(frame).columns, index=())
             loose = release_rules.unlisted(policy, measured)
         joined = tuple(name for name in loose if name != roles.unit)

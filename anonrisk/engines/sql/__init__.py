@@ -7,8 +7,10 @@ leave the database.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.counts.change import LabelsAsColumns
+from anonrisk.counts.question import Question
 from anonrisk.engines.sql import count, score
 from anonrisk.engines.sql.schema import SqlSchema, refused
 from anonrisk.engines.sql.table import SqlTable
@@ -16,8 +18,9 @@ from anonrisk.engines.sql.table import SqlTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.counts.change import Change
     from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.question import Question, Score, Scored, Sensitive
+    from anonrisk.counts.question import Asks, Score, Scored, Sensitive
 
 __all__ = ["SqlEngine", "SqlTable"]
 
@@ -31,18 +34,22 @@ class SqlEngine:
         """Tell what a table is."""
         return SqlSchema(table)
 
-    def count(self, table: SqlTable, question: Question) -> list[ClassCounts]:
+    def count(self, table: SqlTable, asked: Asks[Any]) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
-        return count.class_sizes(table, question)
+        if not isinstance(asked, Question):
+            raise refused(f"'count' of {type(asked).__name__}")
+        return count.class_sizes(table, asked)
 
-    def scores(
+    def score(
         self, table: SqlTable, question: Question, sensitive: Sensitive, scores: Sequence[Score]
     ) -> Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
 
-    def with_labels(self, table: SqlTable, _: str) -> SqlTable:
-        """There are none to bring back."""
+    def rewrite(self, table: SqlTable, change: Change) -> SqlTable:
+        """Bring the index back, of which there is none; refuse all else."""
+        if not isinstance(change, LabelsAsColumns):
+            raise refused(f"'rewrite' by {type(change).__name__}")
         return table
 
     def __getattr__(self, name: str) -> NoReturn:
