@@ -68,13 +68,12 @@ class PandasOnSparkSchema(SparkSchema):
         super().check(roles)
 
 
-def _without_index_by(verb: str) -> Any:
+def _counting(verb: str) -> Any:
     """Make a verb that gives counts, for which the index is of no use."""
 
     def call(_: PandasOnSparkEngine, frame: Any, *asked: Any) -> Any:
         return getattr(_SPARK, verb)(_without_index(frame), *asked)
 
-    call.__doc__ = getattr(SparkEngine, verb).__doc__
     return call
 
 
@@ -84,11 +83,11 @@ class PandasOnSparkEngine:
     name = "pandas_on_spark"
     sets_a_pass = SparkEngine.sets_a_pass
 
-    profiles = _without_index_by("profiles")
-    score = _without_index_by("score")
-    tally = _without_index_by("tally")
-    traces = _without_index_by("traces")
-    links = _without_index_by("links")
+    profiles = _counting("profiles")
+    score = _counting("score")
+    tally = _counting("tally")
+    traces = _counting("traces")
+    links = _counting("links")
 
     def schema(self, frame: Any) -> PandasOnSparkSchema:
         """Tell what a table is."""
@@ -96,7 +95,8 @@ class PandasOnSparkEngine:
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
         """Keep the roles in column metadata."""
-        return _with_index(frame, lambda table: _SPARK.with_roles(table, roles))
+        table, back = _with_index(frame)
+        return back(_SPARK.with_roles(table, roles))
 
     def count(self, frame: Any, asked: questions.Asks[Any]) -> Any:
         """Count classes; where many sets are counted, categories are set apart."""
@@ -124,53 +124,43 @@ class PandasOnSparkEngine:
 
     def annotate(self, frame: Any, asked: questions.Asks[Any]) -> Any:
         """Give the table with more columns, its index kept."""
+        table, back = _with_index(frame)
         if not isinstance(asked, changes.MinimalUniques):
-            return _with_index(frame, lambda table: _SPARK.annotate(table, asked))
+            return back(_SPARK.annotate(table, asked))
+        # The counter is of the table without its index.
         counter: Any = asked.counter
-        found: list[Any] = []
-
-        def scored(table: DataFrame, which: int) -> DataFrame:
-            question = questions.Question((counter.columns,), None, counter.missing)
-            on_table = _SPARK.count(table, questions.ManySets(question))
-            found[:] = _SPARK.annotate(table, replace(asked, counter=on_table))
-            made: DataFrame = found[which]
-            return made
-
-        scores = _with_index(frame, lambda table: scored(table, 0))
-        records = _with_index(frame, lambda table: scored(table, 1))
-        return scores, records, found[2]
+        question = questions.Question((counter.columns,), None, counter.missing)
+        counter = _SPARK.count(table, questions.ManySets(question))
+        scores, records, totals = _SPARK.annotate(table, replace(asked, counter=counter))
+        return back(scores), back(records), totals
 
     def keep(self, frame: Any, records: changes.Records) -> Any:
         """Select records by their classes, their index kept."""
-        return _with_index(frame, lambda table: _SPARK.keep(table, records))
+        table, back = _with_index(frame)
+        return back(_SPARK.keep(table, records))
 
     def rewrite(self, frame: Any, change: changes.Change) -> Any:
         """Give a table with other cells, its index kept."""
-        if isinstance(change, changes.LabelsAsColumns):
-            name = change.name
-            unnamed = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
-            names = [next(unnamed) if level is None else level for level in frame.index.names]
-            return frame.rename_axis(names).reset_index()
-        if isinstance(change, changes.Intervals):
-            table = _SPARK.rewrite(_without_index(frame), change)
-            with guarded("make the table"):
+        retyped: Qid = ()
+        match change:
+            case changes.LabelsAsColumns(name):
+                more = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
+                named = [next(more) if level is None else level for level in frame.index.names]
+                return frame.rename_axis(named).reset_index()
+            case changes.Intervals():
                 # Only counted, for which the index is of no use.
-                return table.pandas_api()
-        return _with_index(frame, lambda table: _SPARK.rewrite(table, change), _retyped(change))
-
-
-def _retyped(change: changes.Change) -> Qid:
-    """List the columns that a change gives another type."""
-    match change:
-        case changes.Recode(recodings):
-            return tuple(recodings)
-        case changes.GroupMeans(columns):
-            return columns
-        case changes.CellSuppression(question):
-            return question.qid
-        case Step(column):
-            return (column,)
-    return ()
+                with guarded("make the table"):
+                    return _SPARK.rewrite(_without_index(frame), change).pandas_api()
+            case changes.Recode(recodings):
+                retyped = tuple(recodings)
+            case changes.GroupMeans(columns):
+                retyped = columns
+            case changes.CellSuppression(question):
+                retyped = question.qid
+            case Step(column):
+                retyped = (column,)
+        table, back = _with_index(frame, retyped)
+        return back(_SPARK.rewrite(table, change))
 
 
 def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
@@ -192,22 +182,24 @@ def _without_index(frame: Any) -> DataFrame:
     return table
 
 
-def _with_index(frame: Any, change: Callable[[DataFrame], DataFrame], retyped: Qid = ()) -> Any:
-    """Change a table while its index travels along as columns of its own.
+def _with_index(frame: Any, retyped: Qid = ()) -> tuple[DataFrame, Callable[[DataFrame], Any]]:
+    """Give a Spark table whose index travels along as columns of its own, and the way back.
 
-    Columns that the change gives another type are named; all others get back the one they had.
+    Columns that a change gives another type are named; all others get back the one they had.
     """
     dtypes = dict(frame.dtypes.items())
     for name, dtype in dtypes.items():
         _refuse_lossy(name, dtype, "column")
     labels = [f"__anonrisk_index_{i}" for i in range(frame.index.nlevels)]
+
+    def back(changed: DataFrame) -> Any:
+        with guarded("make the table"):
+            made = changed.pandas_api(index_col=labels)
+            made.index.names = frame.index.names
+            # Nullable types come back from Spark as plain ones.
+            kept = {name: dtype for name, dtype in dtypes.items() if name not in retyped}
+            lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
+            return made.astype(lost) if lost else made
+
     with guarded("read the table"):
-        table = frame.to_spark(index_col=labels)
-    changed = change(table)
-    with guarded("make the table"):
-        made = changed.pandas_api(index_col=labels)
-        made.index.names = frame.index.names
-        # Nullable types come back from Spark as plain ones.
-        kept = {name: dtype for name, dtype in dtypes.items() if name not in retyped}
-        lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
-        return made.astype(lost) if lost else made
+        return frame.to_spark(index_col=labels), back
