@@ -282,9 +282,9 @@ def test_an_error_around_any_metric_fails_too(batch_of, monkeypatch):
 
 
 def test_columns_changed_at_random_cannot_be_assessed(pandas_batch, monkeypatch):
-    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas.schema import PandasSchema
 
-    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: {"age": "perturb"}, raising=False)
+    monkeypatch.setattr(PandasSchema, "perturbed", {"age": "perturb"})
     result = found(pandas_batch(pd.DataFrame(CELLS)), gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1))
     assert not result.success
     assert "changed at random" in result.exception_info["exception_message"]

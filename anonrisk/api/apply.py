@@ -8,6 +8,7 @@ from typing import Any
 from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
+from anonrisk.counts.change import LargeClasses, Recode
 from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
@@ -43,13 +44,13 @@ def apply(frame: Any, plan: Plan) -> Any:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
-    require(plan.qids, "the plan's column", columns)
-    engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
-    recoded = engine.recode(frame, plan.recodings)
+    schema = engine.schema(frame)
+    require(plan.qids, "the plan's column", schema.columns)
+    schema.check(dict.fromkeys(plan.qids, "the plan's column"))
+    recoded = engine.rewrite(frame, Recode(plan.recodings))
     if plan.k is None:
         return recoded
-    stored = engine.read_roles(frame)
+    stored = schema.roles
     refuse_persons(None if stored is None else stored.unit)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
@@ -60,4 +61,4 @@ def apply(frame: Any, plan: Plan) -> Any:
             f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
             "it was made for another table"
         )
-    return engine.suppress(recoded, question, plan.k) if below else recoded
+    return engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded

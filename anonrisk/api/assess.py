@@ -171,7 +171,7 @@ def _score(  # noqa: PLR0917
     sizes = None
     for asked in (together, apart):
         if asked:
-            scored = engine.scores(frame, question, about, asked)
+            scored = engine.score(frame, question, about, asked)
             sizes, worst = scored.sizes, worst | scored.worst
     assert sizes is not None  # noqa: S101
     values = {name: worst[score] for name, score in scores.items()}

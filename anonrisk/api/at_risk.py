@@ -12,6 +12,7 @@ from anonrisk.api.sensitive import (
     with_distance,
 )
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.counts.change import BreakingClasses
 from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
@@ -83,7 +84,7 @@ def at_risk(
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
         engine, question = ask(frame, qids, unit=unit, missing=missing)
-        return engine.at_risk(frame, question, size or _DEFAULT_K)
+        return engine.keep(frame, BreakingClasses(question, size or _DEFAULT_K))
     diversity = None if l is None else (score, positive(l, "l"))
     closeness = None if t is None else not_negative(t, "t")
     engine, question, columns = ask_about(
@@ -98,4 +99,4 @@ def at_risk(
                 engine, frame, column, distance, order=order, hierarchy=hierarchy
             )
             limits.append((about, Score(settled), closeness))
-    return engine.breaking(frame, question, limits, size)
+    return engine.keep(frame, BreakingClasses(question, size or 0, tuple(limits)))

@@ -55,7 +55,7 @@ def declare(  # noqa: PLR0917
     2
     """
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    columns = engine.schema(frame).columns
     declared = column_roles.declare(
         columns,
         unit=unit,
@@ -64,4 +64,4 @@ def declare(  # noqa: PLR0917
         direct=direct,
         insensitive=insensitive,
     )
-    return engine.write_roles(frame, declared)
+    return engine.with_roles(frame, declared)

@@ -74,7 +74,7 @@ def ldiv(
     )
     names = tuple(column.column for column in columns)
     return min(
-        engine.scores(frame, against(question, column, names, joint=joint), column, [score]).worst[
+        engine.score(frame, against(question, column, names, joint=joint), column, [score]).worst[
             score
         ]
         for column in columns

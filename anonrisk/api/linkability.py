@@ -93,7 +93,8 @@ def linkability(
     if at is not None and period is not None:
         raise ArgumentError("give at= for one change or period= for many, not both")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     as_name(user, "user")
     as_name(time, "time")
     qid = as_names(qids, "quasi-identifier", columns)
@@ -109,7 +110,7 @@ def linkability(
     length = None if period is None else microseconds(period)
     moment, on_calendar = _moment(at)
     question = LinkQuestion(user, qid, time, moment, length, missing, on_calendar)
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     counts = engine.links(frame, question)
     if not counts.n_both:
         raise EmptyTableError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
+from anonrisk.counts.change import GroupMeans
 
 
 def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
@@ -44,4 +45,4 @@ def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
     """
     k = whole_number(k, "k", at_least=1)
     engine, names = ask_columns(frame, columns)
-    return engine.microaggregate(frame, names, k)
+    return engine.rewrite(frame, GroupMeans(names, k))

@@ -6,7 +6,7 @@ from typing import Any
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import one_of, positive, whole_number
-from anonrisk.counts.question import Noise
+from anonrisk.counts.change import Noise
 
 LAWS = ("normal", "laplace", "uniform")
 
@@ -46,4 +46,4 @@ def perturb(frame: Any, columns: Any, scale: Any, *, seed: int, law: str = "norm
     one_of(law, "law", LAWS)
     width = positive(scale, "scale")
     seed = whole_number(seed, "seed", at_least=0)
-    return engine.perturb(frame, Noise(law, dict.fromkeys(names, width), seed))
+    return engine.rewrite(frame, Noise(law, dict.fromkeys(names, width), seed))

@@ -105,7 +105,8 @@ def pseudonymize(
         raise ArgumentError("time= is for period=, which is not given")
     as_name(column, "column")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     require([column], "column", columns)
     roles = {column: "column"}
     if time is not None:
@@ -114,6 +115,6 @@ def pseudonymize(
         if time == column:
             raise ArgumentError(f"column {column!r} cannot be its own time")
         roles[time] = "time"
-    engine.check(frame, roles)
+    schema.check(roles)
     step = Step(column, secret, form, recipient, every, time, by_records)
-    return engine.pseudonymize(frame, step)
+    return engine.rewrite(frame, step)

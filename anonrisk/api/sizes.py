@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
+from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -46,4 +47,4 @@ def sizes(
     if not isinstance(name, str) or not name:
         raise ArgumentError("name= is the name of the new column: a text that is not empty")
     engine, question = ask(frame, qids, unit=unit, missing=missing)
-    return engine.sizes(frame, question, name)
+    return engine.annotate(frame, SizeOfClass(question, name))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.counts.change import MinimalUniques
+from anonrisk.counts.question import ManySets
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
@@ -91,7 +93,8 @@ def suda(
     # An engine gives no column without a name.
     names = ["suda_score", "minimal_uniques", "" if fraction is None else "dis_suda_score"]
     names += [f"suda_{name}" for name in question.qid]
-    scores, records, totals = engine.suda(frame, counter, max_size, names, odds)
+    asked = MinimalUniques(counter, max_size, names, odds)
+    scores, records, totals = engine.annotate(frame, asked)
     return Suda(
         scores=scores,
         records=records,
@@ -124,7 +127,7 @@ def _fraction(given: Any) -> float | None:
 
 def counter_of(engine: Engine, frame: Any, question: Question) -> Counter:
     """Get ready to count sets of columns, every one of which can be compared."""
-    counter = engine.counter(frame, question)
+    counter = engine.count(frame, ManySets(question))
     if counter.unsupported:
         raise UnsupportedColumnError(next(iter(counter.unsupported.values())))
     return counter

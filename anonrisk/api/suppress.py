@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import whole_number
-from anonrisk.counts.question import CellSuppression
+from anonrisk.counts.change import CellSuppression, LargeClasses
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -66,4 +66,6 @@ def suppress(
     if marker is not None and not text_or_number:
         raise ArgumentError("suppressed= is a text, a number or None")
     engine, question = ask(frame, qids, unit=unit, missing="value")
-    return engine.suppress(frame, question, k, CellSuppression(marker) if cells else None)
+    if cells:
+        return engine.rewrite(frame, CellSuppression(question, k, marker))
+    return engine.keep(frame, LargeClasses(question, k))

@@ -72,6 +72,6 @@ def tcloseness(
             engine, frame, column, distance, order=order, hierarchy=hierarchy
         )
         score = Score(settled)
-        value = engine.scores(frame, question, about, [score]).worst[score]
+        value = engine.score(frame, question, about, [score]).worst[score]
         found.append(Closeness(value, settled))
     return max(found)

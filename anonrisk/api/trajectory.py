@@ -135,7 +135,8 @@ def trajectory(
         what = "ordered=True" if ordered else "points='consecutive'"
         raise MissingTimeError(f"{what} needs time=, the column that says when a record was made")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     as_name(user, "user")
     items = as_names(item, "item", columns)
     roles = [("user", [user]), ("item", items)]
@@ -158,7 +159,7 @@ def trajectory(
         _seed(seed),
         missing,
     )
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     return _result(engine.traces(frame, question), question, asked)
 
 
