@@ -65,8 +65,10 @@ def ordered(profiles: ValueCounts) -> Shares:
 
 # Between two values that a class has, its cumulative share stands still at `reached`.
 REACHED = "running / total"
-# `split` is the rank from r to high from where on the table's cumulative share is above that;
-# `sum_x` sums the cumulative shares below rank x. Before its first value a class has reached 0.
+# `below` of the table's cumulative shares are not above that, and `split` is the rank, from r to
+# high, from where on they are. `sum_x` sums them below rank x. Before its first value, a class has
+# reached 0.
+SPLIT = "greatest(least(below, high), r)"
 MOVED = (
     "if(high > r, reached * (split - r) - (sum_split - sum_r) "
     "+ ((sum_high - sum_split) - reached * (high - split)), 0D) + if(running = c, sum_r, 0D)"

@@ -151,13 +151,13 @@ def _split(pairs: Pairs, table: DataFrame, Q: Any) -> DataFrame:
     grid = min(max(_GRID, 1 << int(4 * len(Q)).bit_length()), _LARGEST_GRID)
     starts = np.searchsorted(Q, np.arange(grid + 1) / grid, side="right")
     rounds = int(np.diff(starts).max(initial=0)).bit_length()
-    below = _array(f, np.concatenate((Q, np.full(1 << rounds, 2.0))))
+    shares = _array(f, np.concatenate((Q, np.full(1 << rounds, 2.0))))
     cell = f.expr(f"cast(least(floor(reached * {grid}), {grid}) as int) + 1")
-    table = table.withColumn("split", f.element_at(_array(f, starts), cell).cast("int"))
+    table = table.withColumn("below", f.element_at(_array(f, starts), cell).cast("int"))
     for step in (1 << i for i in reversed(range(rounds))):
-        beyond = f.element_at(below, f.expr(f"split + {step}")) <= f.col("reached")
-        table = table.withColumn("split", f.expr("split") + f.when(beyond, step).otherwise(0))
-    return table.withColumn("split", f.expr("greatest(least(split, high), r)"))
+        beyond = f.element_at(shares, f.expr(f"below + {step}")) <= f.col("reached")
+        table = table.withColumn("below", f.expr("below") + f.when(beyond, step).otherwise(0))
+    return table.withColumn("split", f.expr(tcloseness.SPLIT))
 
 
 def _array(f: Any, numbers: Any) -> Any:

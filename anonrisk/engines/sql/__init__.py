@@ -43,6 +43,10 @@ class SqlEngine:
         """Count the classes of each quasi-identifier."""
         return count.class_sizes(table, question)
 
+    def is_scale(self, table: SqlTable, column: Name) -> bool:
+        """Tell whether a column holds floats or dates."""
+        return table.is_scale(column)
+
     def scores(
         self, table: SqlTable, question: Question, sensitive: Sensitive, scores: Sequence[Score]
     ) -> Scored:
