@@ -95,6 +95,12 @@ class ValueCounts:
         """Sum something over the entries of each kind."""
         return np.add.reduceat(entries, self.starts[:-1])
 
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each entry, the share of its value in the class, and in the table."""
+        p = self.counts / self.totals[self.kind]
+        q = self.overall[self.ranks] / self.overall.sum()
+        return p, q
+
     def cumulative(self) -> Integers:
         """Sum the counts of each kind up to and including each entry."""
         running = np.cumsum(self.counts)

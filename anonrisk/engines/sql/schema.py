@@ -34,9 +34,10 @@ class SqlSchema(Schema):
         has_rows: bool = self.frame.has_rows()
         return has_rows
 
-    def is_scale(self, column: Name) -> NoReturn:
-        """Refuse to tell."""
-        raise refused(f"the type of {column!r}")
+    def is_scale(self, column: Name) -> bool:
+        """Tell whether a column holds floats or dates."""
+        scale: bool = self.frame.is_scale(column)
+        return scale
 
     def is_whole(self, column: Name) -> NoReturn:
         """Refuse to tell."""
