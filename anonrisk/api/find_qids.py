@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
-    from anonrisk.search.minimal import Outcome
+    from anonrisk.search.minimal import MinimalSets
 
 
 @overload
@@ -220,7 +220,7 @@ def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
 
 
 def _ranked(
-    outcome: Outcome, direct: set[Name], population_size: int | None
+    outcome: MinimalSets, direct: set[Name], population_size: int | None
 ) -> tuple[FoundQid, ...]:
     """Put first what a person should worry about most."""
     values = [sizes.n_classes for sizes in outcome.columns]
@@ -233,7 +233,7 @@ def _ranked(
     return tuple(found)
 
 
-def _look_alikes(counter: Counter, outcome: Outcome) -> tuple[LookAlike, ...]:
+def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:
     look_alikes = []
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)

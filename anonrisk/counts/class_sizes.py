@@ -229,9 +229,24 @@ class ClassCounts:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.counts.plot import class_sizes
+        import matplotlib.pyplot as plt
 
-        return class_sizes(self, ax)
+        if ax is None:
+            _, ax = plt.subplots()
+        alone = self.uniqueness
+        # From size 1 on, even where no class is that small, so that two pictures compare.
+        sizes = np.concatenate(([1], self.sizes))
+        share = np.concatenate(([alone], np.cumsum(self.records) / self.n_records))
+        ax.step(sizes, share, where="post")
+        ax.set_xscale("log")
+        ax.set_ylim(0, 1.02)
+        ax.set_xlabel("class size")
+        ax.set_ylabel("share of records in classes of at most this size")
+        ax.set_title(render.joined(self.qid))
+        ax.axhline(alone, linestyle=":", linewidth=1, color="grey")
+        text = f"{alone:.1%} singletons"
+        ax.annotate(text, (1, alone), (4, 4), textcoords="offset points")
+        return ax
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""

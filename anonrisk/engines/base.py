@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
     from anonrisk.counts.class_profiles import ValueCounts
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.counter import Counter
@@ -179,7 +179,7 @@ class Engine(Protocol):
     def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
 
-    def pseudonymize(self, frame: Any, step: Step) -> Any:
+    def pseudonymize(self, frame: Any, step: Pseudonymisation) -> Any:
         """Give the table with one column replaced by pseudonyms."""
 
     def read_roles(self, frame: Any) -> Roles | None:

@@ -52,7 +52,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredNode:
     """What is true of a table after the recodings of one node."""
 
     node: Node
@@ -85,7 +85,7 @@ class Lattice:
     weights: NDArray[np.float64]
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
-    measured: dict[Node, Measured] = field(default_factory=dict)
+    measured: dict[Node, MeasuredNode] = field(default_factory=dict)
     _rolled: list[_Rolled] = field(default_factory=list)
 
     @classmethod
@@ -124,7 +124,7 @@ class Lattice:
         """Number of choices of each column."""
         return tuple(len(offered) for offered in self.choices)
 
-    def measure(self, node: Node) -> Measured:
+    def measure(self, node: Node) -> MeasuredNode:
         """Measure a node: sizes of its classes, records below k, loss with those suppressed (T9).
 
         The loss is the mean over original records and columns; a suppressed record costs 1.
@@ -140,7 +140,7 @@ class Lattice:
             of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
         kept = float(of_class[~small] @ rolled.counts[~small])
         squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
-        found = Measured(
+        found = MeasuredNode(
             node,
             len(rolled.counts),
             int(small.sum()),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.predict.law import Law
-    from anonrisk.predict.sources import Source
+    from anonrisk.predict.sources import PredictionSource
 
     Floats = NDArray[np.float64]
 
@@ -59,14 +59,14 @@ class Prediction:
     Interval(low=21, high=23, level=0.5)
     """
 
-    source: Source
+    source: PredictionSource
     group_size: int
     mean: float
     variance: float
     bracket: Interval | None
     drawn: str
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PredictionSource) -> None:
         """Ask for the mean and the variance; the rest is computed when it is asked for."""
         fields = {
             "source": source,
@@ -238,7 +238,7 @@ class PredictedClasses:
     share: Floats
     drawn: str
 
-    def __init__(self, source: Source, upto: int) -> None:
+    def __init__(self, source: PredictionSource, upto: int) -> None:
         """Ask for each size."""
         sizes = np.arange(1, upto + 1)
         classes = np.array([source.classes(int(j)) for j in sizes])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.population.good_toulmin import GoodToulmin
 
 
-class Source(Protocol):
+class PredictionSource(Protocol):
     """What a prediction asks."""
 
     @property

@@ -17,7 +17,7 @@ from anonrisk.predict.prediction import Prediction
 if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.prediction import PredictedClasses
-    from anonrisk.predict.sources import Source
+    from anonrisk.predict.sources import PredictionSource
 
 DRAWS = ("auto", "replacement")
 METHODS = ("exact", "kl")
@@ -47,7 +47,7 @@ def classes(
 
 def _source(
     counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
-) -> Source:
+) -> PredictionSource:
     k = group_of(group_size)
     one_of(draw, "draw", DRAWS)
     one_of(method, "method", METHODS)

@@ -27,7 +27,7 @@ SECONDS_TO_WAIT = 60
 _LOCK = 0x7072696F7273
 
 
-class Store:
+class PriorStore:
     """Rows of submissions in a database.
 
     Parameters

@@ -21,7 +21,7 @@ _PATIENCE = 60
 _ROWS = 300
 
 
-class Store:
+class IdentityStore:
     """Rows go in once and are never changed; all errors of the database become ours."""
 
     def __init__(self, url: str, key: Key) -> None:

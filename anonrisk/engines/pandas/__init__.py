@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
     from anonrisk.counts.class_profiles import ValueCounts
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Attacker, Matched
@@ -61,7 +61,7 @@ class PandasEngine:
     """Counts pandas DataFrames."""
 
     name = "pandas"
-    sets_a_pass = sets.SetCounter.batch
+    sets_a_pass = sets.PandasSets.batch
 
     def columns(self, frame: pd.DataFrame) -> Sequence[Name]:
         """List the column labels."""
@@ -145,14 +145,14 @@ class PandasEngine:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
 
-    def counter(self, frame: pd.DataFrame, question: Question) -> sets.SetCounter:
+    def counter(self, frame: pd.DataFrame, question: Question) -> sets.PandasSets:
         """Encode the columns once, for any number of sets of them."""
-        return sets.SetCounter(frame, question)
+        return sets.PandasSets(frame, question)
 
     def suda(
         self,
         frame: pd.DataFrame,
-        counter: sets.SetCounter,
+        counter: sets.PandasSets,
         max_size: int,
         names: list[str],
         risk: Callable[[Totals], float | None],
@@ -233,7 +233,7 @@ class PandasEngine:
         """Count the persons who can be linked across a change of pseudonyms."""
         return link.links(frame, question)
 
-    def pseudonymize(self, frame: pd.DataFrame, step: Step) -> pd.DataFrame:
+    def pseudonymize(self, frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
         """Give the table with one column replaced by pseudonyms."""
         return pseudonym.pseudonymize(frame, step)
 

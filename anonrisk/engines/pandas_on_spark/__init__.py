@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
     from anonrisk.counts.class_profiles import ValueCounts
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Attacker, Matched
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import Tally
     from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
     from anonrisk.counts.weighted import Independence, WeightedClasses
-    from anonrisk.engines.spark.sets import SetCounter
+    from anonrisk.engines.spark.sets import SparkSets
     from anonrisk.recode import Bins, Recoding
 
 
@@ -138,7 +138,7 @@ class PandasOnSparkEngine:
         """Compare the classes with what their columns give if they are independent."""
         return self._spark.independence(_without_index(frame), question, fraction)
 
-    def counter(self, frame: Any, question: Question) -> SetCounter:
+    def counter(self, frame: Any, question: Question) -> SparkSets:
         """Get ready to count many sets, several in a job; categories are set apart."""
         lossy = {}
         for name in question.qid:
@@ -154,7 +154,7 @@ class PandasOnSparkEngine:
     def suda(
         self,
         frame: Any,
-        counter: SetCounter,
+        counter: SparkSets,
         max_size: int,
         names: list[str],
         risk: Callable[[Totals], float | None],
@@ -245,7 +245,7 @@ class PandasOnSparkEngine:
         """Count the persons who can be linked across a change of pseudonyms."""
         return self._spark.links(_without_index(frame), question)
 
-    def pseudonymize(self, frame: Any, step: Step) -> Any:
+    def pseudonymize(self, frame: Any, step: Pseudonymisation) -> Any:
         """Give the table with one column replaced by pseudonyms, its index kept."""
         change = lambda table: self._spark.pseudonymize(table, step)  # noqa: E731
         return _with_index(frame, change, (step.column,))

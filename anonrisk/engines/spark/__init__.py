@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
     from anonrisk.counts.class_profiles import ValueCounts
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Attacker, Matched
@@ -70,7 +70,7 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
-    sets_a_pass = sets.SetCounter.batch
+    sets_a_pass = sets.SparkSets.batch
 
     def columns(self, frame: DataFrame) -> Sequence[Name]:
         """List the column names."""
@@ -157,14 +157,14 @@ class SparkEngine:
         """Compare the classes with what their columns give if they are independent."""
         return population.independence(frame, question, fraction)
 
-    def counter(self, frame: DataFrame, question: Question) -> sets.SetCounter:
+    def counter(self, frame: DataFrame, question: Question) -> sets.SparkSets:
         """Get ready to count many sets, several in a job."""
-        return sets.SetCounter(frame, question)
+        return sets.SparkSets(frame, question)
 
     def suda(
         self,
         frame: DataFrame,  # noqa: ARG002
-        counter: sets.SetCounter,
+        counter: sets.SparkSets,
         max_size: int,
         names: list[str],
         risk: Callable[[Totals], float | None],
@@ -243,7 +243,7 @@ class SparkEngine:
         """Count the persons who can be linked across a change of pseudonyms."""
         return link.links(frame, question)
 
-    def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
+    def pseudonymize(self, frame: DataFrame, step: Pseudonymisation) -> DataFrame:
         """Give the table with one column replaced by pseudonyms; lazy."""
         return pseudonym.pseudonymize(frame, step)
 

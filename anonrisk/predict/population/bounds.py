@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

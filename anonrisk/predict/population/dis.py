@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import ONE_MATCH, Interval, ModelEstimate
+from anonrisk.predict.population.figures import ONE_MATCH, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
@@ -18,7 +19,6 @@ from anonrisk.predict.population.figures import (
     LINKER,
     ONE_MATCH,
     REGISTER,
-    Interval,
     ModelEstimate,
 )
 from anonrisk.predict.population.loglinear import loglinear
