@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import number_of_sets, search
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.progress import shown
+from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def find_qids(
             + "; ".join({**apart, **counter.unsupported}.values())
         )
     by_size = tuple(number_of_sets(len(counter.columns), max_size))
-    with shown(by_size, progress=progress) as tell:
+    with show_progress(by_size, progress=progress) as tell:
         outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:

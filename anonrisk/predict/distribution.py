@@ -12,7 +12,7 @@ from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import bins
 from anonrisk.predict.inputs import as_array, as_probabilities, histogram, n_values_of
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

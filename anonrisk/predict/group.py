@@ -13,7 +13,7 @@ from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 
 if TYPE_CHECKING:

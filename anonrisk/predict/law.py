@@ -109,7 +109,7 @@ def cost(numbers: Numbers, k: int, sd: float) -> float:
     return len(numbers.w) * (10 * sqrt(k) + 40) * roots / 2
 
 
-def cheap(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
+def approximate(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
     """Give an approximation with a total variation distance of at most .03, where one has it (S15).
 
     `pairs` and `triples` are the expected numbers of pairs and triples of people who share a value.

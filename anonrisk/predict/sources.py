@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
-    from anonrisk.predict.known_by_kl import KnownByKl
+    from anonrisk.predict.kl import KnownByKl
     from anonrisk.predict.population.good_toulmin import GoodToulmin
 
 
@@ -95,7 +95,7 @@ class _Drawn(ABC):
             return law.normal(self.k, mean, 0.0)
         sd = sqrt(variance)
         if law.cost(self.numbers, self.k, sd) > law.CHEAP:
-            near = law.cheap(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
+            near = law.approximate(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
             if near is not None:
                 return near
         return law.exact(self.numbers, self.k, mean, sd)

@@ -11,7 +11,7 @@ from anonrisk.measures import entropy
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
 if TYPE_CHECKING:

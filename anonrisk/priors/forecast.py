@@ -184,7 +184,7 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
 
 def _predicted(prior: Prior, k: int, method: str) -> Prediction | None:
     from anonrisk.predict import Distribution, Prediction, singletons
-    from anonrisk.priors.pairs import FromMoments
+    from anonrisk.priors.from_moments import FromMoments
 
     if method == "bounds":
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ArgumentError
-from anonrisk.predict.population.figures import EVERY_RECORD, ModelEstimate
+from anonrisk.predict.population.model_estimate import EVERY_RECORD, ModelEstimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import ONE_MATCH, ModelEstimate
+from anonrisk.predict.population.model_estimate import ONE_MATCH, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -10,7 +10,7 @@ import numpy as np
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 from anonrisk.predict.population.special import digamma_rise, log_rising
 

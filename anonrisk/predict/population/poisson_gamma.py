@@ -9,7 +9,7 @@ import numpy as np
 
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:

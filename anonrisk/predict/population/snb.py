@@ -9,7 +9,7 @@ import numpy as np
 
 from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class FromMoments:
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons; total variation distance at most .03."""
-        near = law.cheap(self.k, self.mean(), self.variance(), self.pairs, self.triples)
+        near = law.approximate(self.k, self.mean(), self.variance(), self.pairs, self.triples)
         if near is None:
             raise ApproximationError("the number of pairs is not enough to know")
         return near
