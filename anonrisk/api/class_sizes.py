@@ -25,7 +25,7 @@ class ClassSizes(ClassCounts):
     --------
     >>> sizes = ClassSizes([1, 4], [2, 3], qid=["zip", "age"])
     >>> sizes.k, round(sizes.entropy(), 3), sizes.risk().prosecutor.highest
-    (1, 2.217, 1.0)
+    (1, 2.093, 1.0)
     """
 
     # ---- information ----------------------------------------------------------------------

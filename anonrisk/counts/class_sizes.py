@@ -25,7 +25,7 @@ _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassCounts:
+class ClassCounts(render.PrintedTable):
     """How many classes there are of each size: the histogram behind every measure of k.
 
     Two of these cannot be merged: a class of one in each half of a table may be a class of two
@@ -262,17 +262,10 @@ class ClassCounts:
         """Agree with equality."""
         return hash((self.qid, self.unit, self.sizes.tobytes(), self.records.tobytes()))
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(self._header(), self._bands())))
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), self._header(), self._bands())
-
     def _header(self) -> tuple[str, ...]:
         return "class size", "classes", "records" if self.unit is None else "persons", "share"
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         kinds = render.count_of(self.n_classes, "class", "classes")
@@ -310,7 +303,7 @@ class ClassCounts:
                 found.append((name, classes, records))
         return found
 
-    def _bands(self) -> list[list[str]]:
+    def _rows(self) -> list[list[str]]:
         return [
             [name, f"{classes:,}", f"{records:,}", render.percent(records / self.n_records)]
             for name, classes, records in self.bands()

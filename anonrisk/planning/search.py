@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.planning.lattice import Lattice, MeasuredNode, Node
 
 # Lattices of more nodes than this are searched by neighbours only.
@@ -131,7 +130,7 @@ def _bounded(
     return best, False
 
 
-def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _summed(parts: list[Floats]) -> Floats:
     total = np.zeros(tuple(len(part) for part in parts))
     for axis, part in enumerate(parts):
         total += part.reshape([-1 if a == axis else 1 for a in range(len(parts))])

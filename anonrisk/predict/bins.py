@@ -12,11 +12,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-
+    from anonrisk.core.arrays import Floats, Integers
 MAX_INTERVALS = 10_000_000
 # More different probabilities than this are put together in narrow bins, and the result says so.
 MAX_DIFFERENT = 20_000

@@ -15,11 +15,11 @@ from anonrisk.predict.inputs import as_array, as_probabilities, histogram, n_val
 from anonrisk.predict.kl import KnownByKl
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.counts.class_sizes import ClassCounts
 
-    Floats = NDArray[np.float64]
 
 # Probabilities may be off 1 by what rounding does, not by what a mistake does.
 SUM_TOLERANCE = 1e-9
@@ -63,7 +63,7 @@ class Distribution:
     """
 
     p: Floats
-    values: NDArray[np.int64]
+    values: Integers
     low: Floats
     high: Floats
     n_records: int | None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class GroupDesign:
+class GroupDesign(render.PrintedLines):
     """The best size of a group; made by `best_group_size`.
 
     Attributes
@@ -46,14 +46,6 @@ class GroupDesign:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return dict(vars(self))
-
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return render.html_table(first, (), [[line] for line in rest])
 
     def _lines(self) -> list[str]:
         people = render.count_of(self.group_size, "person", "people")

@@ -12,7 +12,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from anonrisk.core.arrays import Floats, Integers
 
 
 def n_values_of(given: Any, most: float) -> int:
@@ -58,7 +58,7 @@ def as_probabilities(p: ArrayLike) -> Floats:
     return array
 
 
-def histogram(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def histogram(counts: NDArray[Any]) -> tuple[Integers, Integers]:
     """Give the different counts above 0, and how many values have each."""
     if int(counts.max()) <= 4 * len(counts) + 1_000:
         # One pass, where sorting all counts takes many.

@@ -23,7 +23,7 @@ _EXACT = (
 
 
 @dataclass(frozen=True, repr=False)
-class KnownByKl:
+class KnownByKl(render.PrintedLines):
     """A quasi-identifier of which only the number of values and the divergence are known.
 
     Only the approximations by the Kullback-Leibler distance are offered for it (Koot 2012,
@@ -51,13 +51,9 @@ class KnownByKl:
         object.__setattr__(self, "n_values", n)
         object.__setattr__(self, "kl", kl)
 
-    def _repr_html_(self) -> str:
-        return render.html_table(repr(self), (), ())
-
-    def __repr__(self) -> str:
-        """Print as text."""
+    def _lines(self) -> list[str]:
         values = render.count_of(self.n_values, "value")
-        return f"{values}, {self.kl:.4g} nats from uniform; nothing else is known"
+        return [f"{values}, {self.kl:.4g} nats from uniform; nothing else is known"]
 
 
 def check_singletons(known: KnownByKl, k: int) -> None:

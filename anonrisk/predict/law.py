@@ -12,11 +12,9 @@ from anonrisk.errors import ArgumentError
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.predict.independent import Numbers
 
-    Floats = NDArray[np.float64]
 
 # More chances than this are not put into a list.
 MAX_DENSE = 100_000_000

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Linkability:
+class Linkability(render.PrintedTable):
     """How many persons can be linked across a change of pseudonyms; see `anonrisk.linkability`.
 
     Attributes
@@ -75,14 +75,16 @@ class Linkability:
             ["linked by chance", f"{self.chance * self.n_both:,.1f}", render.percent(self.chance)],
         ]
 
-    def _headline(self) -> str:
+    def _lines(self) -> list[str]:
         changes = render.count_of(self.n_changes, "change")
         wrong = render.count_of(self.n_false, "value")
-        return (
-            f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
-            f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
-            f"person's); {wrong} would link two different persons"
-        )
+        return [
+            (
+                f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
+                f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
+                f"person's); {wrong} would link two different persons"
+            )
+        ]
 
     def _unit(self) -> tuple[str, str]:
         # Somebody who is there in five periods in a row goes through four changes.
@@ -92,10 +94,3 @@ class Linkability:
 
     def _header(self) -> tuple[str, str, str]:
         return "", "persons" if self.n_changes == 1 else "pairs", "share"
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), self._header(), self._rows())

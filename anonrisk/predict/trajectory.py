@@ -53,7 +53,7 @@ class TrajectoryStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Trajectory:
+class Trajectory(render.PrintedTable):
     """How many users a few of their linked records single out; see `anonrisk.trajectory`.
 
     Attributes
@@ -258,14 +258,7 @@ class Trajectory:
         ax.legend()
         return ax
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(_HEADER, self._rows())))
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), _HEADER, self._rows())
-
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         known = f"{self.points} {'ordered ' if self.ordered else ''}records".removeprefix("any ")
         if self.points == "any":
             known = "records in order" if self.ordered else "records, as a set"
@@ -302,6 +295,9 @@ class Trajectory:
         which = "runs" if self.points == "consecutive" else "points"
         return f"{which} of whole traces{'' if self.ordered else ', in any order'}"
 
+    def _header(self) -> tuple[str, ...]:
+        return "length", "users", "singled out", "95%", "model", "suppressed", "model"
+
     def _rows(self) -> list[list[str]]:
         rows = []
         for number, step in enumerate(self.measured):
@@ -321,9 +317,6 @@ class Trajectory:
                 ]
             )
         return rows
-
-
-_HEADER = ("length", "users", "singled out", "95%", "model", "suppressed", "model")
 
 
 def _share(share: float | None) -> str:

@@ -23,10 +23,7 @@ from anonrisk.predict.rank_size import Fit, fit, power_sums
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
+    from anonrisk.core.arrays import Floats
 __all__ = ["Fit", "Product", "Zipf", "ZipfStep", "fit", "product"]
 
 _MOST_RECORDS = 100
@@ -277,7 +274,7 @@ class Zipf:
 
 
 @dataclass(frozen=True, repr=False)
-class ZipfTable:
+class ZipfTable(render.PrintedTable):
     """The model for several lengths, as a table that prints itself."""
 
     model: Zipf
@@ -296,19 +293,14 @@ class ZipfTable:
             for step in self.steps
         ]
 
-    def _caption(self) -> str:
+    def _lines(self) -> list[str]:
         model = self.model
-        return (
-            f"Zipf model: {model.d:,} items, exponent {model.c:.3g}, {model.n:,.0f} people, "
-            f"k = {self.k:g}"
-        )
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._caption()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._caption(), self._header(), self._rows())
+        return [
+            (
+                f"Zipf model: {model.d:,} items, exponent {model.c:.3g}, {model.n:,.0f} people, "
+                f"k = {self.k:g}"
+            )
+        ]
 
     def _header(self) -> tuple[str, ...]:
         few = "unique" if self.k == 2 else "fewer than k"

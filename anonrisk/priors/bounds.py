@@ -21,11 +21,9 @@ from anonrisk.priors import precision
 from anonrisk.priors.checks import ROUNDING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.priors.prior import Prior
 
-    Floats = NDArray[np.float64]
 
 # Neighbouring probabilities of the grid differ by about two percent.
 _POINTS = 800

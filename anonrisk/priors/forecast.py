@@ -22,7 +22,7 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast:
+class Forecast(render.PrintedLines):
     """Singletons in a group, predicted from published numbers; made by `Repository.predict`.
 
     Attributes
@@ -117,14 +117,6 @@ class Forecast:
             "low": low,
             "high": high,
         }
-
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return render.html_table(first, (), [[line] for line in rest])
 
     def _lines(self) -> list[str]:
         k = self.group_size

@@ -12,8 +12,9 @@ from anonrisk.predict.population.model_estimate import EVERY_RECORD, ModelEstima
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.weighted import WeightedClasses
-    from anonrisk.predict.population.sample import Floats, Sample
+    from anonrisk.predict.population.sample import Sample
 
 # Up to this size, and p up to a half, the recursion is stable; else so is the series.
 RECURSION = 40

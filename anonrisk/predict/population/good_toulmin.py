@@ -15,8 +15,8 @@ from anonrisk.predict.population.sample import class_sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.predict.population.sample import Floats
 
 # A mean whose standard deviation is more than this share of it says nothing.
 MAX_RELATIVE_SD = 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
@@ -13,10 +13,8 @@ from anonrisk.errors import ArgumentError, PopulationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from anonrisk.core.arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 # Above this share of the population, drawing without replacement is not like drawing with it.
 FINITE = 0.1

@@ -15,8 +15,7 @@ from anonrisk.predict.population.sample import FINITE, Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.class_sizes import ClassCounts
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
@@ -116,11 +115,11 @@ def _fit(sample: Sample, K: float) -> tuple[float, float]:
     if wanted.sum() >= 1:
         raise ModelError("SNB cannot be fitted: the table has more classes than its model")
 
-    def gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gaps(logs: Floats) -> Floats:
         a, b = np.clip(logs, -_FAR, _FAR)
         chances = snb_chances(exp(a), 1 / (1 + exp(-b)), sample.f)
         # As ratios, so that rare classes count as much as common ones.
-        ratios: NDArray[np.float64] = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
+        ratios: Floats = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
         return ratios
 
     best, least = None, np.inf

@@ -13,8 +13,8 @@ from anonrisk.predict.population.sample import FINITE, Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.predict.population.sample import Floats
 
 # Beyond this many expected members in the sample, exactly one has no chance that a float can hold.
 _NO_CHANCE = 750.0
