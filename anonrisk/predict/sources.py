@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,43 +24,44 @@ if TYPE_CHECKING:
     from anonrisk.predict.population.good_toulmin import GoodToulmin
 
 
-class PredictionSource(Protocol):
+class PredictionSource(ABC):
     """What a prediction asks."""
 
-    @property
-    def k(self) -> int:
-        """Size of the group."""
+    # Size of the group.
+    k: int
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """How the group comes about."""
 
+    @abstractmethod
     def mean(self) -> float:
         """Expected number of singletons."""
 
+    @abstractmethod
     def variance(self) -> float:
         """Variance of their number."""
 
     def bracket(self) -> Interval | None:
         """What putting near probabilities together may do to the mean."""
+        return None
 
+    @abstractmethod
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
 
+    @abstractmethod
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
 
+    @abstractmethod
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
 
 
-class _Drawn(ABC):
+class _Drawn(PredictionSource):
     """What the two kinds of draw share."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def k(self) -> int: ...
 
     @property
     @abstractmethod
@@ -75,14 +76,6 @@ class _Drawn(ABC):
     @abstractmethod
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
-
-    @abstractmethod
-    def mean(self) -> float:
-        """Expected number of singletons."""
-
-    @abstractmethod
-    def variance(self) -> float:
-        """Variance of their number."""
 
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
@@ -193,10 +186,6 @@ class FromTable(_Drawn):
             return 0.0
         return subgroup.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
 
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
-
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
         return subgroup.shared_by(self.counted.sizes, self.counted.classes, self.n, self.k, people)
@@ -218,7 +207,7 @@ class FromTable(_Drawn):
 
 
 @dataclass(frozen=True)
-class FromKl:
+class FromKl(PredictionSource):
     """A group of which only the number of values and their divergence are known (S5 to S8, U6)."""
 
     known: KnownByKl
@@ -237,10 +226,6 @@ class FromKl:
     def variance(self) -> float:
         """Variance of their number."""
         return kl.variance(self.known, self.k)
-
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
@@ -264,7 +249,7 @@ class FromKl:
 
 
 @dataclass(frozen=True)
-class Enlarged:
+class Enlarged(PredictionSource):
     """A group up to twice as large as the table, by Good and Toulmin's estimate (P2)."""
 
     counted: ClassCounts
@@ -290,10 +275,6 @@ class Enlarged:
     def variance(self) -> float:
         """Variance about the number of a group drawn anew, that of the estimate included."""
         return self.found.sd_separate**2
-
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,8 +51,10 @@ class Recoding(ABC):
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON, none of them a cell."""
-        return {"recoding": self.name}
+        """Give plain values that serialise as JSON, none of them a cell; None is left out."""
+        stored = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in stored.items()}
+        return {"recoding": self.name, **{k: v for k, v in plain.items() if v is not None}}
 
     def __str__(self) -> str:
         """Say in a few words what is done."""
@@ -89,10 +91,6 @@ class Star(Recoding):
     def for_missing(self) -> str | None:
         """Put missing values with the others."""
         return self.label
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
-        return {"recoding": self.name, "label": self.label}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -137,10 +135,6 @@ class Bins(Recoding):
         """Give each number its bin."""
         return self.places(domain.values.astype(np.float64)), self.labels
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the inner edges."""
-        return {"recoding": self.name, "edges": list(self.edges), "whole": self.whole}
-
     def __str__(self) -> str:
         """Say what is done."""
         return f"{len(self.edges) + 1} bins: {text.shortened(self.labels)}"
@@ -181,13 +175,6 @@ class Prefix(Recoding):
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the length, and the width if there is one."""
-        stored: dict[str, Any] = {"recoding": self.name, "length": self.length}
-        if self.width is not None:
-            stored["width"] = self.width
-        return stored
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -232,10 +219,6 @@ class ZipArea(Recoding):
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the areas that may be told."""
-        return {"recoding": self.name, "known": list(self.known)}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -287,11 +270,6 @@ class DatePart(Recoding):
             for year in periods
         ]
         return number.astype(np.int64), names
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the part."""
-        earliest = {} if self.earliest is None else {"earliest": self.earliest}
-        return {"recoding": self.name, "part": self.part, **earliest}
 
     def __str__(self) -> str:
         """Say what is done."""

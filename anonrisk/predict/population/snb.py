@@ -13,19 +13,15 @@ from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anonrisk.core.arrays import Floats
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.predict.population.sample import Histogram
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
 _STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]
 _FAR = 30.0
 
 
-def snb(
-    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
-) -> ModelEstimate:
+def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
     """Estimate the people who are unique in the population by the slide negative binomial model.
 
     Parameters
@@ -46,7 +42,7 @@ def snb(
     >>> round(snb({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 2100).uniques)
     432
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     if sample.f < FINITE:
         raise ModelError(
             f"SNB needs a table of at least a tenth of the population, not {sample.f:.2%}"
