@@ -14,14 +14,14 @@ from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import number_of_sets, search
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.progress import shown
+from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
-    from anonrisk.search.minimal import Outcome
+    from anonrisk.search.minimal import MinimalSets
 
 
 @overload
@@ -142,7 +142,7 @@ def find_qids(
             + "; ".join({**apart, **counter.unsupported}.values())
         )
     by_size = tuple(number_of_sets(len(counter.columns), max_size))
-    with shown(by_size, progress=progress) as tell:
+    with show_progress(by_size, progress=progress) as tell:
         outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
@@ -220,7 +220,7 @@ def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
 
 
 def _ranked(
-    outcome: Outcome, direct: set[Name], population_size: int | None
+    outcome: MinimalSets, direct: set[Name], population_size: int | None
 ) -> tuple[FoundQid, ...]:
     """Put first what a person should worry about most."""
     values = [sizes.n_classes for sizes in outcome.columns]
@@ -233,7 +233,7 @@ def _ranked(
     return tuple(found)
 
 
-def _look_alikes(counter: Counter, outcome: Outcome) -> tuple[LookAlike, ...]:
+def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:
     look_alikes = []
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)

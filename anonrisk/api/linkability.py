@@ -13,7 +13,7 @@ from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.predict.linked_records import Linkability
+    from anonrisk.predict.linkability import Linkability
 
 
 def linkability(
@@ -87,7 +87,7 @@ def linkability(
     """
     from anonrisk.core.periods import microseconds
     from anonrisk.counts.traces import LinkQuestion
-    from anonrisk.predict.linked_records import Linkability
+    from anonrisk.predict.linkability import Linkability
 
     check_missing(missing)
     if at is not None and period is not None:

@@ -16,8 +16,8 @@ from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightErr
 from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
-from anonrisk.planning.plan import Outcome, Plan
-from anonrisk.planning.search import Found, search
+from anonrisk.planning.plan import Plan, PlanOutcome
+from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.lattice import Measured
+    from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
@@ -156,7 +156,7 @@ def plan(
         max_suppression=float(max_suppression),
         columns=tuple(columns),
         before=_before(tally, question.qid, k),
-        after=Outcome(
+        after=PlanOutcome(
             n - best.n_below,
             best.n_classes - best.n_small,
             best.k_kept,
@@ -224,9 +224,9 @@ def _budget(
     return Budget(n, k, beta, exact, chernoff, tuple(split))
 
 
-def _before(tally: Tally, qid: Qid, k: int) -> Outcome:
+def _before(tally: Tally, qid: Qid, k: int) -> PlanOutcome:
     counts = tally.counts
-    return Outcome(
+    return PlanOutcome(
         tally.n_records,
         len(counts),
         int(counts.min()),
@@ -238,8 +238,8 @@ def _before(tally: Tally, qid: Qid, k: int) -> Outcome:
 
 
 def _met(
-    lattice: Lattice, found: Found, allowed: int, max_suppression: float, max_loss: float | None
-) -> Measured:
+    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
+) -> MeasuredNode:
     """Give the best node, or say which constraint stops all of them."""
     n = lattice.n
     if found.best is None:

@@ -90,7 +90,7 @@ def pseudonymize(
     """
     from anonrisk.core.keys import as_key
     from anonrisk.core.periods import microseconds
-    from anonrisk.core.pseudonyms import Form, Step, check_scope
+    from anonrisk.core.pseudonyms import Form, Pseudonymisation, check_scope
 
     secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
     by_records = isinstance(period, Integral)
@@ -116,5 +116,5 @@ def pseudonymize(
             raise ArgumentError(f"column {column!r} cannot be its own time")
         roles[time] = "time"
     schema.check(roles)
-    step = Step(column, secret, form, recipient, every, time, by_records)
+    step = Pseudonymisation(column, secret, form, recipient, every, time, by_records)
     return engine.rewrite(frame, step)

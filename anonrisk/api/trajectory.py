@@ -13,7 +13,7 @@ from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
-    from anonrisk.predict.linked_records import Measured, Trajectory
+    from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
 _LONGEST = 50
 
@@ -176,7 +176,7 @@ def _seed(seed: Any) -> int:
 
 def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajectory:
     from anonrisk.predict import zipf
-    from anonrisk.predict.linked_records import Trajectory
+    from anonrisk.predict.trajectory import Trajectory
 
     sizes = [size for size, _ in counts.popularity]
     items = [number for _, number in counts.popularity]
@@ -208,12 +208,12 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
     )
 
 
-def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
+def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
     from anonrisk.measures import proportion
-    from anonrisk.predict.linked_records import Measured
+    from anonrisk.predict.trajectory import TrajectoryStep
 
     if not step.n_users:
-        return Measured(step.length, 0, step.n_short, None, None, None)
+        return TrajectoryStep(step.length, 0, step.n_short, None, None, None)
     interval = None
     if not question.consecutive:
         one = question.draws == 1
@@ -222,7 +222,7 @@ def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
             if one
             else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
         )
-    return Measured(
+    return TrajectoryStep(
         step.length,
         step.n_users,
         step.n_short,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from anonrisk.core.pseudonyms import Step
+from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks
 
@@ -75,7 +75,14 @@ class LabelsAsColumns:
 
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
-    Recode | Intervals | GroupMeans | Noise | Shuffle | CellSuppression | LabelsAsColumns | Step
+    Recode
+    | Intervals
+    | GroupMeans
+    | Noise
+    | Shuffle
+    | CellSuppression
+    | LabelsAsColumns
+    | Pseudonymisation
 )
 
 

@@ -25,7 +25,7 @@ _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassCounts:
+class ClassCounts(render.PrintedTable):
     """How many classes there are of each size: the histogram behind every measure of k.
 
     Two of these cannot be merged: a class of one in each half of a table may be a class of two
@@ -229,9 +229,24 @@ class ClassCounts:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.counts.plot import class_sizes
+        import matplotlib.pyplot as plt
 
-        return class_sizes(self, ax)
+        if ax is None:
+            _, ax = plt.subplots()
+        alone = self.uniqueness
+        # From size 1 on, even where no class is that small, so that two pictures compare.
+        sizes = np.concatenate(([1], self.sizes))
+        share = np.concatenate(([alone], np.cumsum(self.records) / self.n_records))
+        ax.step(sizes, share, where="post")
+        ax.set_xscale("log")
+        ax.set_ylim(0, 1.02)
+        ax.set_xlabel("class size")
+        ax.set_ylabel("share of records in classes of at most this size")
+        ax.set_title(render.joined(self.qid))
+        ax.axhline(alone, linestyle=":", linewidth=1, color="grey")
+        text = f"{alone:.1%} singletons"
+        ax.annotate(text, (1, alone), (4, 4), textcoords="offset points")
+        return ax
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""
@@ -247,17 +262,10 @@ class ClassCounts:
         """Agree with equality."""
         return hash((self.qid, self.unit, self.sizes.tobytes(), self.records.tobytes()))
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(self._header(), self._bands())))
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), self._header(), self._bands())
-
     def _header(self) -> tuple[str, ...]:
         return "class size", "classes", "records" if self.unit is None else "persons", "share"
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         kinds = render.count_of(self.n_classes, "class", "classes")
@@ -295,7 +303,7 @@ class ClassCounts:
                 found.append((name, classes, records))
         return found
 
-    def _bands(self) -> list[list[str]]:
+    def _rows(self) -> list[list[str]]:
         return [
             [name, f"{classes:,}", f"{records:,}", render.percent(records / self.n_records)]
             for name, classes, records in self.bands()

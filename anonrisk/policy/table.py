@@ -83,7 +83,7 @@ class Table:
             roles = replace(roles, quasi=current.quasi)
         if not roles.sensitive:
             # One that was dropped is no matter; where something is new it may have been renamed.
-            new = column_roles.newcomer(declared, columns, index) is not None
+            new = column_roles.new_since_declared(declared, columns, index) is not None
             left = tuple(name for name in declared.sensitive if new or name in published.names)
             roles = replace(roles, sensitive=left)
         if roles.unit is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, target
+from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.commands.measure import measures_of
 from anonrisk.cli.deliver import write
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the page; where that fails, a page that says so."""
-    path = target.apart("--html", given.html, given.table)
+    path = output_paths.outside_table("--html", given.html, given.table)
     # Whatever kills this run, no page of an earlier one is taken for its own.
     _write(str(path), report.refused("It has not finished.", given.title))
     try:

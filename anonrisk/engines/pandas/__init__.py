@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import Step
+from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
@@ -44,7 +44,7 @@ class PandasEngine:
     """Counts pandas DataFrames."""
 
     name = "pandas"
-    sets_a_pass = sets.SetCounter.batch
+    sets_a_pass = sets.PandasSets.batch
 
     def schema(self, frame: pd.DataFrame) -> PandasSchema:
         """Tell what a table is."""
@@ -62,7 +62,7 @@ class PandasEngine:
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
             case questions.ManySets(question):
-                return sets.SetCounter(frame, question)
+                return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(frame, columns, marker)
         raise refusals.unknown(asked)
@@ -110,7 +110,7 @@ class PandasEngine:
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
-            case changes.MinimalUniques(sets.SetCounter() as counter, max_size, names, risk):
+            case changes.MinimalUniques(sets.PandasSets() as counter, max_size, names, risk):
                 return suda.scores(frame, counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
@@ -139,7 +139,7 @@ class PandasEngine:
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression(question, k, marker):
                 return suppress.cells(frame, question, k, marker)
-            case Step():
+            case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):
                 return labels.with_labels(frame, name)

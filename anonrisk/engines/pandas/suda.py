@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.engines.pandas.sets import SetCounter
+    from anonrisk.engines.pandas.sets import PandasSets
 
     Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Scores:
     """The scores of the records that are alone with all columns; no other can have any."""
 
-    def __init__(self, counter: SetCounter, n_columns: int, max_size: int) -> None:
+    def __init__(self, counter: PandasSets, n_columns: int, max_size: int) -> None:
         everything = tuple(range(n_columns))
         self.rows = np.flatnonzero(counter.unique(everything))
         self.score = np.zeros(len(self.rows))
@@ -67,7 +67,7 @@ class _Scores:
 
 def scores(
     frame: pd.DataFrame,
-    counter: SetCounter,
+    counter: PandasSets,
     max_size: int,
     names: list[str],
     risk: Callable[[Totals], float | None],

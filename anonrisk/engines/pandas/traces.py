@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Records:
+class _Records:
     """The kept records: user and item as numbers without gaps, and a time that orders them."""
 
     user: Integers
@@ -69,7 +69,7 @@ def traces(frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
     )
 
 
-def _records(frame: pd.DataFrame, question: TraceQuestion) -> Records:
+def _records(frame: pd.DataFrame, question: TraceQuestion) -> _Records:
     # The time may be part of the item too, and is then encoded like any other.
     codes = encode(frame, {question.user: "user", **dict.fromkeys(question.item, "item")})
     if codes[question.user].n_missing:
@@ -95,13 +95,13 @@ def _records(frame: pd.DataFrame, question: TraceQuestion) -> Records:
         n_items *= number
     item, n_items = _renumbered(item)
     if question.time is None:
-        return Records(user, item, n_users, n_items, None, n_dropped)
+        return _Records(user, item, n_users, n_items, None, n_dropped)
     times = clock(frame, question.time)
     n_missing = int(np.count_nonzero(times.missing & kept))
     if n_missing:
         raise missing_time(question.time, n_missing)
     user, item, time = _once(user, item, times.values[kept])
-    return Records(user, item, n_users, n_items, time, n_dropped, times.on_calendar)
+    return _Records(user, item, n_users, n_items, time, n_dropped, times.on_calendar)
 
 
 def _by_value(
@@ -154,7 +154,7 @@ def _once(user: Integers, item: Integers, time: Integers) -> tuple[Integers, Int
     return user[new], item[new], time[new]
 
 
-def in_order(records: Records, question: TraceQuestion) -> tuple[Integers, Integers]:
+def in_order(records: _Records, question: TraceQuestion) -> tuple[Integers, Integers]:
     """Give users and items by user and time, if no two of a user are at one time."""
     user, time = records.user, records.time
     if time is None:
@@ -168,13 +168,13 @@ def in_order(records: Records, question: TraceQuestion) -> tuple[Integers, Integ
     return user, records.item
 
 
-def _windows(records: Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
+def _windows(records: _Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
     user, item = in_order(records, question)
     return tuple(_window(user, item, records, question, s) for s in question.lengths)
 
 
 def _window(
-    user: Integers, item: Integers, records: Records, question: TraceQuestion, s: int
+    user: Integers, item: Integers, records: _Records, question: TraceQuestion, s: int
 ) -> StepCounts:
     """Count every run of s records of a user, and the users who have the same run."""
     n = len(user) - s + 1
@@ -207,7 +207,7 @@ def _window(
     )
 
 
-def _sets(records: Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
+def _sets(records: _Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
     random = np.random.default_rng(question.seed)
     index = unicity.Index.of(records.user, records.item, records.n_users, records.n_items)
     visits = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.core.pseudonyms import Step
+from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines.spark import SparkEngine
@@ -157,7 +157,7 @@ class PandasOnSparkEngine:
                 retyped = columns
             case changes.CellSuppression(question):
                 retyped = question.qid
-            case Step(column):
+            case Pseudonymisation(column):
                 retyped = (column,)
         table, back = _with_index(frame, retyped)
         return back(_SPARK.rewrite(table, change))

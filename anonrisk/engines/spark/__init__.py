@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import Step
+from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
@@ -52,7 +52,7 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
-    sets_a_pass = sets.SetCounter.batch
+    sets_a_pass = sets.SparkSets.batch
 
     def schema(self, frame: DataFrame) -> SparkSchema:
         """Tell what a table is."""
@@ -70,7 +70,7 @@ class SparkEngine:
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
             case questions.ManySets(question):
-                return sets.SetCounter(frame, question)
+                return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(frame, columns, marker)
         raise refusals.unknown(asked)
@@ -118,7 +118,7 @@ class SparkEngine:
         match asked:
             case changes.SizeOfClass(question, name):
                 return rewrite.sizes(frame, question, name)
-            case changes.MinimalUniques(sets.SetCounter() as counter, max_size, names, risk):
+            case changes.MinimalUniques(sets.SparkSets() as counter, max_size, names, risk):
                 return suda.scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
@@ -147,7 +147,7 @@ class SparkEngine:
                 return steps.permute(frame, columns, by, seed)
             case changes.CellSuppression(question, k, marker):
                 return suppress.cells(frame, question, k, marker)
-            case Step():
+            case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns():
                 return frame
