@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
@@ -13,8 +13,11 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.planning.plan import Plan
 
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Table
 
-def apply(frame: Any, plan: Plan) -> Any:
+
+def apply(frame: Table, plan: Plan) -> Table:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import ldiv as diversity
 from anonrisk.measures import tcloseness as closeness
+
+if TYPE_CHECKING:
+    from anonrisk.core.words import Diversity, Likeness
 
 
 class ClassProfiles(ValueCounts):
@@ -33,7 +36,7 @@ class ClassProfiles(ValueCounts):
         """Give the same counts as an object of this class."""
         return cls(**{name: getattr(counted, name) for name in counted.__dataclass_fields__})
 
-    def ldiv(self, kind: str = "distinct", *, c: float | None = None) -> float:
+    def ldiv(self, kind: Diversity = "distinct", *, c: float | None = None) -> float:
         """l-diversity of the worst class; see `anonrisk.ldiv`."""
         if kind != "recursive" and c is not None:
             raise ArgumentError("c belongs to kind='recursive'")
@@ -58,7 +61,7 @@ class ClassProfiles(ValueCounts):
         """Largest share that one value has of a class."""
         return float(diversity.alpha(self).max())
 
-    def beta_likeness(self, kind: str = "basic") -> float:
+    def beta_likeness(self, kind: Likeness = "basic") -> float:
         """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
         one_of(kind, "kind", ("basic", "enhanced"))
         scores = closeness.beta if kind == "basic" else closeness.enhanced_beta

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
 
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Names, Table
 
-def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
+
+def microaggregate(frame: Table, columns: Names, k: int = 5) -> Table:
     """Replace numbers by the mean of a group of at least k records.
 
     Parameters

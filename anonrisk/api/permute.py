@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
@@ -10,10 +10,10 @@ from anonrisk.core.columns import as_names, require
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Qid
+    from anonrisk.core.columns import Names, Qid, Table
 
 
-def permute(frame: Any, columns: Any, *, seed: int, by: Any = None) -> Any:
+def permute(frame: Table, columns: Names, *, seed: int, by: Names | None = None) -> Table:
     """Shuffle the cells of some columns among the records, within groups if asked to.
 
     Parameters

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, get_args
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.core.words import Law
 from anonrisk.counts.question import Noise
 
-LAWS = ("normal", "laplace", "uniform")
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Names, Table
+
+LAWS = get_args(Law)
 
 
-def perturb(frame: Any, columns: Any, scale: Any, *, seed: int, law: str = "normal") -> Any:
+def perturb(frame: Table, columns: Names, scale: float, *, seed: int, law: Law = "normal") -> Table:
     """Add noise to numbers or dates; types are kept.
 
     Parameters

@@ -54,7 +54,7 @@ class Engine(Protocol):
     def columns(self, frame: Any) -> Sequence[Name]:
         """List the names of the table's columns; repeated ones as often as they occur."""
 
-    def index(self, frame: Any) -> Sequence[Name]:
+    def index(self, frame: Any) -> Sequence[Any]:
         """List the names of what is published beside the columns."""
 
     def check(self, frame: Any, roles: Mapping[Name, str]) -> None:

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from anonrisk.core.columns import MISSING, nearest
+from anonrisk.core.words import Missing, Unlisted
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, document, fields, show, upstairs
 from anonrisk.policy import ready as shelf
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 # What becomes of columns that no role names.
-UNLISTED = ("refuse", "quasi", "ignore")
+UNLISTED = get_args(Unlisted)
 _KEYS = (
     *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
     "missing_sensitive",
@@ -103,9 +104,9 @@ class Policy:
     name: str | None = None
     description: str | None = None
     reviewed: bool = True
-    unlisted: str = "refuse"
-    missing: str = "value"
-    missing_sensitive: str | None = None
+    unlisted: Unlisted = "refuse"
+    missing: Missing = "value"
+    missing_sensitive: Missing | None = None
     max_dropped_fraction: float | None = None
     dropped_are_removed: bool = False
     by: Name | None = None

@@ -67,7 +67,7 @@ class PandasEngine:
         """List the column labels."""
         return list(frame.columns)
 
-    def index(self, frame: pd.DataFrame) -> Sequence[Name]:
+    def index(self, frame: pd.DataFrame) -> Sequence[Any]:
         """List the names of the index; None for labels without one that do not number rows."""
         unnamed = [None] if self.row_labels(frame) == "unnamed" else []
         return [*(name for name in frame.index.names if name is not None), *unnamed]

@@ -11,9 +11,9 @@ from anonrisk.predict.population.bounds import LEVEL
 from anonrisk.predict.population.figures import LINKER, Interval, ModelEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     import pandas as pd
+
+    from anonrisk.core.columns import Name, Qid
 
 # Where the bounds come from, in words.
 BASES = {
@@ -67,8 +67,8 @@ class PopulationEstimate:
     widened: float
     basis: str
     estimates: tuple[ModelEstimate, ...]
-    qid: tuple[Hashable, ...] = ()
-    unit: Hashable | None = None
+    qid: Qid = ()
+    unit: Name | None = None
     missing: str = "value"
     n_dropped: int = 0
 
