@@ -2,7 +2,8 @@
 
 Importing this package puts `.anon` on pandas tables and, where pyspark is installed, on Spark
 tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
-``anonrisk.k(df, ["zip", "age"])``.
+``anonrisk.k(df, ["zip", "age"])``. Where a type checker shall follow, ``anonrisk.anon(df)`` is
+``df.anon``, which it cannot know of.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.accessor import anon
 from anonrisk.api.alpha import alpha
 from anonrisk.api.anvc import anvc
 from anonrisk.api.apply import apply
@@ -90,6 +92,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "alpha",
+    "anon",
     "anvc",
     "apply",
     "assess",

@@ -14,10 +14,10 @@ from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Table
+    from anonrisk.core.columns import FrameT
 
 
-def apply(frame: Table, plan: Plan) -> Table:
+def apply(frame: FrameT, plan: Plan) -> FrameT:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters

@@ -18,14 +18,14 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anonrisk.core.columns import Name, Names, Table
+    from anonrisk.core.columns import FrameT, Name, Names
     from anonrisk.core.words import Distance, Diversity, Missing
 
 _DEFAULT_K = 5
 
 
 def at_risk(
-    frame: Table,
+    frame: FrameT,
     qids: Names | None = None,
     k: int | None = None,
     *,
@@ -40,7 +40,7 @@ def at_risk(
     unit: Name | None = None,
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
-) -> Table:
+) -> FrameT:
     """Give the records of the classes that break a limit, as a table of the same kind.
 
     Parameters

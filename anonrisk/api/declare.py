@@ -8,17 +8,17 @@ from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Names, Table
+    from anonrisk.core.columns import FrameT, Name, Names
 
 
 def declare(  # noqa: PLR0917
-    frame: Table,
+    frame: FrameT,
     quasi: Names = (),
     sensitive: Names = (),
     direct: Names = (),
     insensitive: Names = (),
     unit: Name | None = None,
-) -> Table:
+) -> FrameT:
     """Give a table that carries the roles of its columns, so that later calls need no names.
 
     Parameters

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.columns import Name, Names, Table
+    from anonrisk.core.columns import FrameT, Name, Names
     from anonrisk.core.words import Part
     from anonrisk.engines.base import Engine
 
 
 def generalize(
-    frame: Table,
+    frame: FrameT,
     columns: Names | Mapping[Any, Recoding],
     *,
     bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
@@ -35,7 +35,7 @@ def generalize(
     part: Part | None = None,
     top: float | None = None,
     bottom: float | None = None,
-) -> Table:
+) -> FrameT:
     """Make the values of some columns coarser, with names that say what they stand for.
 
     Parameters

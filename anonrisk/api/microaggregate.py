@@ -8,10 +8,10 @@ from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Names, Table
+    from anonrisk.core.columns import FrameT, Names
 
 
-def microaggregate(frame: Table, columns: Names, k: int = 5) -> Table:
+def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
     """Replace numbers by the mean of a group of at least k records.
 
     Parameters

@@ -10,10 +10,10 @@ from anonrisk.core.columns import as_names, require
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Names, Qid, Table
+    from anonrisk.core.columns import FrameT, Names, Qid
 
 
-def permute(frame: Table, columns: Names, *, seed: int, by: Names | None = None) -> Table:
+def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None) -> FrameT:
     """Shuffle the cells of some columns among the records, within groups if asked to.
 
     Parameters

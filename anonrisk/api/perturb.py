@@ -10,12 +10,14 @@ from anonrisk.core.words import Law
 from anonrisk.counts.question import Noise
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Names, Table
+    from anonrisk.core.columns import FrameT, Names
 
 LAWS = get_args(Law)
 
 
-def perturb(frame: Table, columns: Names, scale: float, *, seed: int, law: Law = "normal") -> Table:
+def perturb(
+    frame: FrameT, columns: Names, scale: float, *, seed: int, law: Law = "normal"
+) -> FrameT:
     """Add noise to numbers or dates; types are kept.
 
     Parameters

@@ -13,13 +13,13 @@ from anonrisk.errors import ArgumentError, MissingTimeError
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from anonrisk.core.columns import Name, Table
+    from anonrisk.core.columns import FrameT, Name
     from anonrisk.core.keys import Key
     from anonrisk.core.words import Alphabet
 
 
 def pseudonymize(
-    frame: Table,
+    frame: FrameT,
     column: Name,
     *,
     key: Key | bytes,
@@ -28,7 +28,7 @@ def pseudonymize(
     scope: str | None = None,
     format: Alphabet = "hex",  # noqa: A002
     length: int | None = None,
-) -> Table:
+) -> FrameT:
     """Replace an identifier by keyed pseudonyms, in a new table of the same kind.
 
     Whoever has the key can make the pseudonym of any value, and so find a person; who has not,

@@ -10,18 +10,18 @@ from anonrisk.counts.question import CellSuppression
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Names, Table
+    from anonrisk.core.columns import FrameT, Name, Names
 
 
 def suppress(
-    frame: Table,
+    frame: FrameT,
     qids: Names | None = None,
     k: int = 5,
     *,
     cells: bool = False,
     suppressed: str | float | None = "*",
     unit: Name | None = None,
-) -> Table:
+) -> FrameT:
     """Leave out the records of classes smaller than k, or mark cells of theirs.
 
     Parameters

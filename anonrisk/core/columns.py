@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Qid: TypeAlias = tuple[Name, ...]
 
 # A table as the caller gave it, where one of the same kind comes back.
-Table = TypeVar("Table")
+FrameT = TypeVar("FrameT")
 MISSING: tuple[str, ...] = get_args(Missing)
 # Commas, and everything that ends a line.
 _BETWEEN = re.compile("[,\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
