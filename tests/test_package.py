@@ -112,7 +112,7 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
     names = zipfile.ZipFile(build(checkout, "--wheel", tmp_path)).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
-    assert "anonrisk/py.typed" in names
+    assert {"anonrisk/py.typed", "anonrisk/accessor.pyi"} <= set(names)
     data = {str(path.relative_to(ROOT)) for path in (ROOT / "anonrisk").rglob("*.json")}
     assert {name for name in names if name.endswith(".json")} == data
     assert "anonrisk/policy/ready/research_k5.json" in data

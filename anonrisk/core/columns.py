@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     class Labels(Protocol):
-        """An Index of pandas. A Series holds cells, and has no such method."""
+        """An Index of pandas. A Series, which holds cells, becomes a frame in another way."""
 
-        @property
-        def get_indexer(self) -> Any:
-            """Where labels stand."""
+        def to_frame(self, *, index: bool = ...) -> Any:
+            """Give the labels as cells."""
 
     # What pandas takes for a label and nobody takes for a number: a float names no column.
     Name: TypeAlias = str | int | date | tuple[Any, ...]
