@@ -124,7 +124,14 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
 def test_the_source_distribution_can_test_itself(checkout, tmp_path):
     with tarfile.open(build(checkout, "--sdist", tmp_path)) as made:
         names = {name.partition("/")[2] for name in made.getnames()}
-    assert {"conftest.py", "dev.py", "pyproject.toml", "setup.py", "CHANGELOG.md"} <= names
+    assert {
+        "conftest.py",
+        "dev.py",
+        "stubs.py",
+        "pyproject.toml",
+        "setup.py",
+        "CHANGELOG.md",
+    } <= names
     assert {"tests/oracle.py", "tests/data/reference.json", "tests/pins/latest.txt"} <= names
     for folder in BESIDE:
         there = {str(path.relative_to(checkout)) for path in (checkout / folder).rglob("*.*")}

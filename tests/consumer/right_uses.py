@@ -27,7 +27,9 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
     counted = anonrisk.classes(df, "zip")
     share = counted.uniqueness
-    print(counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean)
+    print(
+        counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean
+    )
     again: int = anonrisk.k(df, counted.qid, unit=counted.unit)
     table: pd.DataFrame = anonrisk.summary(df, [["zip"], ["zip", "age"]], by="ward", at=[1, 5])
     table = anonrisk.summary(df, "zip")
