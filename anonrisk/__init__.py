@@ -2,8 +2,7 @@
 
 Importing this package puts `.anon` on pandas tables and, where pyspark is installed, on Spark
 tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
-``anonrisk.k(df, ["zip", "age"])``. Where a type checker shall follow, ``anonrisk.anon(df)`` is
-``df.anon``, which it cannot know of.
+``anonrisk.k(df, ["zip", "age"])``.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
@@ -21,6 +20,8 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.datasets`   synthetic tables to try things on
 `anonrisk.core`       names, roles, arguments, text
 ====================  ==============================================================
+
+A type checker cannot know of ``df.anon``; ``anonrisk.anon(df)`` is the same, and typed.
 """
 
 from __future__ import annotations

@@ -72,6 +72,7 @@ def test_a_policy_takes_what_a_checker_lets_through():
         ("Alphabet", FORMATS),
         ("Model", MODELS),
         ("Diversity", budgets.KINDS),
+        ("Unlisted", policy.UNLISTED),
     ],
 )
 def test_words_are_those_of_the_library(word, known):

@@ -1,4 +1,4 @@
-"""Words that a caller may give, each list once: for type checkers and for checks at run time."""
+"""Words that a caller may give, for type checkers; a test compares them with the checks' own."""
 
 from __future__ import annotations
 

@@ -6,10 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.columns import MISSING, nearest
-from anonrisk.core.words import Missing, Unlisted
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, document, fields, show, upstairs
 from anonrisk.policy import ready as shelf
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name
+    from anonrisk.core.words import Missing, Unlisted
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting import Drafted
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 # What becomes of columns that no role names.
-UNLISTED = get_args(Unlisted)
+UNLISTED = ("refuse", "quasi", "ignore")
 _KEYS = (
     *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
     "missing_sensitive",

@@ -11,10 +11,11 @@ from anonrisk.core.arguments import not_negative, whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from anonrisk.core.columns import Name, Qid
     from anonrisk.predict.zipf import Fit, Zipf
     from anonrisk.predict.zipf import Step as ModelStep
 
@@ -91,8 +92,8 @@ class Trajectory:
         What the drawing of sets can be repeated with; None where nothing was drawn.
     """
 
-    user: Name
-    item: Qid
+    user: Hashable
+    item: tuple[Hashable, ...]
     length: int
     k: int
     points: str
@@ -347,8 +348,8 @@ class Linkability:
         The same for an attacker who guesses among all persons after the change.
     """
 
-    user: Name
-    qid: Qid
+    user: Hashable
+    qid: tuple[Hashable, ...]
     n_records: int
     n_dropped: int
     n_persons: int

@@ -11,9 +11,9 @@ from anonrisk.predict.population.bounds import LEVEL
 from anonrisk.predict.population.figures import LINKER, Interval, ModelEstimate
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Hashable
 
-    from anonrisk.core.columns import Name, Qid
+    import pandas as pd
 
 # Where the bounds come from, in words.
 BASES = {
@@ -67,8 +67,8 @@ class PopulationEstimate:
     widened: float
     basis: str
     estimates: tuple[ModelEstimate, ...]
-    qid: Qid = ()
-    unit: Name | None = None
+    qid: tuple[Hashable, ...] = ()
+    unit: Hashable | None = None
     missing: str = "value"
     n_dropped: int = 0
 
