@@ -9,7 +9,7 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 import anonrisk
-from anonrisk import Policy, ReleaseBlocked, gx
+from anonrisk import Policy, ReleaseBlocked
 from anonrisk.keys import Key
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def methods(df: pd.DataFrame, on_spark: SparkFrame) -> SparkFrame:
 
 
 def gates(df: pd.DataFrame) -> bool:
+    from anonrisk import gx
+
     policy = Policy(
         name="ward",
         quasi=["zip", "age"],
