@@ -9,6 +9,7 @@ python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTL
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from the policies in expectations/
+python3 dev.py stubs           write the types that follow from the functions and the budgets
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
@@ -106,7 +107,7 @@ NIGHTLY = (
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
 
-TYPED = ("anonrisk", "dev.py", "spark_jobs", "examples", "benchmarks")
+TYPED = ("anonrisk", "dev.py", "stubs.py", "spark_jobs", "examples", "benchmarks")
 CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
@@ -368,6 +369,12 @@ def do_ready(_args: Sequence[str] = ()) -> None:
     run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
 
 
+def do_stubs(_args: Sequence[str] = ()) -> None:
+    """Write the types of the accessor and of the budgets."""
+    set_up(LATEST)
+    run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
@@ -377,6 +384,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "check": do_check,
     "bench": do_bench,
     "ready": do_ready,
+    "stubs": do_stubs,
     "setup": do_setup,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
@@ -14,8 +14,11 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.planning.plan import Plan
 
+if TYPE_CHECKING:
+    from anonrisk.core.columns import FrameT
 
-def apply(frame: Any, plan: Plan) -> Any:
+
+def apply(frame: FrameT, plan: Plan) -> FrameT:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters

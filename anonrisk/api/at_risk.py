@@ -17,28 +17,31 @@ from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import FrameT, Name, Names
+    from anonrisk.core.words import Distance, Diversity, Missing
 
 _DEFAULT_K = 5
 
 
 def at_risk(
-    frame: Any,
-    qids: Any = None,
+    frame: FrameT,
+    qids: Names | None = None,
     k: int | None = None,
     *,
-    sensitive: Any = None,
+    sensitive: Names | None = None,
     l: float | None = None,
     t: float | None = None,
-    kind: str = "distinct",
+    kind: Diversity = "distinct",
     c: float | None = None,
-    distance: str = "auto",
-    order: Any = None,
+    distance: Distance = "auto",
+    order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
-) -> Any:
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
+) -> FrameT:
     """Give the records of the classes that break a limit, as a table of the same kind.
 
     Parameters

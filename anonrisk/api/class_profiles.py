@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from anonrisk.core.arguments import one_of, positive
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import alpha, beta_likeness, delta_disclosure, ldiv, tcloseness
+
+if TYPE_CHECKING:
+    from anonrisk.core.words import Diversity, Likeness
 
 
 class ClassProfiles(ValueCounts):
@@ -32,7 +35,7 @@ class ClassProfiles(ValueCounts):
         """Give the same counts as an object of this class."""
         return cls(**{name: getattr(counted, name) for name in counted.__dataclass_fields__})
 
-    def ldiv(self, kind: str = "distinct", *, c: float | None = None) -> float:
+    def ldiv(self, kind: Diversity = "distinct", *, c: float | None = None) -> float:
         """l-diversity of the worst class; see `anonrisk.ldiv`."""
         if kind != "recursive" and c is not None:
             raise ArgumentError("c belongs to kind='recursive'")
@@ -57,7 +60,7 @@ class ClassProfiles(ValueCounts):
         """Largest share that one value has of a class."""
         return float(alpha.alpha(self).max())
 
-    def beta_likeness(self, kind: str = "basic") -> float:
+    def beta_likeness(self, kind: Likeness = "basic") -> float:
         """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
         one_of(kind, "kind", ("basic", "enhanced"))
         scores = beta_likeness.basic if kind == "basic" else beta_likeness.enhanced

@@ -18,7 +18,8 @@ from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.words import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
     from anonrisk.search.minimal import MinimalSets
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[False] = ...,
     progress: bool | None = ...,
@@ -44,12 +45,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[True],
     progress: bool | None = ...,
@@ -59,12 +60,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = 0.2,
-    columns: Any = None,
+    columns: Names | None = None,
     max_size: int = 4,
     population_size: int | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
     time_budget: float | None = None,
     explain: bool = False,
     progress: bool | None = None,

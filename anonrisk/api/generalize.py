@@ -17,22 +17,27 @@ from anonrisk.errors import ArgumentError
 from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import FrameT, Name, Names
+    from anonrisk.core.words import Part
     from anonrisk.engines.base import Engine
 
 
 def generalize(
-    frame: Any,
-    columns: Any,
+    frame: FrameT,
+    columns: Names | Mapping[Any, Recoding],
     *,
-    bins: Any = None,
+    bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
     prefix: int | None = None,
     hierarchy: Any = None,
     level: int | None = None,
-    part: str | None = None,
+    part: Part | None = None,
     top: float | None = None,
     bottom: float | None = None,
-) -> Any:
+) -> FrameT:
     """Make the values of some columns coarser, with names that say what they stand for.
 
     Parameters

@@ -12,19 +12,22 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from datetime import date, timedelta
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.predict.linkability import Linkability
 
 
 def linkability(
     frame: Any,
     user: Name,
-    qids: Any,
+    qids: Names,
     time: Name,
     *,
-    at: Any = None,
-    period: Any = None,
-    missing: str = "value",
+    at: date | int | None = None,
+    period: str | timedelta | None = None,
+    missing: Missing = "value",
 ) -> Linkability:
     """Tell how many persons' records before and after a change of pseudonyms can be linked again.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
@@ -11,10 +11,10 @@ from anonrisk.counts.change import Shuffle
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Qid
+    from anonrisk.core.columns import FrameT, Names, Qid
 
 
-def permute(frame: Any, columns: Any, *, seed: int, by: Any = None) -> Any:
+def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None) -> FrameT:
     """Shuffle the cells of some columns among the records, within groups if asked to.
 
     Parameters

@@ -23,20 +23,20 @@ from anonrisk.recode import Star
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     k: int = 5,
     *,
     population_size: int | None = None,
     beta: float = 0.05,
-    weights: Mapping[Name, float] | None = None,
-    hierarchies: Mapping[Name, Any] | None = None,
+    weights: Mapping[Any, float] | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,

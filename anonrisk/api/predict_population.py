@@ -11,7 +11,8 @@ from anonrisk.counts.question import IfIndependent, SumsOfWeights
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing, Model
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.
@@ -20,14 +21,14 @@ _TOLERANCE = 0.01
 
 def predict_population(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population_size: int | None = None,
     *,
-    model: str = "auto",
+    model: Model = "auto",
     sampling_fraction: float | None = None,
     weight: Name | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> PopulationEstimate:
     """Say how many people are unique in the population that this table is a sample of.
 

@@ -13,21 +13,22 @@ from anonrisk.counts.change import Intervals
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Draw, Method, Missing
     from anonrisk.predict.prediction import Prediction
 
 
 def predict_singletons(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     group_size: int | None = None,
     *,
-    draw: str = "auto",
-    method: str = "exact",
+    draw: Draw = "auto",
+    method: Method = "exact",
     n_values: int | None = None,
-    widths: Mapping[Name, float] | None = None,
+    widths: Mapping[Any, float] | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Prediction:
     """Predict how many of a group will be singletons, judging by this table.
 

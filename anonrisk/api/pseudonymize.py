@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
@@ -11,20 +11,24 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from datetime import timedelta
+
+    from anonrisk.core.columns import FrameT, Name
+    from anonrisk.core.keys import Key
+    from anonrisk.core.words import Alphabet
 
 
 def pseudonymize(
-    frame: Any,
+    frame: FrameT,
     column: Name,
     *,
-    key: Any,
-    period: Any = None,
+    key: Key | bytes,
+    period: str | timedelta | int | None = None,
     time: Name | None = None,
     scope: str | None = None,
-    format: str = "hex",  # noqa: A002
+    format: Alphabet = "hex",  # noqa: A002
     length: int | None = None,
-) -> Any:
+) -> FrameT:
     """Replace an identifier by keyed pseudonyms, in a new table of the same kind.
 
     Whoever has the key can make the pseudonym of any value, and so find a person; who has not,

@@ -13,7 +13,8 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.matched import Matched
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 def risk(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population: Any = None,
     *,
     weight: Name | None = None,
     sampling_fraction: float | None = None,
     household: Name | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Risk:
     """Give the risk of re-identification by prosecutor, journalist and marketer.
 

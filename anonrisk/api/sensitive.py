@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.question import ask
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
+from anonrisk.core.words import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
 
-DISTANCES = ("auto", "equal", "ordered", "hierarchical")
+DISTANCES = get_args(Distance)
 
 
 def ask_about(

@@ -9,16 +9,17 @@ from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def sizes(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
-    name: Any = "class_size",
+    missing: Missing = "value",
+    name: Name = "class_size",
 ) -> Any:
     """Give the size of each record's class.
 

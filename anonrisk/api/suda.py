@@ -12,6 +12,8 @@ from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
+    from anonrisk.core.columns import Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.minimal_uniques import Totals
     from anonrisk.counts.question import Question
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 
 def suda(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     max_size: int = 3,
     *,
     sampling_fraction: float | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Suda:
     """Score every record by the smallest sets of columns that single it out.
 

@@ -21,18 +21,19 @@ from anonrisk.errors import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.class_sizes import ClassCounts
 
 
 def summary(
     frame: Any,
-    qid_sets: Any = None,
+    qid_sets: Names | Sequence[Names] | None = None,
     by: Name | None = None,
     at: Sequence[int] = (1, 5, 10, 50, 100),
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> pd.DataFrame:
     """Summarise the class sizes of one or several quasi-identifiers.
 

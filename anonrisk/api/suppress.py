@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import whole_number
@@ -10,18 +10,18 @@ from anonrisk.counts.change import CellSuppression, LargeClasses
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import FrameT, Name, Names
 
 
 def suppress(
-    frame: Any,
-    qids: Any = None,
+    frame: FrameT,
+    qids: Names | None = None,
     k: int = 5,
     *,
     cells: bool = False,
     suppressed: str | float | None = "*",
     unit: Name | None = None,
-) -> Any:
+) -> FrameT:
     """Leave out the records of classes smaller than k, or mark cells of theirs.
 
     Parameters

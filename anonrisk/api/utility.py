@@ -15,17 +15,17 @@ from anonrisk.planning import utility as measures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
     from anonrisk.planning.utility import Utility
 
 
 def utility(
     frame: Any,
     original: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     sensitive: Name | None = None,
     *,
-    hierarchies: Mapping[Name, Any] | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
 ) -> Utility:
     """Tell what a changed table is still good for.
 

@@ -13,9 +13,9 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
 
     Integers: TypeAlias = NDArray[np.int64]
 
@@ -53,9 +53,9 @@ class ValueCounts:
     overall: Integers
     ordered: bool = False
     levels: Integers | None = None
-    qid: tuple[Hashable, ...] = ()
-    sensitive: Hashable = None
-    unit: Hashable | None = None
+    qid: Qid = ()
+    sensitive: Name | None = None
+    unit: Name | None = None
     missing: str = "value"
     missing_sensitive: str = "value"
     n_rows: int = 0

@@ -28,8 +28,8 @@ class Schema(ABC):
         """The names of the columns; repeated ones as often as they occur."""
 
     @property
-    def index(self) -> Qid:
-        """The names of what is published beside the columns."""
+    def index(self) -> tuple[Name | None, ...]:
+        """The names of what is published beside the columns; None for labels without one."""
         return ()
 
     @property

@@ -29,7 +29,7 @@ class PandasSchema(Schema):
         return tuple(self.frame.columns)
 
     @property
-    def index(self) -> Qid:
+    def index(self) -> tuple[Name | None, ...]:
         """The names of the index; None for labels without one that do not number rows."""
         unnamed = [None] if self.row_labels == "unnamed" else []
         return (*(name for name in self.frame.index.names if name is not None), *unnamed)
