@@ -90,7 +90,7 @@ OF_GATES = (
 FAST = Lane("pandas, quick tests", LATEST, (*QUICK, *(f"--ignore={one}" for one in there(OF_GX))))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 LANES = (
-    Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark")),
+    Lane("pandas and Spark", LATEST, ("--engines", "pandas,arrow,spark")),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("oldest versions", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
