@@ -156,7 +156,7 @@ def test_many_random_tables_on_pandas(ordered):
 
 
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
-    from anonrisk.engines.pandas import containment, key_set, unicity
+    from anonrisk.engines.numpy import containment, key_set, unicity
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
@@ -171,7 +171,7 @@ def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
 @pytest.mark.parametrize("worth", [0, 1, 100], ids=["look up", "mixed", "ask"])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
-    from anonrisk.engines.pandas import containment, unicity
+    from anonrisk.engines.numpy import containment, unicity
 
     monkeypatch.setattr(containment, "_WORTH", worth)
     monkeypatch.setattr(containment, "_AT_ONCE", 17)

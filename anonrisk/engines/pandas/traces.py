@@ -15,7 +15,7 @@ from anonrisk.counts.traces import (
     missing_items,
     missing_user,
 )
-from anonrisk.engines.pandas import unicity
+from anonrisk.engines.numpy import unicity
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
 from anonrisk.engines.pandas.encode import column_of, encode

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.engines.pandas.containment import count_holders, split, spread
+from anonrisk.engines.numpy.containment import count_holders, split, spread
 from anonrisk.engines.pandas.count import runs_of
-from anonrisk.engines.pandas.key_set import KeySet
+from anonrisk.engines.numpy.key_set import KeySet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
