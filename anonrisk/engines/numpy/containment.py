@@ -21,7 +21,7 @@ from anonrisk.engines.numpy.key_set import KeySet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.engines.numpy.unicity import Index, Visits
+    from anonrisk.engines.numpy.visits import Index, Visits
 
     Integers = NDArray[np.int64]
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.engines.numpy.containment import count_holders, split, spread
-from anonrisk.engines.pandas.count import runs_of
-from anonrisk.engines.numpy.key_set import KeySet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonrisk.engines.numpy.visits import Index, Visits
+
     Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 # Candidates of each user that are looked at one by one at first; four times as many next.
 _FIRST_LOOK = 64
@@ -23,83 +22,41 @@ _FIRST_LOOK = 64
 _WORTH_A_LOOK = 0.7
 
 
-@dataclass(frozen=True)
-class Index:
-    """Each pair of user and item once, by user and by item."""
+def rare(  # noqa: PLR0917
+    index: Index, drawn: Integers, users: Integers, s: int, k: int, visits: Visits | None
+) -> NDArray[np.float64]:
+    """Tell of each user's first s drawn items whether fewer than k users have them all.
 
-    item: Integers
-    starts: Integers
-    n_points: Integers
-    holder: Integers
-    item_starts: Integers
-    popularity: Integers
-    pairs: KeySet
-    n_items: int
+    The users who have the rarest item are looked at a few at a time, as long as that settles
+    many sets; what is left then is found in one walk for all.
+    """
+    sets = _Sets.of(index, drawn, users, s, visits)
+    if s == 1:
+        return (sets.length < k).astype(float)
+    found = np.zeros(len(users), dtype=np.int64)
+    left, seen, size = np.arange(len(users)), 0, _FIRST_LOOK
+    while len(left):
+        for part in split(left, np.minimum(sets.length[left] - seen, size)):
+            found[part] += _count(index, sets, part, range(seen, seen + size))
+        n_before, seen, size = len(left), seen + size, 4 * size
+        left = left[(found[left] < k) & (sets.length[left] > seen)]
+        if len(left) > _WORTH_A_LOOK * n_before:
+            found[left] = count_holders(index, sets.by_rarity[left], sets.points[left], visits)
+            break
+    return (found < k).astype(float)
 
-    @classmethod
-    def of(cls, user: Integers, item: Integers, n_users: int, n_items: int) -> Index:
-        """Sort the pairs and point at where each user and each item starts."""
-        keys = user * n_items + item
-        keys.sort()
-        keys = keys[runs_of(keys)]
-        users, items = keys // n_items, keys % n_items
-        n_points = np.bincount(users, minlength=n_users)
-        popularity = np.bincount(items, minlength=n_items)
-        by_item = np.argsort(items, kind="stable")
-        return cls(
-            items,
-            np.cumsum(n_points) - n_points,
-            n_points,
-            users[by_item],
-            np.cumsum(popularity) - popularity,
-            popularity,
-            KeySet.of(keys, n_users * n_items),
-            n_items,
-        )
 
-    def shuffled(self, random: np.random.Generator) -> Integers:
-        """Give the items of each user in a random order; its first s are a random set of s."""
-        owner = np.repeat(np.arange(len(self.n_points)), self.n_points)
-        return self.item[np.argsort(owner + random.random(len(owner)), kind="stable")]
-
-    def has(self, user: Integers, item: Integers) -> Flags:
-        """Tell whether each user has each item."""
-        return self.pairs.has(user * self.n_items + item)
-
-    def rare(
-        self, drawn: Integers, users: Integers, s: int, k: int, visits: Visits | None
-    ) -> NDArray[np.float64]:
-        """Tell of each user's first s drawn items whether fewer than k users have them all.
-
-        The users who have the rarest item are looked at a few at a time, as long as that settles
-        many sets; what is left then is found in one walk for all.
-        """
-        sets = _Sets.of(self, drawn, users, s, visits)
-        if s == 1:
-            return (sets.length < k).astype(float)
-        found = np.zeros(len(users), dtype=np.int64)
-        left, seen, size = np.arange(len(users)), 0, _FIRST_LOOK
-        while len(left):
-            for part in split(left, np.minimum(sets.length[left] - seen, size)):
-                found[part] += self._count(sets, part, range(seen, seen + size))
-            n_before, seen, size = len(left), seen + size, 4 * size
-            left = left[(found[left] < k) & (sets.length[left] > seen)]
-            if len(left) > _WORTH_A_LOOK * n_before:
-                found[left] = count_holders(self, sets.by_rarity[left], sets.points[left], visits)
-                break
-        return (found < k).astype(float)
-
-    def _count(self, sets: _Sets, part: Integers, among: range) -> Integers:
-        """Count, of some candidates of some users, those who have all the points."""
-        number = np.minimum(sets.length[part] - among.start, len(among))
-        within, owner = spread(np.arange(len(part)), number)
-        candidate = self.holder[sets.first[part][owner] + among.start + within]
-        for column in sets.by_rarity.T[1:]:
-            able = self.has(candidate, column[part][owner])
-            owner, candidate = owner[able], candidate[able]
-        if sets.visits is not None:
-            owner = owner[sets.visits.follow(candidate, sets.points[part][owner])]
-        return np.bincount(owner, minlength=len(part))
+def _count(index: Index, sets: _Sets, part: Integers, among: range) -> Integers:
+    """Count, of some candidates of some users, those who have all the points."""
+    number = np.minimum(sets.length[part] - among.start, len(among))
+    within, owner = spread(np.arange(len(part)), number)
+    candidate = index.holder[sets.first[part][owner] + among.start + within]
+    for column in sets.by_rarity.T[1:]:
+        able = index.has(candidate, column[part][owner])
+        owner, candidate = owner[able], candidate[able]
+    if sets.visits is not None:
+        owner = owner[sets.visits.follow(candidate, sets.points[part][owner])]
+    return np.bincount(owner, minlength=len(part))
 
 
 @dataclass(frozen=True)
@@ -123,45 +80,3 @@ class _Sets:
         if visits is not None:
             points = visits.sorted(users, points)
         return cls(points, by_rarity, index.item_starts[rarest], index.popularity[rarest], visits)
-
-
-@dataclass(frozen=True)
-class Visits:
-    """When each user was where: places in the user's trace, by pair of user and item."""
-
-    index: Index
-    places: Integers
-    starts: Integers
-    longest: int
-
-    @classmethod
-    def of(cls, index: Index, user: Integers, item: Integers) -> Visits:
-        """Read traces that are in the order of users and times."""
-        place = np.arange(len(user))
-        order = np.lexsort((place, user * index.n_items + item))
-        pairs = (user * index.n_items + item)[order]
-        starts = runs_of(pairs)
-        longest = len(user) + 1
-        number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(pairs)))
-        return cls(index, number * longest + place[order], starts, longest)
-
-    def _pair(self, user: Integers, item: Integers) -> Integers:
-        return self.index.pairs.place(user * self.index.n_items + item)
-
-    def sorted(self, users: Integers, points: Integers) -> Integers:
-        """Put the points of each user in the order of the first visits to them."""
-        pairs = self._pair(np.repeat(users, points.shape[1]), points.ravel())
-        first = (self.places[self.starts[pairs]] % self.longest).reshape(points.shape)
-        return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
-
-    def follow(self, user: Integers, points: Integers) -> Flags:
-        """Tell whether each user visited the points in this order, anything between them."""
-        at = np.full(len(user), -1, dtype=np.int64)
-        good = np.ones(len(user), dtype=bool)
-        for column in points.T:
-            pair = self._pair(user, column)
-            later = np.searchsorted(self.places, pair * self.longest + at, side="right")
-            place = self.places[np.minimum(later, len(self.places) - 1)]
-            good &= (later < len(self.places)) & (place // self.longest == pair)
-            at = place % self.longest
-        return good

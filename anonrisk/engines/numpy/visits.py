@@ -1,0 +1,103 @@
+"""Who has what: pairs of user and item, by either, and when each user was where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.engines.numpy.key_set import KeySet
+from anonrisk.engines.pandas.count import runs_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Each pair of user and item once, by user and by item."""
+
+    item: Integers
+    starts: Integers
+    n_points: Integers
+    holder: Integers
+    item_starts: Integers
+    popularity: Integers
+    pairs: KeySet
+    n_items: int
+
+    @classmethod
+    def of(cls, user: Integers, item: Integers, n_users: int, n_items: int) -> Index:
+        """Sort the pairs and point at where each user and each item starts."""
+        keys = user * n_items + item
+        keys.sort()
+        keys = keys[runs_of(keys)]
+        users, items = keys // n_items, keys % n_items
+        n_points = np.bincount(users, minlength=n_users)
+        popularity = np.bincount(items, minlength=n_items)
+        by_item = np.argsort(items, kind="stable")
+        return cls(
+            items,
+            np.cumsum(n_points) - n_points,
+            n_points,
+            users[by_item],
+            np.cumsum(popularity) - popularity,
+            popularity,
+            KeySet.of(keys, n_users * n_items),
+            n_items,
+        )
+
+    def shuffled(self, random: np.random.Generator) -> Integers:
+        """Give the items of each user in a random order; its first s are a random set of s."""
+        owner = np.repeat(np.arange(len(self.n_points)), self.n_points)
+        return self.item[np.argsort(owner + random.random(len(owner)), kind="stable")]
+
+    def has(self, user: Integers, item: Integers) -> Flags:
+        """Tell whether each user has each item."""
+        return self.pairs.has(user * self.n_items + item)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """When each user was where: places in the user's trace, by pair of user and item."""
+
+    index: Index
+    places: Integers
+    starts: Integers
+    longest: int
+
+    @classmethod
+    def of(cls, index: Index, user: Integers, item: Integers) -> Visits:
+        """Read traces that are in the order of users and times."""
+        place = np.arange(len(user))
+        order = np.lexsort((place, user * index.n_items + item))
+        pairs = (user * index.n_items + item)[order]
+        starts = runs_of(pairs)
+        longest = len(user) + 1
+        number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(pairs)))
+        return cls(index, number * longest + place[order], starts, longest)
+
+    def _pair(self, user: Integers, item: Integers) -> Integers:
+        return self.index.pairs.place(user * self.index.n_items + item)
+
+    def sorted(self, users: Integers, points: Integers) -> Integers:
+        """Put the points of each user in the order of the first visits to them."""
+        pairs = self._pair(np.repeat(users, points.shape[1]), points.ravel())
+        first = (self.places[self.starts[pairs]] % self.longest).reshape(points.shape)
+        return np.take_along_axis(points, np.argsort(first, axis=1), axis=1)
+
+    def follow(self, user: Integers, points: Integers) -> Flags:
+        """Tell whether each user visited the points in this order, anything between them."""
+        at = np.full(len(user), -1, dtype=np.int64)
+        good = np.ones(len(user), dtype=bool)
+        for column in points.T:
+            pair = self._pair(user, column)
+            later = np.searchsorted(self.places, pair * self.longest + at, side="right")
+            place = self.places[np.minimum(later, len(self.places) - 1)]
+            good &= (later < len(self.places)) & (place // self.longest == pair)
+            at = place % self.longest
+        return good
