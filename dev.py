@@ -97,12 +97,12 @@ ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 # What all cases of a test find, they find with the newest versions; elsewhere one is enough.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--one-case")
 LANES = (
-    Lane("pandas and Spark", LATEST, ("--engines", "pandas,spark", "-m", "not nightly")),
+    Lane("pandas and Spark", LATEST, ("--engines", "pandas,arrow,spark", "-m", "not nightly")),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE)),
     Lane("oldest versions", OLDEST, ("--engines", "plain,spark,pandas_on_spark", *ONE_CASE)),
 )
 NIGHTLY = (
-    Lane("nightly tests", LATEST, ("--engines", "pandas,spark", "-m", "nightly")),
+    Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )

@@ -1,12 +1,13 @@
 """anonrisk: how many people in a table can be singled out.
 
-Importing this package puts `.anon` on pandas tables and, where pyspark is installed, on Spark
-tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
-``anonrisk.k(df, ["zip", "age"])``.
+Importing this package puts `.anon` on pandas tables, where pyspark is installed on Spark tables,
+and where Polars was imported before on its tables. Each method of `.anon` is also a function here:
+``df.anon.k(["zip", "age"])`` is ``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations,
+pyarrow tables and others that speak the Arrow stream as well.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
-`anonrisk.engines`    the only code that touches a table: pandas, Spark, SQL
+`anonrisk.engines`    the only code that touches a table: pandas, Arrow, Spark, SQL
 `anonrisk.counts`     what crosses that border: questions, and counts without any cell
 `anonrisk.measures`   pure arithmetic on counts
 `anonrisk.predict`    what will be true of a table that does not exist yet
@@ -179,5 +180,6 @@ def __dir__() -> list[str]:
 
 register.register_pandas()
 register.register_spark()
+register.register_polars()
 if "pyspark.pandas" in sys.modules:
     from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def not_a_time(name: Name, kind: str) -> UnsupportedColumnError:
     """Say what a time may be."""
-    text = kind in ("string", "str", "text", "object", "varchar", "char")
+    text = kind in ("string", "large_string", "str", "text", "object", "varchar", "char")
     hint = "; read the text as dates first" if text else ""
     return UnsupportedColumnError(
         f"time {name!r} holds values of type {kind}; "
