@@ -13,18 +13,14 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk import Policy
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
-from anonrisk.api.sensitive import DISTANCES
 from anonrisk.core import words
-from anonrisk.core.pseudonyms import FORMATS
-from anonrisk.policy import budgets, policy
 from anonrisk.policy.arguments import PolicyArguments
-from anonrisk.predict.population.models import MODELS
-from anonrisk.predict.table import DRAWS, METHODS
-from anonrisk.recode.kinds import PARTS
 
 ROOT = Path(__file__).parents[1]
 CONSUMER = ROOT / "tests" / "consumer"
@@ -56,27 +52,49 @@ def test_the_stub_has_every_method():
         assert given == list(inspect.signature(getattr(AnonAccessor, name)).parameters)
 
 
+def refused(call, *args, **kwargs):
+    """Give what is said of something wrong: it lists what would be right."""
+    with pytest.raises(anonrisk.AnonRiskError) as raised:
+        call(*args, **kwargs)
+    return str(raised.value)
+
+
 def test_a_policy_takes_what_a_checker_lets_through():
-    known = {*policy._KEYS, *policy.LISTS, *policy.SINGLE, *budgets.KEYS}
+    said = (
+        refused(Policy.from_dict, {"?": 1}),
+        refused(Policy, roles={"?": 1}),
+        refused(Policy, budgets={"?": 1}),
+    )
+    known = {key for one in said for key in one.partition("There are ")[2].split(", ")}
     assert PolicyArguments.__optional_keys__ == known
     assert not PolicyArguments.__required_keys__
 
 
-@pytest.mark.parametrize(
-    ("word", "known"),
-    [
-        ("Distance", DISTANCES),
-        ("Draw", DRAWS),
-        ("Method", METHODS),
-        ("Part", PARTS),
-        ("Alphabet", FORMATS),
-        ("Model", MODELS),
-        ("Diversity", budgets.KINDS),
-        ("Unlisted", policy.UNLISTED),
-    ],
-)
-def test_words_are_those_of_the_library(word, known):
-    assert get_args(getattr(words, word)) == tuple(known)
+WORDS = {
+    "Missing": lambda df, word: anonrisk.k(df, "zip", missing=word),
+    "Distance": lambda df, word: anonrisk.tcloseness(df, "zip", "ill", word),
+    "Diversity": lambda df, word: anonrisk.ldiv(df, "zip", "ill", word),
+    "Likeness": lambda df, word: anonrisk.beta_likeness(df, "zip", "ill", word),
+    "Draw": lambda df, word: anonrisk.predict_singletons(df, "zip", 2, draw=word),
+    "Method": lambda df, word: anonrisk.predict_singletons(df, "zip", 2, method=word),
+    "Model": lambda df, word: anonrisk.predict_population(df, "zip", 9, model=word),
+    "Law": lambda df, word: anonrisk.perturb(df, "zip", 1, seed=1, law=word),
+    "Part": lambda df, word: anonrisk.generalize(df, "zip", part=word),
+    "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
+    "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
+    "Unlisted": lambda _, word: Policy(k=5, unlisted=word),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_for_checkers_are_those_that_are_taken(name):
+    said = refused(WORDS[name], pd.DataFrame({"zip": ["a", "a"], "ill": ["x", "y"]}), "?")
+    listed = said.partition(" one of ")[2].partition(", not ")[0]
+    assert get_args(getattr(words, name)) == tuple(re.findall("'(.+?)'", listed))
+
+
+def test_all_words_are_compared():
+    assert {name for name, value in vars(words).items() if get_args(value)} == set(WORDS)
 
 
 def test_a_table_has_its_accessor_by_name(frame):
