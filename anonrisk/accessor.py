@@ -117,10 +117,12 @@ class AnonAccessor(Generic[FrameT]):
 def anon(frame: FrameT) -> AnonAccessor[FrameT]:
     """Give what a table has as `.anon`, in a way that a type checker can follow.
 
+    Tables that have no `.anon`, such as relations of DuckDB, have this.
+
     Parameters
     ----------
     frame : DataFrame
-        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+        A table of any library that the functions take.
 
     Returns
     -------
