@@ -320,3 +320,27 @@ def test_ten_thousand_groups_are_the_most():
     refusals.check_groups("g", 10_000)
     with pytest.raises(errors.TooManyGroupsError):
         refusals.check_groups("g", 10_001)
+
+
+def test_an_engine_has_twelve_verbs_at_most():
+    from anonrisk.engines.base import Engine
+    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas_on_spark import PandasOnSparkEngine
+    from anonrisk.engines.spark import SparkEngine
+
+    verbs = {name for name, verb in vars(Engine).items() if callable(verb) and name[0] != "_"}
+    assert len(verbs) <= 12
+    for kind in (PandasEngine, SparkEngine, PandasOnSparkEngine):
+        assert {
+            name for name in vars(kind) if callable(getattr(kind, name)) and name[0] != "_"
+        } == verbs
+
+
+def test_what_no_verb_knows_is_refused():
+    from anonrisk.counts.question import Asks
+    from anonrisk.engines import engine_for
+
+    table = pd.DataFrame(PEOPLE)
+    for verb in ("count", "tally", "match", "annotate"):
+        with pytest.raises(errors.EngineError):
+            getattr(engine_for(table), verb)(table, Asks())

@@ -103,7 +103,7 @@ class BreakingClasses:
     limits: tuple[tuple[Sensitive, Score, float], ...] = ()
 
 
-Records: TypeAlias = LargeClasses | BreakingClasses
+Selection: TypeAlias = LargeClasses | BreakingClasses
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.counts.change import Change, Records
+    from anonrisk.counts.change import Change, Selection
     from anonrisk.counts.class_profiles import ValueCounts
     from anonrisk.counts.question import Asks, Question, Score, Scored, Sensitive
     from anonrisk.counts.schema import Schema
@@ -69,7 +69,7 @@ class Engine(Protocol):
     def annotate(self, frame: Any, asked: Asks[Answer]) -> Answer:
         """Say something of each record: `SizeOfClass`, `MinimalUniques`."""
 
-    def keep(self, frame: Any, records: Records) -> Any:
+    def keep(self, frame: Any, records: Selection) -> Any:
         """Select records by their classes."""
 
     def rewrite(self, frame: Any, change: Change) -> Any:

@@ -114,7 +114,7 @@ class PandasEngine:
                 return suda.scores(frame, counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
-    def keep(self, frame: pd.DataFrame, records: changes.Records) -> pd.DataFrame:
+    def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
         """Select records by their classes."""
         match records:
             case changes.LargeClasses(question, k):

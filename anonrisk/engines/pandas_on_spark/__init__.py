@@ -134,7 +134,7 @@ class PandasOnSparkEngine:
         scores, records, totals = _SPARK.annotate(table, replace(asked, counter=counter))
         return back(scores), back(records), totals
 
-    def keep(self, frame: Any, records: changes.Records) -> Any:
+    def keep(self, frame: Any, records: changes.Selection) -> Any:
         """Select records by their classes, their index kept."""
         table, back = _with_index(frame)
         return back(_SPARK.keep(table, records))

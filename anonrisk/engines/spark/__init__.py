@@ -122,7 +122,7 @@ class SparkEngine:
                 return suda.scores(counter, max_size, names, risk)
         raise refusals.unknown(asked)
 
-    def keep(self, frame: DataFrame, records: changes.Records) -> DataFrame:
+    def keep(self, frame: DataFrame, records: changes.Selection) -> DataFrame:
         """Select records by their classes; lazy."""
         match records:
             case changes.LargeClasses(question, k):
