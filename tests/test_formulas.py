@@ -233,15 +233,20 @@ def test_an_sqlite_without_logarithms_is_refused_by_name(tmp_path):
     engine.dispose()
 
 
-def test_without_sqlglot_scores_are_refused_and_counts_are_not(tmp_path, monkeypatch):
+class OldSqlglot:
+    __version__ = "24.1.0"
+
+
+@pytest.mark.parametrize("installed", [None, OldSqlglot])
+def test_without_sqlglot_scores_are_refused_and_counts_are_not(tmp_path, monkeypatch, installed):
     from anonrisk.engines.sql import text
 
     text.written.cache_clear()
-    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.setitem(sys.modules, "sqlglot", installed)
     engine = sa.create_engine(f"sqlite:///{tmp_path}/t.sqlite")
     with engine.connect() as connection:
         table = in_database(connection, {"q": ["a", "a"], "s": ["x", "y"]})
-        with pytest.raises(UnsupportedFrameError, match=r"anonrisk\[sql\]"):
+        with pytest.raises(UnsupportedFrameError, match=r"SQLGlot 25 .*anonrisk\[sql\]"):
             anonrisk.ldiv(table, "q", "s")
         assert anonrisk.k(table, "q") == 2
     engine.dispose()

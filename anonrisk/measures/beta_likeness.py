@@ -23,7 +23,7 @@ def basic(profiles: ValueCounts) -> NDArray[np.float64]:
     return np.maximum.reduceat(_gain(profiles), profiles.starts[:-1])
 
 
-_GAIN = "greatest((c / total - share) / share, 0D)"
+_GAIN = "if(c / total > share, (c / total - share) / share, 0D)"
 BASIC = Formula(basic, f"max({_GAIN})", compared=True)
 
 

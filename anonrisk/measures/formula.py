@@ -22,7 +22,8 @@ class Formula:
 
     The SQL is Spark's dialect, over one row per class and value: `c` how often the class has the
     value, `total` the sum of those, `t` and `t_all` the same of the table, `share` = t / t_all, `r`
-    the rank of an ordered value. What stands in braces is filled in by `text`.
+    the rank of an ordered value. What stands in braces is filled in by `Words`. There is no `least`
+    and no `greatest`: SQLGlot before 30 writes ``a`` for ``least(a, b)`` in SQLite.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ def distinct(profiles: ValueCounts) -> NDArray[np.int64]:
     return np.minimum(np.diff(profiles.starts), profiles.sizes)
 
 
-DISTINCT = Formula(distinct, "least(count(1), sum({persons}))")
+DISTINCT = Formula(distinct, "if(count(1) < sum({persons}), count(1), sum({persons}))")
 
 
 def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
@@ -33,7 +33,8 @@ def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
     return np.exp(np.maximum(nats, 0.0))
 
 
-ENTROPY = Formula(entropy, "exp(greatest(ln(sum(c)) - sum(c * ln(c)) / sum(c), 0D))")
+_NATS = "ln(sum(c)) - sum(c * ln(c)) / sum(c)"
+ENTROPY = Formula(entropy, f"if({_NATS} > 0D, exp({_NATS}), 1D)")
 
 
 def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ def equal(profiles: ValueCounts) -> Shares:
     return profiles.sum(np.maximum(p - q, 0.0))
 
 
-_GAINED = "sum(greatest(c / total - share, 0D))"
+_GAINED = "sum(if(c / total > share, c / total - share, 0D))"
 EQUAL = Formula(equal, _GAINED, compared=True)
 
 
@@ -68,7 +68,7 @@ REACHED = "running / total"
 # `below` of the table's cumulative shares are not above that, and `split` is the rank, from r to
 # high, from where on they are. `sum_x` sums them below rank x. Before its first value, a class has
 # reached 0.
-SPLIT = "greatest(least(below, high), r)"
+SPLIT = "if(below < r, r, if(below > high, high, below))"
 MOVED = (
     "if(high > r, reached * (split - r) - (sum_split - sum_r) "
     "+ ((sum_high - sum_split) - reached * (high - split)), 0D) + if(running = c, sum_r, 0D)"

@@ -12,6 +12,7 @@ from anonrisk.errors import EngineError, UnsupportedFrameError, raise_alone
 if TYPE_CHECKING:
     from anonrisk.engines.sql.table import SqlTable
 
+_OLDEST = 25
 # What SQLGlot calls the databases of `table.DIALECTS`.
 _NAMES = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres"}
 
@@ -22,13 +23,21 @@ def written(query: str, dialect: str) -> str:
     try:
         import sqlglot
     except ImportError:
-        raise UnsupportedFrameError(
-            "scores of tables in a database need SQLGlot: pip install 'anonrisk[sql]'"
-        ) from None
+        raise _without_sqlglot() from None
+    # What an older one writes has not been compared with pandas.
+    if int(sqlglot.__version__.partition(".")[0]) < _OLDEST:
+        raise _without_sqlglot()
     tree = sqlglot.parse_one(query, read="spark")
     if dialect == "sqlite":
         tree = tree.transform(_infinite)
     return str(tree.sql(_NAMES[dialect], unsupported_level=sqlglot.ErrorLevel.RAISE))
+
+
+def _without_sqlglot() -> UnsupportedFrameError:
+    return UnsupportedFrameError(
+        f"scores of tables in a database need SQLGlot {_OLDEST} or newer: "
+        "pip install 'anonrisk[sql]'"
+    )
 
 
 def _infinite(node: Any) -> Any:
