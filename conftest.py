@@ -25,6 +25,16 @@ KINDS = {
     "spark": ("spark",),
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
+    "arrow": ("polars", "duckdb"),
+}
+# Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
+THROUGH_ARROW = {"test_engines"}
+# What does not run through Arrow, beside what `tables.ThroughArrow` skips.
+NOT_THROUGH_ARROW = {
+    "test_a_renamed_direct_identifier_is_noticed[polars]": "Polars keeps no roles",
+    "test_a_renamed_direct_identifier_is_noticed[duckdb]": "DuckDB keeps no roles",
+    "test_a_draft_passes_no_table_and_a_reviewed_one_is_judged[duckdb]": "DuckDB takes no list",
+    "test_a_table_that_is_coarse_enough_passes_after_review[duckdb]": "DuckDB takes no list",
 }
 # Published numbers that the tests hold the library to, and real tables, which stay outside.
 REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
@@ -39,6 +49,11 @@ for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.
 
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
+    parser.addoption(
+        "--one-case",
+        action="store_true",
+        help="of a test with several cases, the last on each kind",
+    )
 
 
 def pytest_configure(config):
@@ -51,15 +66,33 @@ def engines(config) -> list[str]:
 
 def pytest_generate_tests(metafunc):
     if "frame" in metafunc.fixturenames:
-        kinds = [kind for engine in engines(metafunc.config) for kind in KINDS[engine]]
+        named = engines(metafunc.config)
+        if named == ["plain"] and metafunc.module.__name__ in THROUGH_ARROW:
+            named = ["plain", "arrow"]
+        kinds = [kind for engine in named for kind in KINDS[engine]]
         metafunc.parametrize("frame", kinds, indirect=True)
+
+
+def last_cases(items):
+    """The last case of every test, on each kind of table."""
+    last = {}
+    for item in items:
+        of = getattr(item, "callspec", None)
+        last[item.nodeid.partition("[")[0], of and of.params.get("frame")] = item
+    return list(last.values())
 
 
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
+    if config.getoption("--one-case"):
+        kept = last_cases(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
     for item in items:
         if "frame" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)
+        if item.name in NOT_THROUGH_ARROW:
+            item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
         wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
         if wants and not wants & set(named):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
@@ -110,6 +143,8 @@ def frame(request):
     import tables
 
     kind = request.param
+    if kind in KINDS["arrow"]:
+        return tables.arrow_builder(kind)
     session = (
         None
         if kind.startswith("pandas") and kind != "pandas_on_spark"

@@ -1,12 +1,13 @@
 """anonrisk: how many people in a table can be singled out.
 
-Importing this package puts `.anon` on pandas tables and, where pyspark is installed, on Spark
-tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
-``anonrisk.k(df, ["zip", "age"])``.
+Importing this package puts `.anon` on pandas tables, where pyspark is installed on Spark tables,
+and where Polars was imported before on its tables. Each method of `.anon` is also a function here:
+``df.anon.k(["zip", "age"])`` is ``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations,
+pyarrow tables and others that speak the Arrow stream as well.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
-`anonrisk.engines`    the only code that touches a table: pandas, Spark, SQL
+`anonrisk.engines`    the only code that touches a table: pandas, Arrow, Spark, SQL
 `anonrisk.counts`     what crosses that border: questions, and counts without any cell
 `anonrisk.measures`   pure arithmetic on counts
 `anonrisk.predict`    what will be true of a table that does not exist yet
@@ -20,6 +21,8 @@ tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age
 `anonrisk.datasets`   synthetic tables to try things on
 `anonrisk.core`       names, roles, arguments, text
 ====================  ==============================================================
+
+A type checker cannot know of ``df.anon``; ``anonrisk.anon(df)`` is the same, and typed.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.accessor import anon
 from anonrisk.api.alpha import alpha
 from anonrisk.api.anvc import anvc
 from anonrisk.api.apply import apply
@@ -76,7 +80,15 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
-    from anonrisk import hipaa
+    from anonrisk import hierarchy as hierarchy
+    from anonrisk import hipaa as hipaa
+    from anonrisk import identity as identity
+    from anonrisk import keys as keys
+    from anonrisk import planning as planning
+    from anonrisk import policy as policy
+    from anonrisk import predict as predict
+    from anonrisk import priors as priors
+    from anonrisk import report as report
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -90,6 +102,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "alpha",
+    "anon",
     "anvc",
     "apply",
     "assess",
@@ -149,14 +162,16 @@ _LATER = (
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:
+    # A checker that sees this takes every misspelt name for one that comes later.
+    def __getattr__(name: str) -> Any:
+        import importlib
 
-    if name in _LATER:
-        return importlib.import_module(f"anonrisk.{name}")
-    if name in _NAMES_LATER:
-        return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
-    raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+        if name in _LATER:
+            return importlib.import_module(f"anonrisk.{name}")
+        if name in _NAMES_LATER:
+            return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
+        raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
@@ -165,5 +180,6 @@ def __dir__() -> list[str]:
 
 register.register_pandas()
 register.register_spark()
+register.register_polars()
 if "pyspark.pandas" in sys.modules:
     from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pandas as pd
@@ -35,6 +36,13 @@ def register_spark() -> None:
         targets += _connect_frame()
     for target in targets:
         target.anon = _OnSpark()
+
+
+def register_polars() -> None:
+    """Register with Polars, where it is imported already: importing it takes a second."""
+    polars = sys.modules.get("polars")
+    if polars is not None and not hasattr(polars.DataFrame, "anon"):
+        polars.api.register_dataframe_namespace("anon")(AnonAccessor)
 
 
 def _connect_frame() -> list[Any]:

@@ -156,7 +156,7 @@ def test_many_random_tables_on_pandas(ordered):
 
 
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
-    from anonrisk.engines.pandas import containment, key_set, unicity
+    from anonrisk.engines.numpy import containment, key_set, unicity
 
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"u": rng.integers(0, 400, 6_000), "i": rng.zipf(1.5, 6_000) % 40})
@@ -171,15 +171,16 @@ def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
 @pytest.mark.parametrize("worth", [0, 1, 100], ids=["look up", "mixed", "ask"])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_the_tree_of_sets_finds_who_has_them_all(monkeypatch, worth, ordered):
-    from anonrisk.engines.pandas import containment, unicity
+    from anonrisk.engines.numpy import containment
+    from anonrisk.engines.numpy.visits import Index, Visits
 
     monkeypatch.setattr(containment, "_WORTH", worth)
     monkeypatch.setattr(containment, "_AT_ONCE", 17)
     rng = np.random.default_rng(7)
     for s in (1, 2, 3, 4):
         user, item = np.repeat(np.arange(30), 9), rng.zipf(1.4, 270) % 11
-        index = unicity.Index.of(user, item, 30, 11)
-        visits = unicity.Visits.of(index, user, item) if ordered else None
+        index = Index.of(user, item, 30, 11)
+        visits = Visits.of(index, user, item) if ordered else None
         traces = [item[user == u].tolist() for u in range(30)]
         sets = [list(dict.fromkeys(trace))[:s] for trace in traces if len(set(trace)) >= s]
         points = np.array(sets)

@@ -8,7 +8,7 @@ from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.counts.counter import BITS
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
@@ -18,7 +18,8 @@ from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.words import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
     from anonrisk.search.minimal import MinimalSets
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[False] = ...,
     progress: bool | None = ...,
@@ -44,12 +45,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[True],
     progress: bool | None = ...,
@@ -59,12 +60,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = 0.2,
-    columns: Any = None,
+    columns: Names | None = None,
     max_size: int = 4,
     population_size: int | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
     time_budget: float | None = None,
     explain: bool = False,
     progress: bool | None = None,
@@ -135,7 +136,7 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, columns, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
-    counter = engine.counter(frame, question)
+    counter = engine.count(frame, ManySets(question))
     if not counter.columns:
         raise NoColumnsError(
             "none of the columns can be searched: "
@@ -172,18 +173,18 @@ def _asked(
     engine: Engine, frame: Any, given: Any, unit: Name | None, missing: str
 ) -> tuple[Question, dict[Name, str], Qid]:
     """Find out which columns to search, which cannot be, and which the roles leave out."""
-    names = engine.columns(frame)
-    stored = engine.read_roles(frame)
-    roles = stored and column_roles.current(stored, names, engine.index(frame))
+    schema = engine.schema(frame)
+    names, stored = schema.columns, schema.roles
+    roles = stored and column_roles.current(stored, names, schema.index)
     if unit is not None:
         as_name(unit, "unit")
     elif roles:
         unit = roles.unit
     if unit is not None:
         require([unit], "unit", names)
-        engine.check(frame, {unit: "unit"})
+        schema.check({unit: "unit"})
     else:
-        engine.check(frame, {})
+        schema.check({})
     apart: dict[Name, str] = {}
     left_out: Qid = ()
     if given is None:

@@ -10,6 +10,7 @@ from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
+from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
@@ -22,20 +23,20 @@ from anonrisk.recode import Star
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     k: int = 5,
     *,
     population_size: int | None = None,
     beta: float = 0.05,
-    weights: Mapping[Name, float] | None = None,
-    hierarchies: Mapping[Name, Any] | None = None,
+    weights: Mapping[Any, float] | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
@@ -109,12 +110,12 @@ def plan(
         _share(max_loss, "max_loss")
     engine, question = ask(frame, qids, unit=None, missing="value")
     refuse_persons(question.unit)
-    columns = engine.columns(frame)
+    columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, question.qid, free)
+    tally = engine.tally(frame, ClassesWithValues(question.qid, free))
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to plan for")

@@ -11,7 +11,8 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing, Points
     from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
@@ -21,7 +22,7 @@ _LONGEST = 50
 def trajectory(
     frame: Any,
     user: Name,
-    item: Any,
+    item: Names,
     length: int = 4,
     *,
     time: Name | None = None,
@@ -29,10 +30,10 @@ def trajectory(
     sample: int | None = None,
     seed: int | None = None,
     max_length: int | None = None,
-    points: str = "any",
+    points: Points = "any",
     ordered: bool = False,
     draws: int = 1,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Trajectory:
     """Tell how many users a few of their linked records single out, measured and modelled.
 
@@ -135,7 +136,8 @@ def trajectory(
         what = "ordered=True" if ordered else "points='consecutive'"
         raise MissingTimeError(f"{what} needs time=, the column that says when a record was made")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     as_name(user, "user")
     items = as_names(item, "item", columns)
     roles = [("user", [user]), ("item", items)]
@@ -158,7 +160,7 @@ def trajectory(
         _seed(seed),
         missing,
     )
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     return _result(engine.traces(frame, question), question, asked)
 
 

@@ -126,7 +126,7 @@ def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Role
     return roles
 
 
-def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) -> Roles:
+def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name | None] = ()) -> Roles:
     """Bring declared roles to a table as it is now, or refuse where that is in doubt.
 
     A column present by name keeps its role; one that was simply dropped leaves it; a
@@ -152,7 +152,10 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
 
 
 def new_since_declared(
-    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+    stored: Roles,
+    columns: Sequence[Name],
+    index: Sequence[Name | None],
+    known: Container[Name] = (),
 ) -> str | None:
     """Say what was not there at the declaration and may be a column that is gone, renamed.
 
@@ -173,7 +176,10 @@ def new_since_declared(
 
 
 def renamed_direct(
-    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+    stored: Roles,
+    columns: Sequence[Name],
+    index: Sequence[Name | None],
+    known: Container[Name] = (),
 ) -> str | None:
     """Say why a declared direct identifier that is gone may be there under another name."""
     gone = [name for name in stored.direct if name not in columns and name not in index]

@@ -13,11 +13,13 @@ from anonrisk.core import render
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
+
+    from anonrisk.core.columns import Name, Qid
 
 # Upper ends of the bands that the printed form groups class sizes into.
 _TOO_MANY = 2.0**62
@@ -67,8 +69,8 @@ class ClassCounts(render.PrintedTable):
     sizes: NDArray[np.int64]
     classes: NDArray[np.int64]
     records: NDArray[np.int64]
-    qid: tuple[Hashable, ...]
-    unit: Hashable | None
+    qid: Qid
+    unit: Name | None
     missing: str
     n_rows: int
     n_dropped: int
@@ -79,8 +81,8 @@ class ClassCounts(render.PrintedTable):
         classes: ArrayLike,
         records: ArrayLike | None = None,
         *,
-        qid: Sequence[Hashable] = (),
-        unit: Hashable | None = None,
+        qid: Sequence[Name] = (),
+        unit: Name | None = None,
         missing: str = "value",
         n_rows: int | None = None,
         n_dropped: int = 0,
@@ -314,7 +316,7 @@ def _rebuilt(kind: type[ClassCounts], fields: dict[str, Any]) -> ClassCounts:
     return kind(**fields)
 
 
-def _plain(name: Hashable) -> Any:
+def _plain(name: Name | None) -> Any:
     """Give a label as JSON can hold it."""
     return name if name is None or isinstance(name, (str, int, float, bool)) else str(name)
 

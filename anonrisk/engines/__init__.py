@@ -12,7 +12,10 @@ from anonrisk.errors import UnsupportedFrameError
 if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
-SUPPORTED = "pandas, Spark (classic and Connect) and pandas-on-Spark DataFrames"
+SUPPORTED = (
+    "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
+    "DuckDB relations and pyarrow Tables"
+)
 
 
 def engine_for(frame: Any) -> Engine:
@@ -39,12 +42,43 @@ def engine_for(frame: Any) -> Engine:
 
         if isinstance(frame, sql.SqlTable):
             return cast("Engine", sql.SqlEngine())
+    if _is_arrow_table(frame):
+        return _arrow_engine()
+    raise _unsupported(frame)
+
+
+def _unsupported(frame: Any) -> UnsupportedFrameError:
+    """Say what is taken, and what this one becomes a table with."""
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
-    if callable(getattr(type(frame), "to_pandas", None)):
-        hint = "; this one converts with its to_pandas()"
-    elif isinstance(frame, pd.Series):
+    if kind == "polars.LazyFrame":
+        hint = "; this one becomes a table with collect()"
+    elif isinstance(frame, pd.Series) or kind == "polars.Series":
         hint = "; a Series becomes a table with to_frame()"
-    raise UnsupportedFrameError(
+    elif hasattr(type(frame), "__arrow_c_stream__"):
+        hint = "; this one may be gone after one look: pyarrow.table() makes one that stays"
+    elif callable(getattr(type(frame), "to_pandas", None)):
+        hint = "; this one converts with its to_pandas()"
+    return UnsupportedFrameError(
         f"{kind} is not a supported table: anonrisk takes {SUPPORTED}{hint}"
     )
+
+
+def _is_arrow_table(frame: Any) -> bool:
+    """Tell tables from streams that are gone once they are read, which have no length."""
+    kind = type(frame)
+    return (
+        hasattr(kind, "__arrow_c_stream__")
+        and hasattr(kind, "__len__")
+        and any(hasattr(kind, name) for name in ("columns", "column_names"))
+    )
+
+
+def _arrow_engine() -> Engine:
+    try:
+        from anonrisk.engines.arrow import ArrowEngine
+    except ImportError:
+        raise UnsupportedFrameError(
+            "tables that are neither of pandas nor of Spark need pyarrow: pip install pyarrow"
+        ) from None
+    return cast("Engine", ArrowEngine())

@@ -25,6 +25,7 @@ from anonrisk.priors.store import PriorStore
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
+    from anonrisk.core.words import Missing
 
 DEFAULT_PLACE = "anonrisk_priors.sqlite"
 DEFAULT_FLOOR = 1_000
@@ -89,7 +90,7 @@ class Repository:
         when: Any = None,
         n_values: int | None = None,
         unit: Name | None = None,
-        missing: str = "value",
+        missing: Missing = "value",
     ) -> Prior:
         """Publish how a quasi-identifier is distributed; give what was stored.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
+    from anonrisk.core.words import Missing
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -56,7 +57,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
 def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     policy = None if given.policy is None else check.policy_of(given)
     qids, sensitive, unit = given.qids, given.sensitive, given.unit
-    missing = given.missing or "value"
+    missing: Missing = given.missing or "value"
     if policy is None:
         frame = source.read(given, wanted(qids, sensitive, unit=unit))
         options.require_qids(frame, qids)

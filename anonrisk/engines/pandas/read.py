@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.
-_DECLARED = b"PANDAS_ATTRS"
+DECLARED = b"PANDAS_ATTRS"
 # Where Spark keeps the metadata of its columns there, and with them the same.
 _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
@@ -133,7 +133,7 @@ def _common_attrs(schemas: Sequence[Any]) -> dict[Any, Any]:
 
     Taking the word of one file would publish what another calls a name.
     """
-    found = [_attrs(schema) for schema in schemas]
+    found = [attrs_of(schema) for schema in schemas]
     said = {_what_is_said(attrs) for attrs in found}
     if len(said) > 1:
         raise UnreadableTableError(
@@ -156,10 +156,11 @@ def _in_order(stored: Any) -> Any:
     return sorted(stored, key=json.dumps) if isinstance(stored, list) else stored
 
 
-def _attrs(schema: Any) -> dict[Any, Any]:
+def attrs_of(schema: Any) -> dict[Any, Any]:
+    """Read what pandas or Spark noted of a table, as pandas would have kept it."""
     metadata = schema.metadata or {}
     try:
-        attrs = json.loads(metadata.get(_DECLARED, b"{}"))
+        attrs = json.loads(metadata.get(DECLARED, b"{}"))
         return {**_attrs_of_spark(json.loads(metadata.get(_OF_SPARK, b"{}"))), **attrs}
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise UnreadableTableError("the roles that the file carries are damaged") from None

@@ -15,7 +15,8 @@ from anonrisk.counts.traces import (
     missing_items,
     missing_user,
 )
-from anonrisk.engines.pandas import unicity
+from anonrisk.engines.numpy import unicity
+from anonrisk.engines.numpy.visits import Index, Visits
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
 from anonrisk.engines.pandas.encode import column_of, encode
@@ -209,10 +210,10 @@ def _window(
 
 def _sets(records: _Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
     random = np.random.default_rng(question.seed)
-    index = unicity.Index.of(records.user, records.item, records.n_users, records.n_items)
+    index = Index.of(records.user, records.item, records.n_users, records.n_items)
     visits = None
     if question.ordered:
-        visits = unicity.Visits.of(index, *in_order(records, question))
+        visits = Visits.of(index, *in_order(records, question))
     weight = np.bincount(records.user, minlength=records.n_users).astype(float)
     asked = np.arange(records.n_users)
     if question.sample is not None and question.sample < records.n_users:
@@ -222,7 +223,7 @@ def _sets(records: _Records, question: TraceQuestion) -> tuple[StepCounts, ...]:
         drawn = index.shuffled(random)
         for s in question.lengths:
             able = index.n_points[asked] >= s
-            hits[s][able] += index.rare(drawn, asked[able], s, question.k, visits)
+            hits[s][able] += unicity.rare(index, drawn, asked[able], s, question.k, visits)
     steps = []
     for s in question.lengths:
         able = index.n_points[asked] >= s

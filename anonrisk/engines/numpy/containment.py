@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.engines.pandas.key_set import KeySet
+from anonrisk.engines.numpy.key_set import KeySet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonrisk.engines.pandas.unicity import Index, Visits
+    from anonrisk.engines.numpy.visits import Index, Visits
 
     Integers = NDArray[np.int64]
 

@@ -1,0 +1,175 @@
+"""Tables that speak the Arrow stream: Polars, DuckDB relations, pyarrow and others like them.
+
+The columns that a question names become a pandas table over the same memory, and the pandas engine
+answers. A table that comes back is one of the caller's kind: columns that were not named are as
+they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anonrisk.counts.change import LabelsAsColumns, MinimalUniques
+from anonrisk.counts.schema import Schema
+from anonrisk.engines.arrow import cells, tables
+from anonrisk.engines.pandas import PandasEngine
+from anonrisk.engines.pandas.guard import guarded
+from anonrisk.engines.pandas.schema import PandasSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.change import Change
+    from anonrisk.engines.arrow.tables import ArrowTable
+
+# Verbs that give tables back.
+GIVE_TABLES = ("annotate", "keep", "rewrite")
+
+
+@guarded
+class ArrowSchema(Schema):
+    """What a table that speaks the Arrow stream is, as pandas sees its types."""
+
+    @property
+    def columns(self) -> Qid:
+        """The names of the columns."""
+        return tuple(tables.table_of(self.frame).names())
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles that the table carries."""
+        return _without_columns(self.frame).roles
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns that a random step has changed."""
+        return _without_columns(self.frame).perturbed
+
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse types that have no equality."""
+        self._of_types(roles).check(roles)
+
+    def nested(self) -> Sequence[str]:
+        """List the paths inside structs."""
+        return self._of_types().nested()
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row."""
+        return len(self.frame) > 0
+
+    def is_scale(self, column: Name) -> bool:
+        """Look at the type."""
+        return self._of_types([column]).is_scale(column)
+
+    def is_whole(self, column: Name) -> bool:
+        """Look at all values."""
+        return self._of_cells(column).is_whole(column)
+
+    def is_text(self, column: Name) -> bool:
+        """Look at the first known value."""
+        return self._of_cells(column).is_text(column)
+
+    def _of_types(self, named: Iterable[Any] = ()) -> PandasSchema:
+        table = tables.table_of(self.frame)
+        return PandasSchema(cells.to_pandas(table.types(list(named) or table.names())))
+
+    def _of_cells(self, column: Any) -> PandasSchema:
+        return PandasSchema(cells.to_pandas(tables.table_of(self.frame).read([column])))
+
+
+@guarded
+class ArrowEngine:
+    """Counts tables that speak the Arrow stream, by the pandas engine."""
+
+    name = "arrow"
+    sets_a_pass = PandasEngine.sets_a_pass
+
+    def schema(self, frame: Any) -> ArrowSchema:
+        """Tell what a table is."""
+        return ArrowSchema(frame)
+
+    def with_roles(self, frame: Any, roles: Roles) -> Any:
+        """Give a table that carries these roles, where its kind can."""
+        table, given = tables.table_of(frame), _without_columns(frame).frame
+        return table.changed(given, None, PandasEngine().with_roles(given, roles).attrs)
+
+    def rewrite(self, frame: Any, change: Change) -> Any:
+        """Give a table with other cells; rows have no labels to bring back."""
+        if isinstance(change, LabelsAsColumns):
+            return frame
+        return self.answer("rewrite", frame, change)
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        """Answer like the pandas engine, whatever it is asked."""
+        return partial(self.answer, verb)
+
+    def answer(self, verb: str, frame: Any, *asked: Any) -> Any:
+        """Bring over what is asked about, let the pandas engine answer, and give tables back."""
+        method, table = getattr(PandasEngine(), verb), tables.table_of(frame)
+        if verb in GIVE_TABLES:
+            if any(isinstance(one, MinimalUniques) for one in asked):
+                table.check_order(verb)
+            # Read once: a second look may find the rows in another order.
+            table = table.held()
+        given = _given(table, asked)
+        given.attrs = table.attrs()
+        result = method(given, *(_with_population(one, asked) for one in asked))
+        if isinstance(result, pd.DataFrame):
+            return table.changed(given, result, result.attrs)
+        if isinstance(result, pd.Series):
+            return table.with_columns(result.to_frame())
+        if verb in GIVE_TABLES:
+            return tuple(
+                table.with_columns(pd.DataFrame(part))
+                if isinstance(part, (pd.DataFrame, pd.Series))
+                else part
+                for part in result
+            )
+        return result
+
+
+def _without_columns(frame: Any) -> PandasSchema:
+    """Give what a table says of itself."""
+    table = tables.table_of(frame)
+    empty = pd.DataFrame(columns=table.names())
+    empty.attrs = table.attrs()
+    return PandasSchema(empty)
+
+
+def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
+    """Bring over what is asked about, or everything where no column is named."""
+    names, words = table.names(), set(_words(asked))
+    named = [name for name in dict.fromkeys(names) if name in words]
+    return cells.to_pandas(table.read(named or names))
+
+
+def _with_population(one: Any, asked: Any) -> Any:
+    """Bring over the population that a question is about, too."""
+    against = getattr(one, "against", None)
+    if against is None or against.population is None:
+        return one
+    population = _given(tables.table_of(against.population), asked)
+    return replace(one, against=replace(against, population=population))
+
+
+def _words(asked: Any) -> Iterator[str]:
+    """Find every text in what an engine is asked: names of columns are among them.
+
+    Text that happens to be a name as well brings a column over that nobody needs.
+    """
+    if isinstance(asked, str):
+        yield asked
+    elif isinstance(asked, dict):
+        yield from _words((*asked, *asked.values()))
+    elif isinstance(asked, (list, tuple, set, frozenset)):
+        for one in asked:
+            yield from _words(one)
+    elif is_dataclass(asked):
+        for field in fields(asked):
+            yield from _words(getattr(asked, field.name))

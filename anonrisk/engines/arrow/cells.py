@@ -1,0 +1,73 @@
+"""Arrow columns to pandas, over the same memory where that is possible, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def to_pandas(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Make a table of Arrow columns, and of lists of Python objects."""
+    made = {name: _to_pandas(column) for name, column in columns.items()}
+    return pd.DataFrame(made, copy=False)
+
+
+def to_arrow(column: pd.Series[Any], like: Any = None) -> Any:
+    """Make an Arrow column; one that is what it was handed over as gets its own type back."""
+    made = pa.array(column.array, from_pandas=True)
+    if like is not None and made.type == plain(like) and made.type != like:
+        return made.cast(like)
+    return made
+
+
+def plain(kind: Any) -> Any:
+    """Give the type by which cells of a type are handed over."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(kind.storage_type)
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    return kind
+
+
+def _to_pandas(column: Any) -> pd.Series[Any]:
+    if isinstance(column, list):
+        return pd.Series(column, dtype=object)
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if pa.types.is_dictionary(column.type) and not pa.types.is_nested(column.type.value_type):
+        found = _categories(column)
+        if found is not None:
+            return pd.Series(found)
+        values = plain(column.type.value_type)
+        parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
+        column = pa.chunked_array(parts, values)
+    if plain(column.type) != column.type:
+        column = column.cast(plain(column.type))
+    return pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+
+def _categories(column: Any) -> pd.Categorical | None:
+    """Make categories of a dictionary of texts; none where it has one twice, a null, or changes."""
+    parts, values = column.chunks, column.type.value_type
+    is_text = pa.types.is_string(values) or plain(values) == pa.large_string()
+    if not parts or not is_text or any(p.dictionary != parts[0].dictionary for p in parts[1:]):
+        return None
+    texts = parts[0].dictionary.to_pylist()
+    if None in texts or len(set(texts)) < len(texts):
+        return None
+    codes = [part.indices.cast(pa.int64()).fill_null(-1).to_numpy() for part in parts]
+    return pd.Categorical.from_codes(
+        np.concatenate(codes).astype(np.min_scalar_type(-max(len(texts), 1))),
+        categories=pd.Index(texts, dtype=None if texts else object),
+        ordered=column.type.ordered,
+    )

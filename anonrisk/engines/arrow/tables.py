@@ -1,0 +1,241 @@
+"""The kinds of table that speak the Arrow stream: how each is read, and what is given back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from anonrisk.engines.arrow import cells
+from anonrisk.engines.pandas import read
+from anonrisk.errors import (
+    ArgumentError,
+    EngineError,
+    UnsupportedColumnError,
+    UnsupportedFrameError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+# DuckDB's types that come through Arrow as they are. Of others the zone is lost, or the sign.
+_NUMBERS = {"tinyint", "smallint", "integer", "bigint", "hugeint", "float", "double", "decimal"}
+_NUMBERS |= {"utinyint", "usmallint", "uinteger", "ubigint"}
+_TIMES = {"date", "time", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
+_EXACT = _NUMBERS | _TIMES | {"timestamp with time zone", "boolean", "varchar", "blob", "bit"}
+_EXACT |= {"uuid", "enum", "null"}
+# Refused by what they are made of.
+_EXACT |= {"list", "array", "struct", "map", "union"}
+
+
+def table_of(frame: Any) -> ArrowTable:
+    """Tell the kind of a table."""
+    if isinstance(frame, pa.Table):
+        return ArrowTable(frame)
+    if "polars" in sys.modules and isinstance(frame, sys.modules["polars"].DataFrame):
+        return PolarsTable(frame)
+    if "duckdb" in sys.modules and isinstance(frame, sys.modules["duckdb"].DuckDBPyRelation):
+        return DuckDBTable(frame)
+    return ArrowTable(_read(frame))
+
+
+def _read(frame: Any) -> Any:
+    """Read a stream to its end; how many rows it must have tells whether it was read before."""
+    try:
+        table = pa.RecordBatchReader.from_stream(frame).read_all()
+    except Exception:  # noqa: BLE001
+        table = None
+    if table is None or table.num_rows != len(frame):
+        raise UnsupportedFrameError(
+            f"{type(frame).__name__} cannot be read as a table of Arrow; "
+            "pyarrow.table() makes one of most that is like it"
+        )
+    return table
+
+
+class ArrowTable:
+    """A pyarrow table."""
+
+    def __init__(self, frame: Any) -> None:
+        """Keep the table."""
+        self.frame = frame
+
+    def names(self) -> list[str]:
+        """List the names of the columns; repeated ones as often as they occur."""
+        return list(self.frame.schema.names)
+
+    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns."""
+        everything = self.names()
+        return {name: self.frame.column(everything.index(name)) for name in names}
+
+    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns without their rows."""
+        return {name: column.slice(0, 0) for name, column in self.read(names).items()}
+
+    def held(self) -> ArrowTable:
+        """Give the table in memory, where every look finds the same rows in the same order."""
+        return self
+
+    def check_order(self, verb: str) -> None:
+        """Refuse a table whose rows may have come in another order when they were counted."""
+
+    def attrs(self) -> dict[Any, Any]:
+        """Read what the table says of its columns, where pandas and Spark keep it in Parquet."""
+        return read.attrs_of(self.frame.schema)
+
+    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
+        """Give the table as some of its columns, and its rows, have become."""
+        table = self.frame
+        if changed is not None:
+            table = table.take(changed.index.to_numpy()) if _fewer(given, changed) else table
+            for name in changed.columns:
+                table = self._with(table, name, changed[name])
+        if attrs == self.attrs():
+            return table
+        told = {**(table.schema.metadata or {}), read.DECLARED: json.dumps(attrs).encode()}
+        return table.replace_schema_metadata(told)
+
+    def _with(self, table: Any, name: str, cells_of: pd.Series[Any]) -> Any:
+        names = table.schema.names
+        if name not in names:
+            return table.append_column(name, cells.to_arrow(cells_of))
+        at = names.index(name)
+        column = cells.to_arrow(cells_of, table.schema.field(at).type)
+        return table.set_column(at, table.schema.field(at).with_type(column.type), column)
+
+    def with_columns(self, new: pd.DataFrame) -> Any:
+        """Give the table with some columns more."""
+        table = self.frame
+        for name in self._new(new):
+            table = table.append_column(name, cells.to_arrow(new[name]))
+        return table
+
+    def _new(self, new: pd.DataFrame) -> list[str]:
+        there = set(self.names()) & set(new.columns)
+        if there:
+            raise ArgumentError(
+                f"the table already has a column {min(there)!r}; give another name="
+            )
+        return list(new.columns)
+
+
+class PolarsTable(ArrowTable):
+    """A Polars DataFrame."""
+
+    def names(self) -> list[str]:
+        """List the names of the columns."""
+        return list(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns; Python objects, and numbers that Arrow does not know, as a list."""
+        # By `get_column`: a name that looks like a pattern would select by it.
+        # Under another name: the stream ends the process where one has a zero byte.
+        columns = {name: self.frame.get_column(name).alias("") for name in names}
+        return {
+            name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
+            for name, column in columns.items()
+        }
+
+    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns without their rows."""
+        for name in names:
+            if str(self.frame.schema[name]) == "Object":
+                raise UnsupportedColumnError(f"column {name!r} holds Python objects")
+        return PolarsTable(self.frame.clear()).read(names)
+
+    def attrs(self) -> dict[Any, Any]:
+        """Give nothing: a Polars table says nothing of its columns."""
+        return {}
+
+    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
+        """Give the table as some of its columns, and its rows, have become."""
+        if attrs:
+            raise UnsupportedFrameError(
+                "a Polars table cannot carry roles, nor the marks of columns that were changed at "
+                "random: give the names of the columns with each question, or the table as "
+                "to_arrow()"
+            )
+        if changed is None:
+            return self.frame
+        table = self.frame[changed.index.to_numpy()] if _fewer(given, changed) else self.frame
+        return table.with_columns([_polars(changed[name]) for name in changed.columns])
+
+    def with_columns(self, new: pd.DataFrame) -> Any:
+        """Give the table with some columns more."""
+        return self.frame.with_columns([_polars(new[name]) for name in self._new(new)])
+
+
+class DuckDBTable(ArrowTable):
+    """A DuckDB relation: a query, which is run for each look at it."""
+
+    def names(self) -> list[str]:
+        """List the names of the columns."""
+        return list(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Run the query for some columns."""
+        return self._read(self.frame, names)
+
+    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns without their rows."""
+        return self._read(self.frame.limit(0), names)
+
+    def _read(self, relation: Any, names: Sequence[str]) -> Mapping[str, Any]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        table = pa.table(relation.project(quoted))
+        kinds = {n: kind.id for n, kind in zip(relation.columns, relation.types, strict=True)}
+        return {
+            name: column if kinds[name] in _EXACT else _stand_in(kinds[name], len(column))
+            for name, column in zip(names, table.columns, strict=True)
+        }
+
+    def held(self) -> ArrowTable:
+        """Run the query once."""
+        lossy = [
+            name
+            for name, kind in zip(self.frame.columns, self.frame.types, strict=True)
+            if kind.id not in _EXACT
+        ]
+        if lossy:
+            raise UnsupportedColumnError(
+                f"column {lossy[0]!r} is of a type that does not come through Arrow as it is; "
+                "cast it, for example to VARCHAR, or leave it out"
+            )
+        return ArrowTable(pa.table(self.frame))
+
+    def check_order(self, verb: str) -> None:
+        """Refuse: the next run of the query may give its rows in another order."""
+        raise UnsupportedFrameError(
+            f"{verb} gives a number to each row, and the rows of a DuckDB relation have no order; "
+            "give it the table as to_arrow_table()"
+        )
+
+    def attrs(self) -> dict[Any, Any]:
+        """Give nothing: a relation says nothing of its columns."""
+        return {}
+
+
+def _polars(column: pd.Series[Any]) -> Any:
+    return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
+
+
+def _is_python(dtype: Any) -> bool:
+    return str(dtype) in ("Object", "Int128", "UInt128")
+
+
+def _fewer(given: pd.DataFrame, changed: pd.DataFrame) -> bool:
+    """Tell whether rows are left out; each has kept its number."""
+    if not set(given.columns) <= set(changed.columns):
+        raise EngineError("a column was lost on the way back")
+    return not np.array_equal(given.index, changed.index)
+
+
+def _stand_in(kind: str, n_rows: int) -> list[Any]:
+    """Make cells of a type that no engine compares, named like the one that they stand for."""
+    return [type(kind, (), {})()] * n_rows

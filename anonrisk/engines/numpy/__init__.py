@@ -1,0 +1,1 @@
+"""Counting in process: codes and values, whatever library the table is of."""

@@ -1,0 +1,278 @@
+"""Tables that speak the Arrow stream: what comes over, what comes back, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk import Policy, errors
+from anonrisk.engines import engine_for
+from anonrisk.recode import Bins
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+
+CELLS = {"zip": list("aaab"), "age": [1, 1, 2, None], "ill": list("xyxy")}
+KINDS = {
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "duckdb": lambda cells: duckdb.from_arrow(pa.table(cells)),
+}
+
+
+@pytest.fixture(params=KINDS)
+def build(request):
+    return KINDS[request.param]
+
+
+def rows(table):
+    return pa.table(table).to_pylist()
+
+
+def test_a_policy_judges_every_kind(build):
+    policy = Policy(
+        quasi="zip", direct="name", sensitive="ill", k=1, ldiv={"l": 1}, unlisted="ignore"
+    )
+    assert policy.check(build(CELLS)).passed
+    assert policy.check(build({**CELLS, "name": list("abcd")})).status == "fail"
+    assert policy.check(build({**CELLS, "Name": list("abcd")})).status == "could_not_assess"
+    nested = policy.check(build({**CELLS, "who": [{"name": "a"}] * 4}))
+    assert nested.status == "could_not_assess"
+
+
+def test_tables_come_back_in_their_kind(build):
+    table = build({**CELLS, "more": [[1], [2], None, [4]]})
+    kind = pa.Table if "duckdb" in type(table).__module__ else type(table)
+    sized = anonrisk.sizes(table, "zip")
+    assert [row["class_size"] for row in rows(sized)] == [3, 3, 3, 1]
+    few = anonrisk.suppress(table, "zip", k=2)
+    assert [row["more"] for row in rows(few)] == [[1], [2], None]
+    assert rows(anonrisk.at_risk(table, "zip", k=2)) == rows(table)[3:]
+    coarse = anonrisk.generalize(table, {"age": Bins([0, 2, 4])})
+    assert [row["age"] for row in rows(coarse)] == ["[0, 2)", "[0, 2)", "[2, 4)", None]
+    assert list(rows(coarse)[0]) == ["zip", "age", "ill", "more"]
+    assert {type(one) for one in (sized, few, coarse)} == {kind}
+    with pytest.raises(errors.ArgumentError, match="already has a column 'zip'"):
+        anonrisk.sizes(table, "zip", name="zip")
+
+
+def test_a_pyarrow_table_carries_roles_and_marks():
+    table = anonrisk.declare(pa.table(CELLS), quasi=["zip", "age"], sensitive="ill")
+    assert anonrisk.k(table) == 1
+    assert anonrisk.roles(table).sensitive == ("ill",)
+    # In the place where pandas keeps them.
+    noisy = anonrisk.perturb(table, "age", scale=1.0, seed=1)
+    assert anonrisk.was_perturbed(noisy) == {"age": "perturb"}
+    assert anonrisk.roles(noisy) == anonrisk.roles(table)
+
+
+def test_a_parquet_file_of_pandas_keeps_its_roles(tmp_path):
+    from pyarrow import parquet
+
+    pd.DataFrame(CELLS).anon.declare(quasi="zip").to_parquet(tmp_path / "t.parquet")
+    assert anonrisk.roles(parquet.read_table(tmp_path / "t.parquet")).quasi == ("zip",)
+
+
+def test_polars_refuses_what_it_cannot_keep():
+    table = pl.DataFrame(CELLS)
+    for change in (
+        lambda: anonrisk.declare(table, quasi="zip"),
+        lambda: anonrisk.perturb(table, "age", scale=1.0, seed=1),
+        lambda: anonrisk.permute(table, "ill", seed=1),
+    ):
+        with pytest.raises(errors.UnsupportedFrameError, match="cannot carry roles"):
+            change()
+
+
+def test_a_relation_gives_roles_and_marks_to_what_it_becomes():
+    table = KINDS["duckdb"](CELLS)
+    assert anonrisk.k(anonrisk.declare(table, quasi="zip")) == 1
+    shuffled = anonrisk.permute(table, "ill", seed=1)
+    assert list(anonrisk.was_perturbed(shuffled)) == ["ill"]
+    with pytest.raises(errors.UnsupportedFrameError, match="have no order"):
+        anonrisk.suda(table, ["zip", "age"])
+
+
+@pytest.mark.parametrize(
+    ("table", "hint"),
+    [
+        (pl.DataFrame(CELLS).lazy(), r"collect\(\)"),
+        (pl.Series("x", [1]), r"to_frame\(\)"),
+        (pa.RecordBatchReader.from_stream(pa.table(CELLS)), r"pyarrow.table\(\)"),
+        (pa.chunked_array([[1]]), r"pyarrow.table\(\)"),
+        (pd.Series([1]), r"to_frame\(\)"),
+    ],
+)
+def test_what_is_no_table_or_gone_after_one_look_is_refused(table, hint):
+    with pytest.raises(errors.UnsupportedFrameError, match=hint):
+        anonrisk.k(table, "zip")
+
+
+class Stream:
+    """Speaks the Arrow stream, and is perhaps gone after one look."""
+
+    columns = ("zip",)
+
+    def __init__(self, table, *, once):
+        self.table, self.once = table, once
+
+    def __len__(self):
+        return 4
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        table = self.table
+        if self.once:
+            self.table = table.slice(0, 0)
+        return table.__arrow_c_stream__(requested_schema)
+
+
+def test_any_table_is_read_whole_or_not_at_all():
+    assert anonrisk.classes(Stream(pa.table(CELLS), once=False), "zip").n_classes == 2
+    with pytest.raises(errors.UnsupportedFrameError, match="Stream cannot be read"):
+        anonrisk.classes(Stream(pa.table(CELLS), once=True), "zip")
+    assert anonrisk.k(pa.table(CELLS).to_batches()[0], "zip") == 1
+
+
+def test_repeated_names_are_refused():
+    twice = pa.table([pa.array([1]), pa.array([2]), pa.array(["a"])], names=["x", "x", "y"])
+    assert anonrisk.k(twice, "y") == 1
+    with pytest.raises(errors.DuplicateColumnError, match="'x'"):
+        anonrisk.k(twice, "x")
+    assert anonrisk.at_risk(twice, "y", k=2).schema.names == ["x", "x", "y"]
+
+
+def test_cells_are_equal_by_the_same_rules(build):
+    utc = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    for cells, expected in (
+        ([0.0, -0.0, float("nan"), None], 2),
+        (["a", "A", "a ", "\u00e9", "e\u0301", "", None], 7),
+        ([utc, utc.astimezone(dt.timezone(dt.timedelta(hours=3))), None], 2),
+        ([decimal.Decimal("1.0"), decimal.Decimal("1.00"), decimal.Decimal("1.01")], 2),
+        ([b"a", b"A", None, None], 3),
+        ([None, None], 1),
+        ([2**63 - 1, 2**63 - 2, -(2**63)], 3),
+    ):
+        table = build({"x": pa.array(cells)})
+        assert anonrisk.classes(table, "x").n_classes == expected, cells
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_dictionaries_and_every_kind_of_text(kind):
+    text = pa.chunked_array([pa.array(["a", "b", None], kind), pa.array(["b", "c"], kind)])
+    assert anonrisk.classes(pa.table({"x": text}), "x").n_classes == 4
+    # A dictionary may hold a value twice, or a null, and differ from chunk to chunk.
+    values = pa.array(["a", "a", None, "b"]).cast(kind)
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 3], pa.uint8()), values)
+    other = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.uint8()), values[2:])
+    for column, expected in ((coded, 3), (pa.chunked_array([coded, other]), 3)):
+        assert anonrisk.classes(pa.table({"x": column}), "x").n_classes == expected
+
+
+def test_a_suppressed_category_is_gone_from_the_dictionary():
+    table = pa.table({"x": pa.array(["a", "a", "b"]).dictionary_encode()})
+    left = anonrisk.suppress(table, "x", k=2)
+    assert left["x"].to_pylist() == ["a", "a"]
+    assert left["x"].combine_chunks().dictionary.to_pylist() == ["a"]
+
+
+def test_the_order_of_an_enum_is_the_order_of_its_values():
+    levels = pl.Enum(["low", "middle", "high"])
+    cells = {"q": list("aabb"), "s": ["low", "middle", "high", "high"]}
+    table = pl.DataFrame(cells, schema_overrides={"s": levels})
+    plain = pd.DataFrame(cells)
+    plain["s"] = pd.Categorical(plain["s"], ["low", "middle", "high"], ordered=True)
+    found = anonrisk.tcloseness(table, "q", "s", distance="ordered")
+    assert float(found) == float(anonrisk.tcloseness(plain, "q", "s", distance="ordered"))
+
+
+def test_what_arrow_cannot_carry_from_polars_comes_as_python_objects():
+    big = pl.Series("x", [2**100, 2**100, 1], dtype=pl.Int128)
+    odd = pl.Series("o", [{"name": 1}, {}, {}], dtype=pl.Object)
+    table = pl.DataFrame([big, odd])
+    assert anonrisk.k(table, "x") == 1
+    assert anonrisk.classes(table, "x").n_classes == 2
+    with pytest.raises(errors.UnsupportedColumnError, match="'o'"):
+        anonrisk.k(table, "o")
+    assert not Policy(quasi="x", direct="name", k=1, unlisted="ignore").check(table).passed
+
+
+@pytest.mark.parametrize(
+    "value", ["TIMETZ '12:00:00+01'", "1::UHUGEINT", "INTERVAL 1 MONTH", "[1]", "{'a': 1}"]
+)
+def test_types_of_duckdb_that_lose_something_are_refused_by_name(value):
+    table = duckdb.sql(f"SELECT 'a' AS q, {value} AS x")
+    assert anonrisk.k(table, "q") == 1
+    with pytest.raises(errors.UnsupportedColumnError, match="'x'"):
+        anonrisk.k(table, "x")
+    assert "x" in anonrisk.find_qids(table).unsupported
+
+
+def test_a_population_comes_over_too(build):
+    population = build({"zip": list("aaaabbb")})
+    assert anonrisk.kmap(build(CELLS), "zip", population=population) == 3
+    with pytest.raises(errors.UnsupportedFrameError, match="same library"):
+        anonrisk.kmap(build(CELLS), "zip", population=pd.DataFrame(CELLS))
+
+
+def test_names_that_look_like_patterns_are_names():
+    table = pl.DataFrame({"^a.*$": [1, 1], "ab": [1, 2], "*": [1, 2]})
+    assert [anonrisk.k(table, name) for name in table.columns] == [2, 1, 1]
+    quoted = duckdb.from_arrow(pa.table({'a"b': [1, 1], "a b": [1, 2]}))
+    assert [anonrisk.k(quoted, name) for name in quoted.columns] == [2, 1]
+
+
+def test_only_named_columns_are_read(monkeypatch):
+    from anonrisk.engines.arrow import tables
+
+    read = []
+    whole = tables.DuckDBTable._read
+
+    def spy(self, relation, names):
+        read.append(list(names))
+        return whole(self, relation, names)
+
+    monkeypatch.setattr(tables.DuckDBTable, "_read", spy)
+    anonrisk.ldiv(KINDS["duckdb"](CELLS), "zip", "ill")
+    assert {name for names in read for name in names} == {"zip", "ill"}
+
+
+def test_errors_quote_no_cell():
+    class Broken(Stream):
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ValueError("secret")
+
+    with pytest.raises(errors.UnsupportedFrameError) as caught:
+        anonrisk.k(Broken(None, once=False), "zip")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_every_verb_is_one_of_the_pandas_engine():
+    from anonrisk.engines import arrow
+    from anonrisk.engines.pandas import PandasEngine
+
+    assert all(hasattr(PandasEngine, verb) for verb in arrow.OF_THE_TABLE + arrow.OF_THE_TYPES)
+    assert engine_for(pa.table(CELLS)).name == "arrow"
+    with pytest.raises(AttributeError):
+        engine_for(pa.table(CELLS)).no_such_verb  # noqa: B018
+
+
+def test_large_tables_agree_with_pandas():
+    rng = np.random.default_rng(1)
+    plain = pd.DataFrame(
+        {
+            "a": rng.integers(0, 50, 5_000),
+            "b": rng.integers(0, 9, 5_000).astype(str),
+            "c": np.where(rng.random(5_000) < 0.1, np.nan, rng.integers(0, 5, 5_000)),
+        }
+    )
+    expected = plain.anon.classes(["a", "b", "c"])
+    table = pa.Table.from_pandas(plain)
+    for one in (table, pl.DataFrame(table), duckdb.from_arrow(table)):
+        assert anonrisk.classes(one, ["a", "b", "c"]) == expected
