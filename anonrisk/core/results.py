@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,25 @@ class Interval:
         return f"Interval(low={self.low!r}, high={self.high!r}{level})"
 
 
-class Probability(float):
+class _Annotated(float):
+    """A float in every calculation that keeps what stands beside it, also in copies and pickles."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Carry along what stands beside the number."""
+        return _restored, (type(self), float(self), vars(self))
+
+    def __str__(self) -> str:
+        """Say as much as `repr`."""
+        return repr(self)
+
+
+def _restored(kind: type[_Annotated], value: float, beside: dict[str, Any]) -> _Annotated:
+    number = float.__new__(kind, value)
+    vars(number).update(beside)
+    return number
+
+
+class Probability(_Annotated):
     """A chance that prints how it was computed.
 
     Attributes
@@ -63,28 +82,18 @@ class Probability(float):
 
     def __new__(cls, log: float, method: str, complement: float | None = None) -> Self:
         """Make the number from its logarithm."""
-        from math import exp, expm1
-
-        number = super().__new__(cls, exp(log))
+        number = super().__new__(cls, math.exp(log))
         number.log, number.method = log, method
-        number.complement = -expm1(log) if complement is None else complement
+        number.complement = -math.expm1(log) if complement is None else complement
         return number
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Let copies and pickles keep the rest."""
-        return type(self), (self.log, self.method, self.complement)
 
     def __repr__(self) -> str:
         """Show the number and the method."""
         return f"{float(self)!r} ({self.method})"
 
-    __str__ = __repr__
 
-
-class LowerBound(float):
+class LowerBound(_Annotated):
     """Fischer-Hübner's average risk, a lower bound, beside classes / records, which it bounds.
-
-    It is a float in every calculation; only its printed form says more.
 
     Attributes
     ----------
@@ -101,18 +110,12 @@ class LowerBound(float):
         number.classes_per_record = classes_per_record
         return number
 
-    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
-        """Let copies and pickles keep the second number."""
-        return float(self), self.classes_per_record
-
     def __repr__(self) -> str:
         """Show both numbers."""
         return f"{float(self)!r} (a lower bound; classes/records {self.classes_per_record!r})"
 
-    __str__ = __repr__
 
-
-class Divergence(float):
+class Divergence(_Annotated):
     """A Kullback-Leibler distance in nats from the uniform law, with the law it was taken from.
 
     Attributes
@@ -129,27 +132,16 @@ class Divergence(float):
     def __new__(cls, value: float, n_values: int, *, domain_given: bool) -> Self:
         """Make the number and keep the law it refers to."""
         number = super().__new__(cls, value)
-        number.n_values = n_values
-        number.domain_given = domain_given
+        number.n_values, number.domain_given = n_values, domain_given
         return number
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Let copies and pickles keep the law."""
-        return _divergence, (float(self), self.n_values, self.domain_given)
 
     def __repr__(self) -> str:
         """Show the number and the law."""
-        values = (
-            f"{self.n_values:,} values given"
-            if self.domain_given
-            else (f"{self.n_values:,} classes that occur")
-        )
-        return f"{float(self)!r} (nats, from the uniform law on the {values})"
-
-    __str__ = __repr__
+        which = "values given" if self.domain_given else "classes that occur"
+        return f"{float(self)!r} (nats, from the uniform law on the {self.n_values:,} {which})"
 
 
-class Closeness(float):
+class Closeness(_Annotated):
     """A distance between a class and its table, with the kind of distance that was taken.
 
     Attributes
@@ -166,16 +158,6 @@ class Closeness(float):
         number.distance = distance
         return number
 
-    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
-        """Let copies and pickles keep the kind of distance."""
-        return float(self), self.distance
-
     def __repr__(self) -> str:
         """Show the number and the kind of distance."""
         return f"{float(self)!r} ({self.distance} distance)"
-
-    __str__ = __repr__
-
-
-def _divergence(value: float, n_values: int, domain_given: bool) -> Divergence:  # noqa: FBT001
-    return Divergence(value, n_values, domain_given=domain_given)

@@ -85,7 +85,7 @@ def _bins(domain: Domain, counts: Integers, k: int, share: int) -> list[Recoding
     sizes = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(domain)}
     found += [quantile_bins(values, counts, n, whole=whole) for n in sorted(sizes, reverse=True)]
     if 2 <= share <= _MOST_BINS:
-        found.append(optimal_bins(values, counts, share, "median", whole=whole))
+        found.append(optimal_bins(values, counts, share, whole=whole))
     if domain.collapsed:
         return [_snapped(bins, values) for bins in found]
     return [moved for bins in found if (moved := apart(bins, values)) is not None]

@@ -25,8 +25,6 @@ class BestNode:
 
     best: MeasuredNode | None
     optimal: bool
-    n_nodes: int
-    n_measured: int
     least_below: int
 
 
@@ -35,15 +33,14 @@ def search(lattice: Lattice, allowed: int) -> BestNode:
     best = _greedy(lattice, allowed)
     if best is not None:
         best = _descend(lattice, best, allowed)
-    n_nodes = math.prod(lattice.shape)
     optimal = False
-    if n_nodes <= MAX_NODES:
+    if math.prod(lattice.shape) <= MAX_NODES:
         best, optimal = _bounded(lattice, best, allowed)
     elif best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
         best = min(best, top, key=_rank) if top.n_below <= allowed else best
     least = min(m.n_below for m in lattice.measured.values())
-    return BestNode(best, optimal, n_nodes, len(lattice.measured), least)
+    return BestNode(best, optimal, least)
 
 
 def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:

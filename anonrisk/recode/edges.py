@@ -156,10 +156,8 @@ def widths(values: NDArray[Any], *, whole: bool, most: int) -> list[float]:
     return found[::-1]
 
 
-def optimal_bins(
-    values: NDArray[Any], counts: NDArray[Any], n_bins: int, cost: str, *, whole: bool
-) -> Bins:
-    """Cut where the cost is least (Q5), each bin with at least a share 1 / n_bins of the records.
+def optimal_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
+    """Cut where distances to medians are least (Q5), each bin with its share of records or more.
 
     Cells of a grid of names are put together, not single values, so that edges can be named.
     """
@@ -170,7 +168,7 @@ def optimal_bins(
     starts = np.concatenate(([0], np.flatnonzero(np.diff(cells)) + 1))
     sums = np.add.reduceat(counts, starts)
     members = max(int(counts.sum()) // n_bins, 1)
-    groups = optimal_groups(values[starts].astype(np.float64), sums, members, cost)
+    groups = optimal_groups(values[starts].astype(np.float64), sums, members, "median")
     wanted = [_clean(float(cells[starts[i]]) * step, step) for i in groups[1:]]
     edges = sorted({edge for edge in wanted if low < edge <= high})
     return Bins(tuple(edges), whole=whole) if edges else bins_at([], low, high, whole=whole)

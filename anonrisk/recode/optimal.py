@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
 
-COSTS = ("diameter", "median", "radius", "squared")
-
 
 def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> list[int]:
     """Find where the groups of least cost start, each of at least k records.
@@ -30,9 +28,8 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
         How often each occurs.
     k : int
         The least number of records in a group.
-    cost : {"diameter", "median", "radius", "squared"}
-        The largest diameter of a group; or the sum over groups of the distances to the median, of
-        radius × size, or of the squared distances to the mean.
+    cost : {"median", "squared"}
+        The sum over groups of the distances to the median, or of the squared ones to the mean.
 
     Returns
     -------
@@ -41,7 +38,7 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
 
     Notes
     -----
-    Q5: cost(i) = min over j of cost(j) ⊕ c(j..i), ⊕ = + or max (Lodha & Thomas). No group that can
+    Q5: cost(i) = min over j of cost(j) + c(j..i) (Lodha & Thomas). No group that can
     be cut into two of at least k need be looked at, because cutting never costs more; without ties
     those left have k to 2k − 1 members, so that the work is O(nk).
 
@@ -56,7 +53,6 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
     if below[-1] < k:
         raise ArgumentError(f"k={k} is larger than the number of records, {below[-1]:,}")
     price = _price(values, counts, below, cost)
-    worst = cost == "diameter"
     best = [float("inf")] * (n + 1)
     best[0] = 0.0
     came = [0] * (n + 1)
@@ -71,8 +67,7 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
         for j in range(near, low - 1, -1):
             if best[j] == float("inf"):
                 continue
-            c = price(j, i)
-            total = max(best[j], c) if worst else best[j] + c
+            total = best[j] + price(j, i)
             if total < best[i]:
                 best[i], came[i] = total, j
     starts = []
@@ -91,10 +86,6 @@ def _price(
     centre = float(np.average(values, weights=counts))
     x = (values - centre).tolist()
     sums = np.concatenate(([0.0], np.cumsum((values - centre) * counts))).tolist()
-    if cost == "diameter":
-        return lambda i, j: x[j - 1] - x[i]
-    if cost == "radius":
-        return lambda i, j: (x[j - 1] - x[i]) / 2 * (below[j] - below[i])
     if cost == "median":
 
         def to_median(i: int, j: int) -> float:

@@ -74,8 +74,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         "missing": given.missing,
         **_how_far(given),
     }
-    unit = [given.unit] if given.unit is not None else []
-    frame = source.read(given, wanted(given.columns, unit))
+    frame = source.read(given, wanted(given.columns, unit=given.unit))
     if given.explain:
         search = anonrisk.find_qids(frame, explain=True, **about)
         return Outcome.of(search, **search.to_dict())

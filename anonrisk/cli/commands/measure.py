@@ -37,8 +37,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     if given.policy is not None:
         return _of_policy(given, source)
     numbers = given.sensitive or () if given.distance == "ordered" else ()
-    unit = [given.unit] if given.unit is not None else []
-    frame = source.read(given, wanted(given.qids, given.sensitive, unit, numbers=numbers))
+    names = wanted(given.qids, given.sensitive, unit=given.unit, numbers=numbers)
+    frame = source.read(given, names)
     options.require_qids(frame, given.qids)
     measures = given.measures
     if measures is None:

@@ -47,8 +47,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     widths = dict(given.widths)
     if widths and given.group_size is None:
         raise ArgumentError("--widths goes with --group-size")
-    unit = [given.unit] if given.unit is not None else []
-    frame = source.read(given, wanted(given.qids, unit, numbers=widths))
+    frame = source.read(given, wanted(given.qids, unit=given.unit, numbers=widths))
     options.require_qids(frame, given.qids)
     about: dict[str, Any] = {"unit": given.unit, "missing": given.missing}
     results: dict[str, Any] = {}

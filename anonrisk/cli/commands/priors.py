@@ -70,8 +70,7 @@ def _open(given: argparse.Namespace, *, new: bool = False) -> Any:
 
 
 def _publish(given: argparse.Namespace, source: Source) -> Outcome:
-    unit = [given.unit] if given.unit is not None else []
-    frame = source.read(given, wanted(given.qids, unit))
+    frame = source.read(given, wanted(given.qids, unit=given.unit))
     options.require_qids(frame, given.qids)
     prior = _open(given, new=True).publish(
         frame,

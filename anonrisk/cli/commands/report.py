@@ -59,8 +59,7 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     qids, sensitive, unit = given.qids, given.sensitive, given.unit
     missing: Missing = given.missing or "value"
     if policy is None:
-        names = [] if unit is None else [unit]
-        frame = source.read(given, wanted(qids, sensitive, names))
+        frame = source.read(given, wanted(qids, sensitive, unit=unit))
         options.require_qids(frame, qids)
     else:
         frame = source.read(given, check.wanted_by(policy))
