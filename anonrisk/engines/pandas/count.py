@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-# Keys stay below this, so that one more factor never overflows 64 bits unnoticed.
-MAX_KEY = 2**62
 # A table of counts this small is filled directly, however few the records are.
 _SMALL = 4_096
 # Class sizes below this are counted by position, rarer larger ones by sorting.
@@ -70,19 +69,9 @@ class Encoded:
         return kept
 
     def keys(self, qid: Qid) -> tuple[Integers, int]:
-        """Give one number a record, equal where the quasi-identifier is, and a bound above it.
-
-        The codes are the digits of that number; it is closed up where it would grow too long.
-        """
-        first, *rest = (self.columns[name] for name in qid)
-        keys, bound = first.values.astype(np.int64), first.cardinality
-        for codes in rest:
-            if bound * codes.cardinality > MAX_KEY:
-                keys, bound = closed_up(keys)
-            keys *= codes.cardinality
-            keys += codes.values
-            bound *= codes.cardinality
-        return keys, bound
+        """Give one number a record, equal where the quasi-identifier is, and a bound above it."""
+        columns = (self.columns[name] for name in qid)
+        return radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)
 
     def class_sizes(self, qid: Qid) -> ClassCounts:
         """Count the classes of one quasi-identifier."""
@@ -208,8 +197,7 @@ def distinct_pairs(
     keys: Integers, bound: int, units: NDArray[Any], n_units: int
 ) -> tuple[Integers, Integers]:
     """Pair every class with each of its persons once: keys, ascending, and units."""
-    if bound * n_units > MAX_KEY:
-        keys, bound = closed_up(keys)
+    keys, _ = radix.with_room(keys, bound, n_units, closed_up)
     pairs = keys * n_units + units
     pairs.sort()
     pairs = pairs[runs_of(pairs)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
+from anonrisk.engines.pandas.count import Encoded, closed_up, distinct_pairs
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
 from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
@@ -121,17 +122,7 @@ class _Column:
 
 
 def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:
-    keys, bound = None, 1
-    for column in columns.values():
-        if keys is None:
-            keys, bound = column.codes, column.size
-            continue
-        if bound * column.size > MAX_KEY:
-            keys, bound = closed_up(keys)
-        keys = keys * column.size + column.codes
-        bound *= column.size
-    assert keys is not None  # noqa: S101
-    return keys
+    return radix.keys_of(((c.codes, c.size) for c in columns.values()), closed_up)[0]
 
 
 def _sizes(columns: dict[Name, _Column], unit: Codes | None) -> NDArray[np.int64]:

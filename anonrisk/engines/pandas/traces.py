@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas.util import hash_pandas_object
 
+from anonrisk.core import radix
 from anonrisk.counts.traces import (
     StepCounts,
     TraceCounts,
@@ -18,7 +19,7 @@ from anonrisk.counts.traces import (
 from anonrisk.engines.numpy import unicity
 from anonrisk.engines.numpy.visits import Index, Visits
 from anonrisk.engines.pandas.clock import clock
-from anonrisk.engines.pandas.count import MAX_KEY, closed_up, histogram, runs_of
+from anonrisk.engines.pandas.count import closed_up, histogram, runs_of
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.times import missing_time, tied_times
 
@@ -86,15 +87,8 @@ def _records(frame: pd.DataFrame, question: TraceQuestion) -> Records:
     check_any(len(frame) - n_dropped, n_dropped)
     rows = np.flatnonzero(kept)
     user, n_users = _by_value(frame, question.user, codes[question.user], rows)
-    item = np.zeros(len(user), dtype=np.int64)
-    n_items = 1
-    for name in question.item:
-        code, number = _by_value(frame, name, codes[name], rows)
-        if n_items * number > MAX_KEY:
-            item, n_items = _renumbered(item)
-        item = item * number + code
-        n_items *= number
-    item, n_items = _renumbered(item)
+    items = (_by_value(frame, name, codes[name], rows) for name in question.item)
+    item, n_items = radix.renumbered(radix.keys_of(items)[0])
     if question.time is None:
         return Records(user, item, n_users, n_items, None, n_dropped)
     times = clock(frame, question.time)
@@ -138,12 +132,6 @@ def _written_alike(cells: pd.Series[Any]) -> bool:
         return cells.dtype.kind != "f" and cells.dtype.name != "category"
     known = cells[cells.notna()].iloc[:1]
     return all(isinstance(value, (str, bytes, int)) for value in known)
-
-
-def _renumbered(keys: Integers) -> tuple[Integers, int]:
-    """Renumber keys without gaps, in their order."""
-    present, codes = np.unique(keys, return_inverse=True)
-    return codes.astype(np.int64, copy=False), len(present)
 
 
 def _once(user: Integers, item: Integers, time: Integers) -> tuple[Integers, Integers, Integers]:
