@@ -9,8 +9,9 @@ import numpy as np
 
 from anonrisk.counts.question import Question
 from anonrisk.counts.traces import LinkCounts, check_any, missing_user
+from anonrisk.engines.numpy.count import closed_up, runs_of
 from anonrisk.engines.pandas.clock import clock
-from anonrisk.engines.pandas.count import Encoded, closed_up, runs_of
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.times import check_moment, missing_time
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def links(frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
     """Match persons before and after each change by their quasi-identifiers."""
-    encoded = Encoded.of(
+    encoded = encoded_of(
         frame, Question((question.qid,), None, question.missing), {question.user: "user"}
     )
     users = encoded.columns[question.user]

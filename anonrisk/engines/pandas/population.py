@@ -9,7 +9,8 @@ import numpy as np
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Against, Question
 from anonrisk.counts.weighted import Independence, WeightedClasses
-from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
+from anonrisk.engines.numpy.count import closed_up, histogram
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.match import classes_of, weights_of
 from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
@@ -38,7 +39,7 @@ def weighted(frame: pd.DataFrame, question: Question, weight: Name) -> WeightedC
 
 def independence(frame: pd.DataFrame, question: Question, fraction: float) -> Independence:
     """Compare the classes with what their columns give if they are independent."""
-    encoded = Encoded.of(frame, question)
+    encoded = encoded_of(frame, question)
     kept = encoded.kept(question.qid)
     rows = np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)
     classes, n_classes = closed_up(encoded.keys(question.qid)[0][rows])

@@ -12,7 +12,7 @@ from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas.count import (
+from anonrisk.engines.numpy.count import (
     Encoded,
     closed_up,
     histogram,
@@ -20,6 +20,7 @@ from anonrisk.engines.pandas.count import (
     runs_of,
     tally,
 )
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.rank import ranked
 from anonrisk.errors import EmptyTableError
 from anonrisk.measures import ldiv as diversity
@@ -106,7 +107,7 @@ def breaking(
 
 def _count(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
-    encoded = Encoded.of(frame, question, {sensitive.column: "sensitive column"})
+    encoded = encoded_of(frame, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
     rows = _counted_rows(encoded, question, codes.missing, sensitive)
     values = ranked(frame, codes, rows, sensitive)

@@ -10,15 +10,16 @@ import pandas as pd
 from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import coarsen, shape
-from anonrisk.engines.pandas.count import (
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.count import (
     closed_up,
     distinct_pairs,
     histogram,
     histogram_of_persons,
     runs_of,
 )
-from anonrisk.engines.pandas.encode import Codes, column_of, encode
+from anonrisk.engines.pandas import coarsen, shape
+from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pandas as pd
 from anonrisk.core import radix
 from anonrisk.counts.domain import MICROSECONDS, Domain
 from anonrisk.counts.tally import Tally
-from anonrisk.engines.pandas.count import closed_up
-from anonrisk.engines.pandas.count import tally as tally_of_keys
+from anonrisk.engines.numpy.count import closed_up
+from anonrisk.engines.numpy.count import tally as tally_of_keys
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.engines.numpy.codes import Codes
 
 # Codes of more different integers than this are looked up by sorting, not by place.
 _PLACES = 20_000_000

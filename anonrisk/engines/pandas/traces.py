@@ -17,9 +17,9 @@ from anonrisk.counts.traces import (
     missing_user,
 )
 from anonrisk.engines.numpy import unicity
+from anonrisk.engines.numpy.count import closed_up, histogram, runs_of
 from anonrisk.engines.numpy.visits import Index, Visits
 from anonrisk.engines.pandas.clock import clock
-from anonrisk.engines.pandas.count import closed_up, histogram, runs_of
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.times import missing_time, tied_times
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.traces import TraceQuestion
-    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.engines.numpy.codes import Codes
 
     Integers = NDArray[np.int64]
 
