@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core import radix
 from anonrisk.planning.losses import group_losses
 
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
     Node = tuple[int, ...]
 
-# Keys stay below this, so that one more factor never overflows 64 bits.
-_MAX_KEY = 2**62
 # Rolled-up tallies that are kept for coarser nodes to start from.
 _KEPT = 96
 
@@ -202,15 +202,9 @@ def _merged(
     groups: list[Integers], counts: Integers, sizes: list[int]
 ) -> tuple[list[Integers], Integers]:
     """Add up the classes that have become one."""
-    keys, bound = groups[0].astype(np.int64), sizes[0]
-    fits = True
-    for group, size in zip(groups[1:], sizes[1:], strict=True):
-        if bound * size > _MAX_KEY:
-            _, keys = np.unique(keys, return_inverse=True)
-            bound, fits = len(counts), False
-        keys = keys * size + group
-        bound *= size
-    if fits and bound <= 4 * len(counts) + 4_096:
+    keys, _ = radix.keys_of(zip(groups, sizes, strict=True))
+    bound = math.prod(sizes)
+    if bound <= 4 * len(counts) + 4_096:
         sums = np.rint(np.bincount(keys, counts, bound)).astype(np.int64)
         present = np.flatnonzero(sums)
         rest, codes = present, []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.engines.pandas.count import runs_of
+from anonrisk.engines.numpy.count import runs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

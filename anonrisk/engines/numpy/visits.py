@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.engines.numpy.count import runs_of
 from anonrisk.engines.numpy.key_set import KeySet
-from anonrisk.engines.pandas.count import runs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

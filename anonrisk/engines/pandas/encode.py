@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from anonrisk.engines.numpy.codes import Codes
 from anonrisk.engines.pandas import objects
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 
@@ -26,22 +26,6 @@ _WORTH_A_THREAD = 200_000
 # Integers that span no more than this serve as their own codes; counting does not mind the gaps.
 _SPAN = 2**31
 _ONE_AT_A_TIME = Lock()
-
-
-@dataclass(frozen=True)
-class Codes:
-    """A column as integers from 0 to `cardinality` - 1; missing, if any, is the last of them."""
-
-    values: NDArray[Any]
-    cardinality: int
-    n_missing: int = 0
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which records miss a value."""
-        if not self.n_missing:
-            return np.zeros(len(self.values), dtype=bool)
-        return np.asarray(self.values == self.cardinality - 1)
 
 
 def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:

@@ -11,7 +11,8 @@ import pandas as pd
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas.count import Encoded, closed_up, histogram
+from anonrisk.engines.numpy.count import closed_up, histogram
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def classes_of(
     if against.population is not None:
         # Encoded together, so that equal cells have equal codes in both.
         table = _stacked(frame, against.population, question)
-    encoded = Encoded.of(table, question)
+    encoded = encoded_of(table, question)
     classes, n_classes = closed_up(encoded.keys(question.qid)[0])
     kept = encoded.kept(question.qid)
     rows = np.arange(len(table)) if kept is None else np.flatnonzero(kept)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core import radix
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas.count import (
-    MAX_KEY,
+from anonrisk.engines.numpy.count import (
     Encoded,
     closed_up,
     histogram,
@@ -20,6 +20,7 @@ from anonrisk.engines.pandas.count import (
     runs_of,
     tally,
 )
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.rank import ranked
 from anonrisk.errors import EmptyTableError
 from anonrisk.measures.scores import FORMULAS
@@ -91,13 +92,12 @@ def breaking(
 
 def _count(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
-    encoded = Encoded.of(frame, question, {sensitive.column: "sensitive column"})
+    encoded = encoded_of(frame, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
     rows = _counted_rows(encoded, question, codes.missing, sensitive)
     values = ranked(frame, codes, rows, sensitive)
     keys, bound = encoded.keys(question.qid)
-    if bound * values.n_ranks > MAX_KEY:
-        keys, bound = closed_up(keys)
+    keys, bound = radix.with_room(keys, bound, values.n_ranks, closed_up)
     every_key = keys
     keys, ranks = keys[rows], values.ranks[rows]
     about: dict[str, Any] = {

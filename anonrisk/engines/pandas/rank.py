@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.counts.question import Sensitive
-    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.engines.numpy.codes import Codes
 
 
 @dataclass(frozen=True)

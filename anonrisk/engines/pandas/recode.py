@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.pandas.count import closed_up
+from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
 from anonrisk.engines.pandas.tally import domain_of_codes, plain

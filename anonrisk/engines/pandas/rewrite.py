@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.engines.numpy.count import closed_up, distinct_pairs
 from anonrisk.engines.pandas import profile
-from anonrisk.engines.pandas.count import Encoded, closed_up, distinct_pairs
+from anonrisk.engines.pandas.count import encoded_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def class_sizes(
     frame: pd.DataFrame, question: Question
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Size the class of each record, and tell which are counted."""
-    encoded = Encoded.of(frame, question)
+    encoded = encoded_of(frame, question)
     classes, n_classes = closed_up(encoded.keys(question.qid)[0])
     kept = encoded.kept(question.qid)
     if encoded.unit is None:

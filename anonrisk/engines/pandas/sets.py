@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import coarsen, shape
-from anonrisk.engines.pandas.count import (
-    MAX_KEY,
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.count import (
     closed_up,
     distinct_pairs,
     histogram,
     histogram_of_persons,
     runs_of,
 )
-from anonrisk.engines.pandas.encode import Codes, column_of, encode
+from anonrisk.engines.pandas import coarsen, shape
+from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ class PandasSets:
         if not self._prefix:
             return codes.values, codes.cardinality
         _, keys, bound = self._prefix[-1]
-        if bound * codes.cardinality > MAX_KEY:
-            keys, bound = closed_up(keys)
+        keys, bound = radix.with_room(keys, bound, codes.cardinality, closed_up)
         bound *= codes.cardinality
         kind = np.int32 if bound < _INT32 else np.int64
         longer = np.multiply(keys, codes.cardinality, dtype=kind)

@@ -11,7 +11,7 @@ import pandas as pd
 from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
-from anonrisk.engines.pandas.count import closed_up
+from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import (
     in_type,

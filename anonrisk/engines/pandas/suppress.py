@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas.count import MAX_KEY, Encoded, closed_up, distinct_pairs
+from anonrisk.engines.numpy.count import closed_up, distinct_pairs
+from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
 from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.question import Question
-    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.engines.numpy.codes import Codes
 
 
 def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
@@ -43,7 +45,7 @@ def cells(
     """Mark cells of small classes, from the last column on, until no class is smaller than k."""
     if not len(frame):
         return frame.copy(deep=False)
-    unit = Encoded.of(frame, question).unit
+    unit = encoded_of(frame, question).unit
     n_persons = len(frame) if unit is None else len(np.unique(unit.values))
     refusals.check_k(k, n_persons)
     columns = {name: _Column.of(frame, name, marker) for name in question.qid}
@@ -121,17 +123,7 @@ class _Column:
 
 
 def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:
-    keys, bound = None, 1
-    for column in columns.values():
-        if keys is None:
-            keys, bound = column.codes, column.size
-            continue
-        if bound * column.size > MAX_KEY:
-            keys, bound = closed_up(keys)
-        keys = keys * column.size + column.codes
-        bound *= column.size
-    assert keys is not None  # noqa: S101
-    return keys
+    return radix.keys_of(((c.codes, c.size) for c in columns.values()), closed_up)[0]
 
 
 def _sizes(columns: dict[Name, _Column], unit: Codes | None) -> NDArray[np.int64]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.counts.domain import MICROSECONDS, Domain
 from anonrisk.counts.tally import Tally
-from anonrisk.engines.pandas.count import MAX_KEY, closed_up
-from anonrisk.engines.pandas.count import tally as tally_of_keys
+from anonrisk.engines.numpy.count import closed_up
+from anonrisk.engines.numpy.count import tally as tally_of_keys
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.engines.pandas.encode import Codes
+    from anonrisk.engines.numpy.codes import Codes
 
 # Codes of more different integers than this are looked up by sorting, not by place.
 _PLACES = 20_000_000
@@ -44,12 +45,7 @@ def _classes(
     columns: Sequence[Codes], n_rows: int, weights: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find a row of each class, and how many records the class has."""
-    keys, bound = columns[0].values.astype(np.int64), columns[0].cardinality
-    for coded in columns[1:]:
-        if bound * coded.cardinality > MAX_KEY:
-            keys, bound = closed_up(keys)
-        keys = keys * coded.cardinality + coded.values
-        bound *= coded.cardinality
+    keys, bound = radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)
     if weights is None and bound <= max(n_rows, 4_096):
         present, counts = tally_of_keys(keys, bound)
         row = np.empty(bound, dtype=np.int64)

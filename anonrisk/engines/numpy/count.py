@@ -1,0 +1,180 @@
+"""Classes from codes: a quasi-identifier's codes become one key a record, then are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.core import radix
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Group, Question
+from anonrisk.engines import refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.numpy.codes import Codes
+
+    Integers = NDArray[np.int64]
+
+# A table of counts this small is filled directly, however few the records are.
+_SMALL = 4_096
+# Class sizes below this are counted by position, rarer larger ones by sorting.
+_USUAL_SIZE = 65_536
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The columns of a question as codes: made once, asked many times."""
+
+    columns: dict[Name, Codes]
+    question: Question
+    n_rows: int
+
+    @classmethod
+    def of(cls, columns: dict[Name, Codes], question: Question, n_rows: int) -> Encoded:
+        """Take the columns that a question names; missing values that it refuses are refused."""
+        if question.unit is not None and columns[question.unit].n_missing:
+            raise refusals.missing_unit(question.unit, columns[question.unit].n_missing)
+        incomplete = {name: columns[name].n_missing for name in question.columns}
+        if question.missing == "error" and any(incomplete.values()):
+            raise refusals.missing_values(incomplete)
+        return cls(columns, question, n_rows)
+
+    @property
+    def unit(self) -> Codes | None:
+        """The persons, if they are what is counted."""
+        return None if self.question.unit is None else self.columns[self.question.unit]
+
+    def kept(self, qid: Qid) -> NDArray[np.bool_] | None:
+        """Which records are counted; None if all are."""
+        if self.question.missing != "drop":
+            return None
+        kept: NDArray[np.bool_] | None = None
+        for codes in (self.columns[name] for name in qid if self.columns[name].n_missing):
+            kept = ~codes.missing if kept is None else kept & ~codes.missing
+        return kept
+
+    def keys(self, qid: Qid) -> tuple[Integers, int]:
+        """Give one number a record, equal where the quasi-identifier is, and a bound above it."""
+        columns = (self.columns[name] for name in qid)
+        return radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)
+
+    def class_sizes(self, qid: Qid) -> ClassCounts:
+        """Count the classes of one quasi-identifier."""
+        keys, bound = self.keys(qid)
+        kept = self.kept(qid)
+        rows = np.flatnonzero(kept) if kept is not None else None
+        return self._count(qid, keys, bound, rows, self.n_rows)
+
+    def class_sizes_within(
+        self, qid: Qid, groups: Sequence[Integers], labels: Iterable[Any]
+    ) -> list[Group]:
+        """Count the classes of one quasi-identifier within each group of rows."""
+        keys, bound = self.keys(qid)
+        kept = self.kept(qid)
+        counted = [rows if kept is None else rows[kept[rows]] for rows in groups]
+        return [
+            Group(
+                label,
+                self._count(qid, keys, bound, rows, len(group)) if len(rows) else None,
+                len(group) - len(rows),
+            )
+            for label, rows, group in zip(labels, counted, groups, strict=True)
+        ]
+
+    def _count(
+        self, qid: Qid, keys: Integers, bound: int, rows: Integers | None, n_before: int
+    ) -> ClassCounts:
+        if rows is not None:
+            keys = keys[rows]
+        n_rows, persons = len(keys), None
+        if self.unit is None:
+            sizes, classes = histogram(counts_of(keys, bound))
+        else:
+            units = self.unit.values if rows is None else self.unit.values[rows]
+            pairs = distinct_pairs(keys, bound, units, self.unit.cardinality)
+            sizes, classes, persons = histogram_of_persons(*pairs)
+        return ClassCounts(
+            sizes,
+            classes,
+            persons,
+            qid=qid,
+            unit=self.question.unit,
+            missing=self.question.missing,
+            n_rows=n_rows,
+            n_dropped=n_before - n_rows,
+        )
+
+
+def closed_up(keys: Integers) -> tuple[Integers, int]:
+    """Renumber keys without gaps."""
+    # By the hash table of pandas: NumPy would sort.
+    codes, uniques = pd.factorize(keys)
+    return codes.astype(np.int64, copy=False), len(uniques)
+
+
+def counts_of(keys: Integers, bound: int) -> Integers:
+    """Count how often each key occurs, zeros among them; sorts `keys` if sparse."""
+    if bound <= max(len(keys), _SMALL):
+        return np.bincount(keys)
+    keys.sort()
+    return np.diff(runs_of(keys), append=len(keys))
+
+
+def tally(keys: Integers, bound: int) -> tuple[Integers, Integers]:
+    """Find the keys that occur, ascending, and how often each does; sorts `keys` if sparse."""
+    if bound <= max(len(keys), _SMALL):
+        counts = np.bincount(keys)
+        present = np.flatnonzero(counts)
+        return present, counts[present]
+    keys.sort()
+    starts = runs_of(keys)
+    return keys[starts], np.diff(starts, append=len(keys))
+
+
+def histogram(counts: Integers) -> tuple[Integers, Integers]:
+    """Count equal counts: the sizes that occur, ascending, and the number of classes of each."""
+    if counts.max(initial=0) < _USUAL_SIZE:
+        classes = np.bincount(counts, minlength=1)
+        sizes = np.flatnonzero(classes[1:]) + 1
+        return sizes, classes[sizes]
+    usual = np.bincount(counts[counts < _USUAL_SIZE], minlength=1)
+    sizes = np.flatnonzero(usual[1:]) + 1
+    large, n_large = np.unique(counts[counts >= _USUAL_SIZE], return_counts=True)
+    return np.concatenate((sizes, large)), np.concatenate((usual[sizes], n_large))
+
+
+def distinct_pairs(
+    keys: Integers, bound: int, units: NDArray[Any], n_units: int
+) -> tuple[Integers, Integers]:
+    """Pair every class with each of its persons once: keys, ascending, and units."""
+    keys, _ = radix.with_room(keys, bound, n_units, closed_up)
+    pairs = keys * n_units + units
+    pairs.sort()
+    pairs = pairs[runs_of(pairs)]
+    return pairs // n_units, pairs % n_units
+
+
+def histogram_of_persons(keys: Integers, units: Integers) -> tuple[Integers, Integers, Integers]:
+    """Sizes, number of classes of each, and of persons by the smallest of their classes."""
+    counts = np.diff(runs_of(keys), append=len(keys))
+    sizes, classes = histogram(counts)
+    # By sorting, because codes of persons may span far more numbers than there are persons.
+    order = np.argsort(units, kind="stable")
+    of_person = np.repeat(counts, counts)[order]
+    smallest = np.minimum.reduceat(of_person, runs_of(units[order])) if len(order) else of_person
+    return sizes, classes, np.bincount(np.searchsorted(sizes, smallest), minlength=len(sizes))
+
+
+def runs_of(ascending: Integers) -> Integers:
+    """Where each run of equal numbers starts."""
+    if not len(ascending):
+        return np.zeros(0, dtype=np.int64)
+    return np.concatenate(([0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1))

@@ -1,0 +1,144 @@
+"""Traces as numbers: who else has the points that are known of a user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.counts.traces import StepCounts, TraceCounts
+from anonrisk.engines.numpy import unicity
+from anonrisk.engines.numpy.count import closed_up, histogram, runs_of
+from anonrisk.engines.numpy.visits import Index, Visits
+from anonrisk.engines.times import tied_times
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.counts.traces import TraceQuestion
+
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TraceRecords:
+    """The kept records: user and item as numbers without gaps, and a time that orders them."""
+
+    user: Integers
+    item: Integers
+    n_users: int
+    n_items: int
+    time: Integers | None
+    n_dropped: int
+    on_calendar: bool = False
+
+
+def trace_counts(records: TraceRecords, question: TraceQuestion) -> TraceCounts:
+    """Count who is singled out by each number of records."""
+    sizes, items = histogram(np.bincount(records.item, minlength=records.n_items))
+    steps = _windows(records, question) if question.consecutive else _sets(records, question)
+    span, gaps = 0, 0
+    if records.time is not None:
+        starts = runs_of(records.user)
+        ends = np.append(starts[1:], len(records.user)) - 1
+        # In numbers of Python, which do not overflow.
+        span = sum(records.time[ends].tolist()) - sum(records.time[starts].tolist())
+        gaps = len(records.user) - records.n_users
+    return TraceCounts(
+        len(records.user),
+        records.n_dropped,
+        records.n_users,
+        tuple(zip(sizes.tolist(), items.tolist(), strict=True)),
+        steps,
+        gaps,
+        span,
+        records.on_calendar,
+    )
+
+
+def in_order(records: TraceRecords, question: TraceQuestion) -> tuple[Integers, Integers]:
+    """Give users and items by user and time, if no two of a user are at one time."""
+    user, time = records.user, records.time
+    if time is None:
+        raise AssertionError
+    tied = np.zeros(len(user), dtype=bool)
+    tied[1:] = (user[1:] == user[:-1]) & (time[1:] == time[:-1])
+    if tied.any():
+        # The first record of a tie is the one before.
+        tied[:-1] |= tied[1:]
+        raise tied_times(question.time, int(tied.sum()))
+    return user, records.item
+
+
+def _windows(records: TraceRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
+    user, item = in_order(records, question)
+    return tuple(_window(user, item, records, question, s) for s in question.lengths)
+
+
+def _window(
+    user: Integers, item: Integers, records: TraceRecords, question: TraceQuestion, s: int
+) -> StepCounts:
+    """Count every run of s records of a user, and the users who have the same run."""
+    n = len(user) - s + 1
+    starts = np.flatnonzero(user[: max(n, 0)] == user[s - 1 :]) if n > 0 else np.zeros(0, np.int64)
+    if not len(starts):
+        return StepCounts(s, 0, records.n_users, 0.0, 0.0, 0.0, 0.0)
+    runs = item[starts[:, None] + np.arange(s)]
+    if not question.ordered:
+        runs.sort(axis=1)
+    keys, bound = closed_up(runs[:, 0])
+    for column in runs.T[1:]:
+        keys, bound = closed_up(keys * records.n_items + column)
+    owner = user[starts]
+    # Keys and users are both numbered without gaps, so that their product fits.
+    pairs = np.unique(keys * records.n_users + owner)
+    holders = np.bincount(pairs // records.n_users, minlength=bound)
+    rare = holders[keys] < question.k
+    windows = np.bincount(owner, minlength=records.n_users)
+    hits = np.bincount(owner, rare, minlength=records.n_users)
+    has = windows > 0
+    share = hits[has] / windows[has]
+    return StepCounts(
+        s,
+        int(has.sum()),
+        int((~has).sum()),
+        float(share.sum()),
+        float((share**2).sum()),
+        float(rare.sum()),
+        float(len(starts)),
+    )
+
+
+def _sets(records: TraceRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
+    random = np.random.default_rng(question.seed)
+    index = Index.of(records.user, records.item, records.n_users, records.n_items)
+    visits = None
+    if question.ordered:
+        visits = Visits.of(index, *in_order(records, question))
+    weight = np.bincount(records.user, minlength=records.n_users).astype(float)
+    asked = np.arange(records.n_users)
+    if question.sample is not None and question.sample < records.n_users:
+        asked = np.sort(random.choice(records.n_users, question.sample, replace=False))
+    hits = {s: np.zeros(len(asked)) for s in question.lengths}
+    for _ in range(question.draws):
+        drawn = index.shuffled(random)
+        for s in question.lengths:
+            able = index.n_points[asked] >= s
+            hits[s][able] += unicity.rare(index, drawn, asked[able], s, question.k, visits)
+    steps = []
+    for s in question.lengths:
+        able = index.n_points[asked] >= s
+        share, users = hits[s][able] / question.draws, asked[able]
+        steps.append(
+            StepCounts(
+                s,
+                len(users),
+                len(asked) - len(users),
+                float(share.sum()),
+                float((share**2).sum()),
+                float((share * weight[users]).sum()),
+                float(weight[users].sum()),
+            )
+        )
+    return tuple(steps)
