@@ -1,0 +1,58 @@
+"""`k`: the least size of a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of
+from anonrisk.policy.budgets.base import (
+    Expectation,
+    Field,
+    SizeBudget,
+    Subject,
+    Value,
+    or_list,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.policy.evidence import Context, Evidence
+
+
+@dataclass(frozen=True)
+class K(SizeBudget):
+    """k-anonymity: every record shares its quasi-identifiers with enough others."""
+
+    key = "k"
+    keys = {"at_least": whole(1)}
+    limit_key = "at_least"
+    bare = True
+    annotation = or_list("int | dict[str, Any]")
+    what = "k-anonymity"
+    at_least = True
+    expectation = Expectation(
+        "ExpectKAnonymityToBeAtLeast",
+        "Expect every record to share its quasi-identifiers with enough others.",
+        lambda _: "At least $k records share every combination of $qids (k-anonymity).",
+    )
+    expectation_fields = {"k": Field("at_least", "(int): The least size of a class.", sample=2)}
+
+    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+        """Take the smallest class."""
+        return Value(sizes.k)
+
+    def sentence(self, found: Value, of: Subject) -> str:
+        """Say how small the smallest class is."""
+        return (
+            f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "
+            f"at least {self.limit:,} are asked for"
+        )
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
+        """Give the limit itself."""
+        return int(limit)

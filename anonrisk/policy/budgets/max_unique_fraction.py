@@ -1,0 +1,76 @@
+"""`max_unique_fraction`: the share of records that are alone in their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.policy.budgets.base import (
+    SHARE,
+    Expectation,
+    Field,
+    SizeBudget,
+    Subject,
+    Value,
+    or_list,
+)
+from anonrisk.policy.messages import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.policy.evidence import Context, Evidence
+
+
+def _says(asked: Mapping[str, Any]) -> str:
+    limits = {
+        "max_unique_fraction": "$max_unique_fraction of the records",
+        "max_unique_records": "$max_unique_records records",
+    }
+    given = " and ".join(limit for name, limit in limits.items() if name in asked)
+    return f"At most {given} are alone with their $qids."
+
+
+# `max_unique_records` is asked by it too.
+UNIQUENESS = Expectation(
+    "ExpectQidUniquenessToBeAtMost",
+    "Expect few records to be alone with their quasi-identifiers.",
+    _says,
+)
+
+
+@dataclass(frozen=True)
+class MaxUniqueFraction(SizeBudget):
+    """At most a share of the records may be singletons."""
+
+    key = "max_unique_fraction"
+    keys = {"at_most": SHARE}
+    bare = True
+    annotation = or_list("float | dict[str, Any]")
+    what = "The share of singletons"
+    expectation = UNIQUENESS
+    expectation_fields = {
+        "max_unique_fraction": Field(
+            "at_most",
+            "(float): The largest share of records that may be singletons.",
+            is_limit=True,
+            required=False,
+        )
+    }
+
+    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+        """Take the share of singletons."""
+        return Value(sizes.uniqueness)
+
+    def sentence(self, found: Value, of: Subject) -> str:
+        """Say how many are alone."""
+        return (
+            f"{percent(found.number)} of the {of.who}s are alone with their {of.columns}; "
+            f"at most {percent(self.limit)} may be"
+        )
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
+        """Give two: nobody is alone in a class of two."""
+        return 2
