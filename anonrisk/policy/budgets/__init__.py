@@ -91,11 +91,11 @@ def _unlist(document: dict[str, Any]) -> None:
             document[key] = value[0]
 
 
-def schema() -> dict[str, Any]:
-    """Give the JSON Schema of the budgets of one quasi-identifier."""
+def schema(at: str) -> dict[str, Any]:
+    """Give the JSON Schema of the budgets of one quasi-identifier, which will stand `at` a path."""
     return {
         "type": "object",
         "additionalProperties": False,
         "minProperties": 1,
-        "properties": {key: kind.schema() for key, kind in BUDGETS.items()},
+        "properties": {key: kind.schema(f"{at}/properties/{key}") for key, kind in BUDGETS.items()},
     }

@@ -235,12 +235,12 @@ class Budget(ABC):
         }
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """Give the JSON Schema of what a policy holds under the key."""
-        return cls.schema_of(cls.keys, bare=cls.bare)
+    def schema(cls, at: str) -> dict[str, Any]:
+        """Give the JSON Schema of what a policy holds under the key; it will stand `at` a path."""
+        return cls.schema_of(at, cls.keys, bare=cls.bare)
 
     @classmethod
-    def schema_of(cls, keys: Mapping[str, Key], *, bare: bool) -> dict[str, Any]:
+    def schema_of(cls, at: str, keys: Mapping[str, Key], *, bare: bool) -> dict[str, Any]:
         """Give the JSON Schema of one limit with these keys, or of a list of such."""
         mapping = {
             "type": "object",
@@ -253,7 +253,8 @@ class Budget(ABC):
             },
         }
         one = {"oneOf": [keys[cls.limit_key].schema, mapping]} if bare else mapping
-        return {"oneOf": [one, {"type": "array", "minItems": 1, "items": one}]}
+        items = {"$ref": f"{at}/oneOf/0"}
+        return {"oneOf": [one, {"type": "array", "minItems": 1, "items": items}]}
 
     # ---- measuring and telling ------------------------------------------------------------------
 

@@ -145,20 +145,21 @@ class RiskBudget(SizeBudget):
         return found
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
+    def schema(cls, at: str) -> dict[str, Any]:
         """Give the JSON Schema of the limits of every attacker."""
 
         def of(properties: dict[str, Any]) -> dict[str, Any]:
             mapping = {"type": "object", "additionalProperties": False, "minProperties": 1}
             return {**mapping, "properties": properties}
 
-        def of_measure(measure: str) -> dict[str, Any]:
+        def of_measure(attacker: str, measure: str) -> dict[str, Any]:
             keys = _keys(measure)
-            return cls.schema_of(keys, bare=len(keys) == 1)
+            here = f"{at}/properties/{attacker}/properties/{measure}"
+            return cls.schema_of(here, keys, bare=len(keys) == 1)
 
         return of(
             {
-                attacker: of({measure: of_measure(measure) for measure in measures})
+                attacker: of({measure: of_measure(attacker, measure) for measure in measures})
                 for attacker, measures in ATTACKERS.items()
             }
         )
