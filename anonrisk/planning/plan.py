@@ -11,7 +11,7 @@ import numpy as np
 from anonrisk.core import documents, render
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
-from anonrisk.planning.budget import Budget
+from anonrisk.planning.budget import ValueBudget
 from anonrisk.recode import from_dict
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Plan:
         All columns of the table that the plan was made for.
     before, after : Outcome or None
         The table as it was, and as it will be.
-    budget : Budget or None
+    budget : ValueBudget or None
         Number of values that the table can bear, by the rule of Lodha & Thomas.
     optimal : bool
         Whether no other combination of the offered recodings has a smaller loss.
@@ -81,7 +81,7 @@ class Plan:
     columns: Qid = ()
     before: Outcome | None = None
     after: Outcome | None = None
-    budget: Budget | None = None
+    budget: ValueBudget | None = None
     optimal: bool = False
     note: str = field(default="", repr=False)
 
@@ -136,7 +136,7 @@ class Plan:
             }
             parts: dict[str, Any] = {
                 name: None if stored[name] is None else kind(**_tuples(stored[name]))
-                for name, kind in (("before", Outcome), ("after", Outcome), ("budget", Budget))
+                for name, kind in (("before", Outcome), ("after", Outcome), ("budget", ValueBudget))
             }
             return cls(
                 recodings=recodings,

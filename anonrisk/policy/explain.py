@@ -10,6 +10,7 @@ from anonrisk.core import render
 from anonrisk.policy.budgets.base import TableBudget
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
+from anonrisk.policy.messages import in_short
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import CheckedTable
 
@@ -126,7 +127,7 @@ class Explanation:
             # The sort is stable: of what does as much, fewer columns come first.
             for one in sorted(told, key=lambda one: one.gain, reverse=True):
                 before, after = one.before, one.after
-                numbers = map(_shown, (before.value, after.value, before.limit))
+                numbers = map(in_short, (before.value, after.value, before.limit))
                 status = after.status.replace("_", " ")
                 rows.append(
                     [before.budget, _about(before), render.joined(one.dropped), *numbers, status]
@@ -176,7 +177,7 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
             f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
         )
     best = enough[0]
-    then = f"it would be {_shown(best.after.value)}, the limit is {_shown(before.limit)}"
+    then = f"it would be {in_short(best.after.value)}, the limit is {in_short(before.limit)}"
     if isinstance(best, WithoutSeveral):
         return (
             f"{about}: no single column is enough; dropping "
@@ -185,12 +186,6 @@ def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
     others = ", ".join(render.shown(one.column) for one in enough[1:] if isinstance(one, Without))
     or_else = f"; so is {others}" if others else ""
     return f"{about}: dropping {render.shown(best.column)} is enough ({then}){or_else}."
-
-
-def _shown(number: float | None) -> str:
-    if number is None:
-        return "-"
-    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
 
 
 # ---- measuring ----------------------------------------------------------------------------------

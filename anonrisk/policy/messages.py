@@ -28,6 +28,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
+def in_short(number: float | None) -> str:
+    """Write a number for a table, of four digits; a dash where there is none.
+
+    Examples
+    --------
+    >>> in_short(1_000), in_short(1 / 3), in_short(None)
+    ('1,000', '0.3333', '-')
+    """
+    if number is None:
+        return "-"
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+
+
 def inside(group: str | None) -> str:
     """Begin a sentence about one group."""
     return "" if group is None else f"In {shown(group)}: "

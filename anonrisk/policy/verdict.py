@@ -21,6 +21,7 @@ from anonrisk.policy.finding import (
     stored_name,
     unknown,
 )
+from anonrisk.policy.messages import in_short
 from anonrisk.policy.release_rules import ROW_LABELS
 
 if TYPE_CHECKING:
@@ -342,13 +343,7 @@ def _row(finding: Finding) -> list[str]:
     if finding.severity == "warn" and finding.status == FAIL:
         status = "warn"
     numbers = (finding.value, finding.limit, finding.margin)
-    return [status, finding.budget, *map(_shown, numbers), of]
-
-
-def _shown(number: float | None) -> str:
-    if number is None:
-        return "-"
-    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+    return [status, finding.budget, *map(in_short, numbers), of]
 
 
 def _tally(findings: Iterable[Finding]) -> str:

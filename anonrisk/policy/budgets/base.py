@@ -33,7 +33,7 @@ SEVERITIES = ("fail", "warn")
 
 
 @dataclass(frozen=True)
-class Key:
+class BudgetKey:
     """One key of a budget: how its value is read, and its JSON Schema."""
 
     read: Callable[[Any, str], Any]
@@ -41,19 +41,19 @@ class Key:
     required: bool = True
 
 
-SHARE = Key(fields.share, {"$ref": "#/$defs/share"})
-COLUMNS = Key(fields.names, {"$ref": "#/$defs/columns"}, required=False)
+SHARE = BudgetKey(fields.share, {"$ref": "#/$defs/share"})
+COLUMNS = BudgetKey(fields.names, {"$ref": "#/$defs/columns"}, required=False)
 
 
-def whole(at_least: int) -> Key:
+def whole(at_least: int) -> BudgetKey:
     """Give the key of a whole number."""
     schema = {"type": "integer", "minimum": at_least}
-    return Key(partial(fields.whole, at_least=at_least), schema)
+    return BudgetKey(partial(fields.whole, at_least=at_least), schema)
 
 
-def word(*words: str, required: bool = True) -> Key:
+def word(*words: str, required: bool = True) -> BudgetKey:
     """Give the key of one of a few words."""
-    return Key(partial(fields.word, words=words), {"enum": list(words)}, required)
+    return BudgetKey(partial(fields.word, words=words), {"enum": list(words)}, required)
 
 
 _SEVERITY = word(*SEVERITIES, required=False)
@@ -152,7 +152,7 @@ class Budget(ABC):
 
     key: ClassVar[str]
     """The key in a policy, and the name of the file."""
-    keys: ClassVar[Mapping[str, Key]]
+    keys: ClassVar[Mapping[str, BudgetKey]]
     """What stands under it: the limit, and the budget's own attributes."""
     limit_key: ClassVar[str] = "at_most"
     bare: ClassVar[bool] = False
@@ -201,7 +201,7 @@ class Budget(ABC):
 
     @classmethod
     def read_keys(
-        cls, given: Any, where: str, keys: Mapping[str, Key], *, bare: bool | None = None
+        cls, given: Any, where: str, keys: Mapping[str, BudgetKey], *, bare: bool | None = None
     ) -> dict[str, Any]:
         """Read every key by itself, as arguments of the budget."""
         if (cls.bare if bare is None else bare) and not isinstance(given, dict):
@@ -240,7 +240,7 @@ class Budget(ABC):
         return cls.schema_of(at, cls.keys, bare=cls.bare)
 
     @classmethod
-    def schema_of(cls, at: str, keys: Mapping[str, Key], *, bare: bool) -> dict[str, Any]:
+    def schema_of(cls, at: str, keys: Mapping[str, BudgetKey], *, bare: bool) -> dict[str, Any]:
         """Give the JSON Schema of one limit with these keys, or of a list of such."""
         mapping = {
             "type": "object",

@@ -10,9 +10,9 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets.base import (
     COLUMNS,
+    BudgetKey,
     Expectation,
     Field,
-    Key,
     SensitiveBudget,
     Subject,
     Value,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Each kind, as `anonrisk.assess` calls it.
 KINDS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}
-_NUMBER = Key(fields.from_one, {"type": "number", "minimum": 1})
+_NUMBER = BudgetKey(fields.from_one, {"type": "number", "minimum": 1})
 
 
 def _says(asked: Mapping[str, Any]) -> str:
@@ -52,7 +52,9 @@ class LDiv(SensitiveBudget):
     keys = {
         "l": _NUMBER,
         "kind": word(*KINDS, required=False),
-        "c": Key(fields.above_zero, {"type": "number", "exclusiveMinimum": 0}, required=False),
+        "c": BudgetKey(
+            fields.above_zero, {"type": "number", "exclusiveMinimum": 0}, required=False
+        ),
         "sensitive": COLUMNS,
     }
     limit_key = "l"

@@ -9,9 +9,9 @@ from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets.base import (
     SHARE,
+    BudgetKey,
     Expectation,
     Field,
-    Key,
     SizeBudget,
     Subject,
     Value,
@@ -46,7 +46,7 @@ class PredictedSingletons(SizeBudget):
     key = "predicted_singletons"
     keys = {
         "group_size": whole(1),
-        "at_most": Key(fields.from_zero, {"type": "number", "minimum": 0}, required=False),
+        "at_most": BudgetKey(fields.from_zero, {"type": "number", "minimum": 0}, required=False),
         "at_most_fraction": replace(SHARE, required=False),
     }
     more_schema = {"oneOf": [{"required": ["at_most"]}, {"required": ["at_most_fraction"]}]}

@@ -12,9 +12,9 @@ from anonrisk.policy import fields
 from anonrisk.policy.budgets.base import (
     SHARE,
     Budget,
+    BudgetKey,
     Expectation,
     Field,
-    Key,
     Need,
     SizeBudget,
     Subject,
@@ -66,7 +66,7 @@ def _says(asked: Mapping[str, Any]) -> str:
     return f"The risk that a $attacker finds somebody by $qids is {', and '.join(given)}."
 
 
-def _keys(measure: str) -> dict[str, Key]:
+def _keys(measure: str) -> dict[str, BudgetKey]:
     above = {"threshold": SHARE} if measure == "share_above" else {}
     return {**above, "at_most": SHARE}
 

@@ -14,9 +14,9 @@ from anonrisk.policy import fields
 from anonrisk.policy.budgets.base import (
     COLUMNS,
     SHARE,
+    BudgetKey,
     Expectation,
     Field,
-    Key,
     SensitiveBudget,
     Subject,
     Value,
@@ -73,7 +73,7 @@ class TCloseness(SensitiveBudget):
     keys = {
         "t": SHARE,
         "distance": word(*DISTANCES),
-        "order": Key(
+        "order": BudgetKey(
             _order,
             {
                 "type": "array",
@@ -83,7 +83,7 @@ class TCloseness(SensitiveBudget):
             },
             required=False,
         ),
-        "hierarchy": Key(
+        "hierarchy": BudgetKey(
             _hierarchy,
             {"type": ["object", "array"], "minProperties": 1, "minItems": 1},
             required=False,
