@@ -171,7 +171,7 @@ class PrivacyExpectation(GateExpectation):
         for budget in cls.budgets:
             found |= budget.limits(given, severity)
         if not found:
-            names = [name for name, how in cls.own_fields.items() if how.is_limit]
+            names = [name for name in cls.own_fields if name.startswith("max_")]
             raise ValueError(f"give a limit: {' or '.join(names)}")
         return found
 
@@ -184,7 +184,9 @@ class PrivacyExpectation(GateExpectation):
             return [f"({name})"]
         if name in ("unit", "sensitive"):
             return f"({name})"
-        return cls.own_fields[name].sample if name in cls.own_fields else 1
+        key = cls.own_fields[name].key if name in cls.own_fields else ""
+        keys = [budget.keys[key] for budget in cls.budgets if key in budget.keys]
+        return max([1, *(how.schema.get("minimum", 1) for how in keys)])
 
     @classmethod
     def document(cls, given: dict[str, Any], budgets: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import count_of, joined, shown
 from anonrisk.policy import messages
-from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget, Subject, TableBudget, Value
+from anonrisk.policy.budgets.base import (
+    Seen,
+    SensitiveBudget,
+    SizeBudget,
+    Subject,
+    TableBudget,
+    Value,
+)
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
 from anonrisk.policy.problem import Problem, attempt
 
@@ -67,7 +74,7 @@ class Judge:
             problem = Problem(f"no record is left to measure: {rows} dropped for a missing value")
             return self._unknown(budget, problem, group=label)
         sizes = ClassSizes.of(group.sizes)
-        value = attempt(lambda: budget.value(sizes, self.evidence, self.context))
+        value = attempt(lambda: budget.value(Seen(sizes, self.evidence, self.context)))
         who = "record" if sizes.unit is None else "person"
         return self._told(budget, value, who=who, group=label)
 

@@ -81,6 +81,15 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """The classes of one group, with all that is known beside them."""
+
+    sizes: ClassSizes
+    evidence: Evidence
+    context: Context
+
+
+@dataclass(frozen=True)
 class Subject:
     """What a sentence is about, ready to be shown."""
 
@@ -108,16 +117,14 @@ class Need:
 class Field:
     """One field of an expectation: the key of the budget that it gives, what it takes, and why.
 
-    `kind` is ``"number"``, ``"list"``, ``"tree"`` or a tuple of words; `sample` is what stands for
-    it while a suite parameter does; of several fields that are limits one is enough.
+    `kind` is ``"number"``, ``"list"``, ``"tree"`` or a tuple of words. Of several fields whose name
+    begins with ``max_`` one is enough.
     """
 
     key: str
     about: str
     kind: str | tuple[str, ...] = "number"
     required: bool = True
-    sample: Any = 1
-    is_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,6 +171,8 @@ class Budget(ABC):
     what: ClassVar[str] = ""
     """What could not be assessed, as the beginning of a sentence."""
     at_least: ClassVar[bool] = False
+    about_singletons: ClassVar[bool] = False
+    """Whether it is about people who are alone: nobody is in a class of two."""
     about_values: ClassVar[bool] = False
     """Whether it takes a sensitive column to measure."""
     takes_by: ClassVar[bool] = True
@@ -269,7 +278,7 @@ class Budget(ABC):
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
         """Give the size of every class that would keep to the limit; None where none does."""
-        return None
+        return 2 if cls.about_singletons else parameters.get("k")
 
     def assessed(self) -> dict[str, Any]:
         """Give the arguments of `anonrisk.assess` that take what is measured; `measures` is one."""
@@ -309,7 +318,7 @@ class SizeBudget(Budget):
     """A budget on the sizes of classes, measured in every group."""
 
     @abstractmethod
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value | Problem:
+    def value(self, seen: Seen) -> Value | Problem:
         """Measure."""
 
 

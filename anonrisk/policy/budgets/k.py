@@ -6,46 +6,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
-from anonrisk.policy.budgets.base import (
-    Expectation,
-    Field,
-    SizeBudget,
-    Subject,
-    Value,
-    or_list,
-    whole,
-)
+from anonrisk.policy.budgets import base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.policy.evidence import Context, Evidence
-
 
 @dataclass(frozen=True)
-class K(SizeBudget):
+class K(base.SizeBudget):
     """k-anonymity: every record shares its quasi-identifiers with enough others."""
 
     key = "k"
-    keys = {"at_least": whole(1)}
+    keys = {"at_least": base.whole(1)}
     limit_key = "at_least"
     bare = True
-    annotation = or_list("int | dict[str, Any]")
+    annotation = base.or_list("int | dict[str, Any]")
     what = "k-anonymity"
     at_least = True
-    expectation = Expectation(
+    expectation = base.Expectation(
         "ExpectKAnonymityToBeAtLeast",
         "Expect every record to share its quasi-identifiers with enough others.",
         lambda _: "At least $k records share every combination of $qids (k-anonymity).",
     )
-    expectation_fields = {"k": Field("at_least", "(int): The least size of a class.", sample=2)}
+    expectation_fields = {"k": base.Field("at_least", "(int): The least size of a class.")}
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+    def value(self, seen: base.Seen) -> base.Value:
         """Take the smallest class."""
-        return Value(sizes.k)
+        return base.Value(seen.sizes.k)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how small the smallest class is."""
         return (
             f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.api.sensitive import diversity_score
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import (
-    COLUMNS,
-    BudgetKey,
-    Expectation,
-    Field,
-    SensitiveBudget,
-    Subject,
-    Value,
-    whole,
-    word,
-)
+from anonrisk.policy.budgets import base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +18,7 @@ if TYPE_CHECKING:
 
 # Each kind, as `anonrisk.assess` calls it.
 KINDS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}
-_NUMBER = BudgetKey(fields.from_one, {"type": "number", "minimum": 1})
+_NUMBER = base.BudgetKey(fields.from_one, {"type": "number", "minimum": 1})
 
 
 def _says(asked: Mapping[str, Any]) -> str:
@@ -45,17 +35,17 @@ def _of_kind(kind: str, then: dict[str, Any], other: dict[str, Any]) -> dict[str
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDiv(SensitiveBudget):
+class LDiv(base.SensitiveBudget):
     """l-diversity: every class leaves enough values in doubt; `kind` and `c` as in `ldiv`."""
 
     key = "ldiv"
     keys = {
         "l": _NUMBER,
-        "kind": word(*KINDS, required=False),
-        "c": BudgetKey(
+        "kind": base.word(*KINDS, required=False),
+        "c": base.BudgetKey(
             fields.above_zero, {"type": "number", "exclusiveMinimum": 0}, required=False
         ),
-        "sensitive": COLUMNS,
+        "sensitive": base.COLUMNS,
     }
     limit_key = "l"
     more_schema = {
@@ -71,17 +61,17 @@ class LDiv(SensitiveBudget):
     what = "l-diversity"
     at_least = True
     shared = ({"l": 1, "kind": "distinct"}, {"l": 1, "kind": "entropy"})
-    expectation = Expectation(
+    expectation = base.Expectation(
         "ExpectLDiversityToBeAtLeast",
         "Expect every class to hold enough different values of a sensitive column.",
         _says,
     )
     expectation_fields = {
-        "l": Field("l", "(int or float): The least diversity of a class; 1 or more."),
-        "kind": Field(
+        "l": base.Field("l", "(int or float): The least diversity of a class; 1 or more."),
+        "kind": base.Field(
             "kind", '("distinct", "entropy", "recursive"): Which diversity.', tuple(KINDS)
         ),
-        "c": Field(
+        "c": base.Field(
             "c", "(float): The constant of the recursive kind, and only of that.", required=False
         ),
     }
@@ -93,7 +83,7 @@ class LDiv(SensitiveBudget):
     def read_one(cls, given: Any, where: str) -> Self:
         """Read one limit; only entropy gives a diversity that is no whole number."""
         entropy = isinstance(given, dict) and given.get("kind") == "entropy"
-        keys = {**cls.keys, "l": _NUMBER if entropy else whole(1)}
+        keys = {**cls.keys, "l": _NUMBER if entropy else base.whole(1)}
         made = cls(**cls.read_keys(given, where, keys))
         if (made.kind == "recursive") != (made.c is not None):
             raise PolicyError(f"{where}: kind 'recursive' and c belong together")
@@ -108,7 +98,7 @@ class LDiv(SensitiveBudget):
         """Ask for the diversity."""
         return about, diversity_score(self.kind, self.c)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how diverse the least diverse class is."""
         return (
             f"The least diverse class of {of.columns} has a {self.kind} l-diversity of "

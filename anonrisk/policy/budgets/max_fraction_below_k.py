@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from anonrisk.policy.budgets.base import (
-    SHARE,
-    Expectation,
-    Field,
-    SizeBudget,
-    Subject,
-    Value,
-    whole,
-)
+from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.policy.evidence import Context, Evidence
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaxFractionBelowK(SizeBudget):
+class MaxFractionBelowK(base.SizeBudget):
     """At most a share of the records may be in classes smaller than `k`."""
 
     key = "max_fraction_below_k"
-    keys = {"k": whole(2), "at_most": SHARE}
+    keys = {"k": base.whole(2), "at_most": base.SHARE}
     what = "The share of records in small classes"
-    expectation = Expectation(
+    expectation = base.Expectation(
         "ExpectRecordsInSmallClassesToBeAtMost",
         "Expect few records to be in classes smaller than k.",
         lambda _: (
@@ -39,26 +24,21 @@ class MaxFractionBelowK(SizeBudget):
         ),
     )
     expectation_fields = {
-        "k": Field("k", "(int): The size from which a class is large enough.", sample=2),
-        "max_fraction_below_k": Field(
+        "k": base.Field("k", "(int): The size from which a class is large enough."),
+        "max_fraction_below_k": base.Field(
             "at_most", "(float): The largest share of records in smaller classes."
         ),
     }
 
     k: int
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+    def value(self, seen: base.Seen) -> base.Value:
         """Take the share of records in small classes."""
-        return Value(sizes.records_below(self.k) / sizes.n_records)
+        return base.Value(seen.sizes.records_below(self.k) / seen.sizes.n_records)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are in small classes."""
         return (
             f"{percent(found.number)} of the {of.who}s are in classes of {of.columns} smaller "
             f"than {self.k}; at most {percent(self.limit)} may be"
         )
-
-    @classmethod
-    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
-        """Give the size below which a class is small."""
-        return int(parameters["k"])

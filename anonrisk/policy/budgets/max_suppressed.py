@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
-from anonrisk.policy.budgets.base import SHARE, Need, Subject, TableBudget, Value, or_list
+from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
 
@@ -21,20 +21,20 @@ def _marked(frame: Any, engine: Engine, qid: Qid, context: Context) -> int:
 
 
 @dataclass(frozen=True)
-class MaxSuppressed(TableBudget):
+class MaxSuppressed(base.TableBudget):
     """At most a share of the records may have been removed, or have a suppressed cell."""
 
     key = "max_suppressed"
-    keys = {"at_most": SHARE}
+    keys = {"at_most": base.SHARE}
     bare = True
-    annotation = or_list("float | dict[str, Any]")
+    annotation = base.or_list("float | dict[str, Any]")
     what = "The share of suppressed records"
 
-    def need(self, context: Context) -> Need | None:
+    def need(self, context: Context) -> base.Need | None:
         """Count the rows with a marker."""
-        return None if context.suppressed is None else Need("marked", _marked)
+        return None if context.suppressed is None else base.Need("marked", _marked)
 
-    def value(self, evidence: Evidence, context: Context) -> Value | Problem:
+    def value(self, evidence: Evidence, context: Context) -> base.Value | Problem:
         """Take the share of rows that are marked or gone."""
         marked = evidence.apart.get("marked")
         if isinstance(marked, Problem):
@@ -50,9 +50,9 @@ class MaxSuppressed(TableBudget):
         if before < n_rows:
             return Problem(f"n_original is {before:,}, but the table has {count_of(n_rows, 'row')}")
         gone = n_dropped if context.dropped_are_removed else 0
-        return Value(min((before - n_rows + (marked or 0) + gone) / before, 1.0))
+        return base.Value(min((before - n_rows + (marked or 0) + gone) / before, 1.0))
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are suppressed."""
         return (
             f"{percent(found.number)} of the rows are suppressed; "

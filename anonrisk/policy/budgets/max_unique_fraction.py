@@ -5,22 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.policy.budgets.base import (
-    SHARE,
-    Expectation,
-    Field,
-    SizeBudget,
-    Subject,
-    Value,
-    or_list,
-)
+from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.policy.evidence import Context, Evidence
 
 
 def _says(asked: Mapping[str, Any]) -> str:
@@ -33,7 +22,7 @@ def _says(asked: Mapping[str, Any]) -> str:
 
 
 # `max_unique_records` is asked by it too.
-UNIQUENESS = Expectation(
+UNIQUENESS = base.Expectation(
     "ExpectQidUniquenessToBeAtMost",
     "Expect few records to be alone with their quasi-identifiers.",
     _says,
@@ -41,36 +30,31 @@ UNIQUENESS = Expectation(
 
 
 @dataclass(frozen=True)
-class MaxUniqueFraction(SizeBudget):
+class MaxUniqueFraction(base.SizeBudget):
     """At most a share of the records may be singletons."""
 
     key = "max_unique_fraction"
-    keys = {"at_most": SHARE}
+    keys = {"at_most": base.SHARE}
     bare = True
-    annotation = or_list("float | dict[str, Any]")
+    annotation = base.or_list("float | dict[str, Any]")
     what = "The share of singletons"
+    about_singletons = True
     expectation = UNIQUENESS
     expectation_fields = {
-        "max_unique_fraction": Field(
+        "max_unique_fraction": base.Field(
             "at_most",
             "(float): The largest share of records that may be singletons.",
-            is_limit=True,
             required=False,
         )
     }
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+    def value(self, seen: base.Seen) -> base.Value:
         """Take the share of singletons."""
-        return Value(sizes.uniqueness)
+        return base.Value(seen.sizes.uniqueness)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are alone."""
         return (
             f"{percent(found.number)} of the {of.who}s are alone with their {of.columns}; "
             f"at most {percent(self.limit)} may be"
         )
-
-    @classmethod
-    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
-        """Give two: nobody is alone in a class of two."""
-        return 2

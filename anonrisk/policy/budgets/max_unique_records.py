@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import count_of
-from anonrisk.policy.budgets.base import Field, SizeBudget, Subject, Value, or_list, whole
+from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_unique_fraction import UNIQUENESS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.policy.evidence import Context, Evidence
 
 
 @dataclass(frozen=True)
-class MaxUniqueRecords(SizeBudget):
+class MaxUniqueRecords(base.SizeBudget):
     """At most so many records may be singletons."""
 
     key = "max_unique_records"
-    keys = {"at_most": whole(0)}
+    keys = {"at_most": base.whole(0)}
     bare = True
-    annotation = or_list("int | dict[str, Any]")
+    annotation = base.or_list("int | dict[str, Any]")
     what = "The number of singletons"
+    about_singletons = True
     expectation = UNIQUENESS
     expectation_fields = {
-        "max_unique_records": Field(
+        "max_unique_records": base.Field(
             "at_most",
             "(int): The largest number of records that may be singletons.",
-            is_limit=True,
             required=False,
         )
     }
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+    def value(self, seen: base.Seen) -> base.Value:
         """Count the singletons."""
-        return Value(sizes.records_at_most(1))
+        return base.Value(seen.sizes.records_at_most(1))
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are alone."""
         are = "is" if found.number == 1 else "are"
         return (
             f"{count_of(int(found.number), of.who)} {are} alone with their {of.columns}; "
             f"at most {self.limit:,} may be"
         )
-
-    @classmethod
-    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
-        """Give two: nobody is alone in a class of two."""
-        return 2

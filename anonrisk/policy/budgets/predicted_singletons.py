@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import (
-    SHARE,
-    BudgetKey,
-    Expectation,
-    Field,
-    SizeBudget,
-    Subject,
-    Value,
-    whole,
-)
+from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.api.class_sizes import ClassSizes
-    from anonrisk.policy.evidence import Context, Evidence
+    from anonrisk.policy.evidence import Context
 
 # The interval of a prediction whose upper end is compared.
 LEVEL = 0.95
@@ -40,36 +30,37 @@ def _says(asked: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedSingletons(SizeBudget):
+class PredictedSingletons(base.SizeBudget):
     """At most so many of a group of `group_size`, or a share of it, may be expected alone."""
 
     key = "predicted_singletons"
     keys = {
-        "group_size": whole(1),
-        "at_most": BudgetKey(fields.from_zero, {"type": "number", "minimum": 0}, required=False),
-        "at_most_fraction": replace(SHARE, required=False),
+        "group_size": base.whole(1),
+        "at_most": base.BudgetKey(
+            fields.from_zero, {"type": "number", "minimum": 0}, required=False
+        ),
+        "at_most_fraction": replace(base.SHARE, required=False),
     }
     more_schema = {"oneOf": [{"required": ["at_most"]}, {"required": ["at_most_fraction"]}]}
     what = "The number of singletons in a group"
-    expectation = Expectation(
+    about_singletons = True
+    expectation = base.Expectation(
         "ExpectPredictedSingletonsToBeAtMost",
         "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"
         "The limit is compared with the upper end of the 95% interval of the prediction.",
         _says,
     )
     expectation_fields = {
-        "group_size": Field("group_size", "(int): The number of people in the group."),
-        "max_singletons": Field(
+        "group_size": base.Field("group_size", "(int): The number of people in the group."),
+        "max_singletons": base.Field(
             "at_most",
             "(float): The largest number of people who may be alone.",
             required=False,
-            is_limit=True,
         ),
-        "max_fraction": Field(
+        "max_fraction": base.Field(
             "at_most_fraction",
             "(float): The largest share of the group that may be alone.",
             required=False,
-            is_limit=True,
         ),
     }
 
@@ -95,14 +86,14 @@ class PredictedSingletons(SizeBudget):
         """Say for which group."""
         return {"group_size": self.group_size}
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value:
+    def value(self, seen: base.Seen) -> base.Value:
         """Predict, and take the upper end of the interval."""
-        prediction = sizes.predict_singletons(self.group_size)
+        prediction = seen.sizes.predict_singletons(self.group_size)
         _, high = prediction.interval(LEVEL)
         unit = self.group_size if self.as_fraction else 1
-        return Value(float(high) / unit, float(prediction.mean) / unit)
+        return base.Value(float(high) / unit, float(prediction.mean) / unit)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are expected, and how many there may be."""
         write = percent if self.as_fraction else "{:.6g}".format
         return (
@@ -110,11 +101,6 @@ class PredictedSingletons(SizeBudget):
             f"alone with their {of.columns}, and {write(found.number)} is the upper end of the 95% "
             f"interval; at most {write(self.limit)} may be"
         )
-
-    @classmethod
-    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
-        """Give two: nobody is alone in a class of two."""
-        return 2
 
     @classmethod
     def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:

@@ -9,28 +9,16 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.errors import PolicyError, RoleConflictError
 from anonrisk.measures import risk as attackers
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import (
-    SHARE,
-    Budget,
-    BudgetKey,
-    Expectation,
-    Field,
-    Need,
-    SizeBudget,
-    Subject,
-    Value,
-    each,
-)
+from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Qid
     from anonrisk.engines.base import Engine
-    from anonrisk.policy.evidence import Context, Evidence
+    from anonrisk.policy.evidence import Context
 
 # A marketer wants as many as possible, so that no single record is at most risk.
 ATTACKERS = {
@@ -66,29 +54,29 @@ def _says(asked: Mapping[str, Any]) -> str:
     return f"The risk that a $attacker finds somebody by $qids is {', and '.join(given)}."
 
 
-def _keys(measure: str) -> dict[str, BudgetKey]:
-    above = {"threshold": SHARE} if measure == "share_above" else {}
-    return {**above, "at_most": SHARE}
+def _keys(measure: str) -> dict[str, base.BudgetKey]:
+    above = {"threshold": base.SHARE} if measure == "share_above" else {}
+    return {**above, "at_most": base.SHARE}
 
 
-def _field(key: str, about: str) -> Field:
-    return Field(key, about, required=False, is_limit=key in ATTACKERS["prosecutor"])
+def _field(key: str, about: str) -> base.Field:
+    return base.Field(key, about, required=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiskBudget(SizeBudget):
+class RiskBudget(base.SizeBudget):
     """The highest or average risk from an attacker, or the share of records above a `threshold`."""
 
     key = "risk"
-    keys = {"at_most": SHARE, "threshold": SHARE}
+    keys = {"at_most": base.SHARE, "threshold": base.SHARE}
     annotation = "dict[str, Any]"
-    expectation = Expectation(
+    expectation = base.Expectation(
         "ExpectReidentificationRiskToBeAtMost",
         "Expect the risk of re-identification by one attacker to be small.",
         _says,
     )
     expectation_fields = {
-        "attacker": Field(
+        "attacker": base.Field(
             "attacker", '("prosecutor", "journalist", "marketer"): Whose risk.', tuple(ATTACKERS)
         ),
         "max_highest": _field("highest", "(float): The largest risk of a single record."),
@@ -122,9 +110,9 @@ class RiskBudget(SizeBudget):
         return name.startswith(f"{cls.key}.")
 
     @classmethod
-    def read(cls, given: Any, where: str) -> list[Budget]:
+    def read(cls, given: Any, where: str) -> list[base.Budget]:
         """Read the limits of every attacker."""
-        found: list[Budget] = []
+        found: list[base.Budget] = []
         for attacker, limits in fields.mapping(given, where, ATTACKERS).items():
             here, measures = f"{where}.{attacker}", ATTACKERS[attacker]
             stated = fields.mapping(limits, here, measures)
@@ -138,7 +126,7 @@ class RiskBudget(SizeBudget):
                         measure=measure,
                         **cls.read_keys(one, at, keys, bare=len(keys) == 1),
                     )
-                    for one in each(value, at)
+                    for one in base.each(value, at)
                 ]
         if not found:
             raise PolicyError(f"{where} holds no budget; there are {', '.join(ATTACKERS)}")
@@ -164,24 +152,26 @@ class RiskBudget(SizeBudget):
             }
         )
 
-    def need(self, context: Context) -> Need | None:
+    def need(self, context: Context) -> base.Need | None:
         """Measure against others, where there are some; a prosecutor needs none."""
         known = context.population is not None or context.weight is not None
-        return Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
+        return (
+            base.Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
+        )
 
-    def value(self, sizes: ClassSizes, evidence: Evidence, context: Context) -> Value | Problem:
+    def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the risk from the attacker."""
-        risk = evidence.apart.get("risk") if self.attacker != "prosecutor" else None
+        risk = seen.evidence.apart.get("risk") if self.attacker != "prosecutor" else None
         if isinstance(risk, Problem):
             return risk
         if risk is None:
-            risk = attackers.of_release(sizes, 1 / (context.sampling_fraction or 1.0))
+            risk = attackers.of_release(seen.sizes, 1 / (seen.context.sampling_fraction or 1.0))
         who = getattr(risk, self.attacker)
         if self.measure == "share_above":
-            return Value(who.share_above(self.threshold))
-        return Value(getattr(who, self.measure))
+            return base.Value(who.share_above(self.threshold))
+        return base.Value(getattr(who, self.measure))
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how large the risk is, or how many have a larger one."""
         if self.measure == "share_above":
             return (

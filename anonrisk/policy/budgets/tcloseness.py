@@ -11,17 +11,7 @@ from anonrisk.core.hierarchy import Hierarchy, text_of
 from anonrisk.counts.question import Score
 from anonrisk.errors import HierarchyError, PolicyError
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import (
-    COLUMNS,
-    SHARE,
-    BudgetKey,
-    Expectation,
-    Field,
-    SensitiveBudget,
-    Subject,
-    Value,
-    word,
-)
+from anonrisk.policy.budgets import base
 
 if TYPE_CHECKING:
     from anonrisk.counts.question import Sensitive
@@ -66,14 +56,14 @@ def _of_distance(distance: str, **more: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TCloseness(SensitiveBudget):
+class TCloseness(base.SensitiveBudget):
     """t-closeness; `distance` (always named), `order` and `hierarchy` as in `tcloseness`."""
 
     key = "tcloseness"
     keys = {
-        "t": SHARE,
-        "distance": word(*DISTANCES),
-        "order": BudgetKey(
+        "t": base.SHARE,
+        "distance": base.word(*DISTANCES),
+        "order": base.BudgetKey(
             _order,
             {
                 "type": "array",
@@ -83,12 +73,12 @@ class TCloseness(SensitiveBudget):
             },
             required=False,
         ),
-        "hierarchy": BudgetKey(
+        "hierarchy": base.BudgetKey(
             _hierarchy,
             {"type": ["object", "array"], "minProperties": 1, "minItems": 1},
             required=False,
         ),
-        "sensitive": COLUMNS,
+        "sensitive": base.COLUMNS,
     }
     limit_key = "t"
     more_schema = {
@@ -104,7 +94,7 @@ class TCloseness(SensitiveBudget):
     what = "t-closeness"
     unsaid = ("order", "hierarchy")
     shared = ({"t": 1, "distance": "equal"},)
-    expectation = Expectation(
+    expectation = base.Expectation(
         "ExpectTClosenessToBeAtMost",
         "Expect the sensitive values of every class to be close to those of the table.",
         lambda _: (
@@ -113,20 +103,22 @@ class TCloseness(SensitiveBudget):
         ),
     )
     expectation_fields = {
-        "t": Field("t", "(float): The largest distance of a class from the table, from 0 to 1."),
-        "distance": Field(
+        "t": base.Field(
+            "t", "(float): The largest distance of a class from the table, from 0 to 1."
+        ),
+        "distance": base.Field(
             "distance",
             '("equal", "ordered", "hierarchical"): Which distance; never chosen by itself.',
             DISTANCES,
         ),
-        "order": Field(
+        "order": base.Field(
             "order",
             "(list): Values of the sensitive column from the smallest to the largest, where they "
             "have no order of their own. They are stored in the suite.",
             "list",
             required=False,
         ),
-        "hierarchy": Field(
+        "hierarchy": base.Field(
             "hierarchy",
             "(dict or list): A tree of the values; stored in the suite.",
             "tree",
@@ -159,7 +151,7 @@ class TCloseness(SensitiveBudget):
         )
         return ordered, Score(distance)
 
-    def sentence(self, found: Value, of: Subject) -> str:
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how far the worst class is away."""
         return (
             f"The worst class of {of.columns} is {found.number:.6g} away from the table in "
