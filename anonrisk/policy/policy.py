@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document, fields, show, upstairs
 from anonrisk.policy import ready as ready_policies
-from anonrisk.policy.budgets import BUDGETS
+from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
 from anonrisk.policy.rules import LISTS, SINGLE
 from anonrisk.policy.terms import KEYS, VERSION, Terms, read_terms
 
@@ -269,6 +269,6 @@ def _nested(keywords: dict[str, Any]) -> dict[str, Any]:
     known = (*KEYS, *LISTS, *SINGLE, *BUDGETS, "rr")
     for key in keywords:
         if key not in known:
-            raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known)}")
+            raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
     nested.setdefault("version", VERSION)
     return nested

@@ -32,6 +32,7 @@ BUDGETS: dict[str, type[Budget]] = {
     kind.key: kind
     for kind in (_found(file.name) for file in iter_modules(__path__) if file.name != "base")
 }
+ALSO_CALLED = {other: key for key, kind in BUDGETS.items() for other in kind.also_called}
 
 
 def named(name: str) -> type[Budget] | None:
@@ -61,7 +62,7 @@ def read(given: Any, where: str) -> tuple[Budget, ...]:
             "rr is a lower bound of the risk, so that no gate may use it; did you mean "
             "risk: {prosecutor: {average: …}}?"
         )
-    document = fields.mapping(given, where, BUDGETS)
+    document = fields.mapping(given, where, BUDGETS, ALSO_CALLED)
     found = [
         b for key, value in document.items() for b in BUDGETS[key].read(value, f"{where}.{key}")
     ]

@@ -161,6 +161,8 @@ class Budget(ABC):
     """The key in a policy, and the name of the file."""
     keys: ClassVar[Mapping[str, BudgetKey]]
     """What stands under it: the limit, and the budget's own attributes."""
+    also_called: ClassVar[tuple[str, ...]] = ()
+    """How other tools, and the literature, call it: for whoever writes that as the key."""
     limit_key: ClassVar[str] = "at_most"
     bare: ClassVar[bool] = False
     """Whether the limit may be written alone, as in ``k: 5``."""
@@ -217,11 +219,13 @@ class Budget(ABC):
             return {"limit": keys[cls.limit_key].read(given, where)}
         known = {**keys, "severity": _SEVERITY}
         document = fields.mapping(given, where, known)
-        for key, how in known.items():
+        for key, how in keys.items():
             if how.required and key not in document:
                 raise PolicyError(f"{where} needs {key}")
         found = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
-        return {"limit" if key == cls.limit_key else key: value for key, value in found.items()}
+        if cls.limit_key in found:
+            found["limit"] = found.pop(cls.limit_key)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Give the mapping that a policy holds under the budget's key."""
@@ -236,12 +240,12 @@ class Budget(ABC):
         return {key: value for key, value in self._own().items() if key not in unsaid}
 
     def _own(self) -> dict[str, Any]:
-        values = {key: getattr(self, key) for key in self.keys if key != self.limit_key}
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in values.items()
-            if value is not None
-        }
+        found: dict[str, Any] = {}
+        for key in self.keys:
+            value = None if key == self.limit_key else getattr(self, key)
+            if value is not None:
+                found[key] = list(value) if isinstance(value, tuple) else value
+        return found
 
     @classmethod
     def schema(cls, at: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ class K(base.SizeBudget):
     """k-anonymity: every record shares its quasi-identifiers with enough others."""
 
     key = "k"
+    also_called = ("k_anonymity", "kanonymity", "k_anon", "min_k")
     keys = {"at_least": base.whole(1)}
     limit_key = "at_least"
     bare = True

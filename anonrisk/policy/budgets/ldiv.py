@@ -39,6 +39,7 @@ class LDiv(base.SensitiveBudget):
     """l-diversity: every class leaves enough values in doubt; `kind` and `c` as in `ldiv`."""
 
     key = "ldiv"
+    also_called = ("l_diversity", "ldiversity", "l")
     keys = {
         "l": _NUMBER,
         "kind": base.word(*KINDS, required=False),

@@ -60,6 +60,7 @@ class TCloseness(base.SensitiveBudget):
     """t-closeness; `distance` (always named), `order` and `hierarchy` as in `tcloseness`."""
 
     key = "tcloseness"
+    also_called = ("t_closeness", "t")
     keys = {
         "t": base.SHARE,
         "distance": base.word(*DISTANCES),
