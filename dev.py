@@ -8,7 +8,7 @@ python3 dev.py test  [ARG...]  what a change must pass: the checks, then every l
 python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
-python3 dev.py ready           write what follows from the policies in expectations/
+python3 dev.py ready           write what follows from expectations/*.yaml and from the budgets
 python3 dev.py stubs           write the types that follow from the functions and the budgets
 python3 dev.py setup           make the environments and stop
 
@@ -364,7 +364,7 @@ def do_bench(args: Sequence[str]) -> None:
 
 
 def do_ready(_args: Sequence[str] = ()) -> None:
-    """Write the ready policies into the package, and their suites."""
+    """Write the ready policies into the package, their suites, and the schema of policies."""
     set_up(LATEST)
     run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
 

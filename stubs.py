@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
+from anonrisk.policy.budgets import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,6 @@ def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 class AnonAccessor(Generic[FrameT]):
     def __init__(self, frame: FrameT) -> None: ...
 """
-SINGLE, COUNT, SHARE = "dict[str, Any]", "int | dict[str, Any]", "float | dict[str, Any]"
 
 
 def written() -> dict[Path, str]:
@@ -159,18 +159,7 @@ def budget_arguments() -> str:
 
 def _budgets() -> dict[str, str]:
     """Give the type of each budget, as Python writes it."""
-    once = {
-        "k": COUNT,
-        "max_unique_fraction": SHARE,
-        "max_unique_records": COUNT,
-        "max_fraction_below_k": SINGLE,
-        "ldiv": SINGLE,
-        "tcloseness": SINGLE,
-        "predicted_singletons": SINGLE,
-        "population_unique_fraction": SINGLE,
-        "max_suppressed": SHARE,
-    }
-    return {key: f"{one} | Sequence[{one}]" for key, one in once.items()} | {"risk": SINGLE}
+    return {key: kind.annotation for key, kind in BUDGETS.items()}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,21 @@
-"""Write what follows from the policies here: their JSON in the package, and the suites.
+"""Write what follows from the policies here and from the budgets.
 
-Edit the YAML, which has the comments and the sources; then run ``python3 dev.py ready``.
+From the YAML, which has the comments and the sources: its JSON in the package, and the suites. From
+the budgets: their part of the JSON Schema of policies, of which all else is edited by hand.
+``python3 dev.py ready`` runs it.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from anonrisk import Policy
+from anonrisk.policy import budgets
 
 FOLDER = Path(__file__).parent
+WIDTH = 90
 PACKAGE = FOLDER.parent / "anonrisk" / "policy" / "ready"
 
 
@@ -31,6 +37,30 @@ def suites() -> dict[Path, str]:
     }
 
 
+def schema() -> dict[Path, str]:
+    """Give the JSON Schema of policies, by its path."""
+    path = PACKAGE.parent / "schema.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["$defs"]["budgets"] = budgets.schema("#/$defs/budgets")
+    return {path: _lines(document) + "\n"}
+
+
+def _lines(value: Any, indent: int = 0) -> str:
+    """Write JSON with as much on a line as fits, for people who read it."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or len(line) + indent < WIDTH:
+        return line
+    pairs = value.items() if isinstance(value, dict) else ((None, one) for one in value)
+    parts = [
+        " " * (indent + 2)
+        + ("" if key is None else f"{json.dumps(key)}: ")
+        + _lines(one, indent + 2)
+        for key, one in pairs
+    ]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return first + "\n" + ",\n".join(parts) + "\n" + " " * indent + last
+
+
 if __name__ == "__main__":
-    for target, text in (packaged() | suites()).items():
+    for target, text in (packaged() | suites() | schema()).items():
         target.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ from anonrisk import Policy, Verdict, datasets, errors
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import ByGroup, InPopulation, MarkedRows, Question
 from anonrisk.policy import judge
-from anonrisk.policy.budgets import Budget
+from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.finding import within
 
 CELLS = {
@@ -424,7 +424,7 @@ def test_comparison_with_limits(value, limit, at_least, expected):
 
 
 def test_nan_and_infinity_never_pass():
-    budget = Budget("max_unique_fraction", 0.1)
+    budget = BUDGETS["max_unique_fraction"](0.1)
     assert judge._status(budget, judge.Value(math.nan)) == "could_not_assess"
     assert judge._status(budget, judge.Value(0.0, estimate=math.nan)) == "could_not_assess"
     assert judge._status(budget, judge.Value(math.inf)) == "fail"

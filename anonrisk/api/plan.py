@@ -13,7 +13,7 @@ from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
-from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
+from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
 from anonrisk.planning.plan import Plan, PlanOutcome
@@ -214,14 +214,14 @@ def _budget(
     beta: float,
     weights: list[float] | None,
     given: float | None,
-) -> Budget:
+) -> ValueBudget:
     exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
     values = exact if given is None else positive(given, "budget")
     caps = [int((tally.margin(name) > 0).sum()) for name in qid]
     # A column without weight is worth one value.
     worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
     split = shares(max(values, 1.0), worth, caps)
-    return Budget(n, k, beta, exact, chernoff, tuple(split))
+    return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
 
 
 def _before(tally: Tally, qid: Qid, k: int) -> PlanOutcome:

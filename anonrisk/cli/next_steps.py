@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from typing import TYPE_CHECKING
 
+from anonrisk.policy import budgets
 from anonrisk.policy.finding import FAIL
 
 if TYPE_CHECKING:
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
 
-# Budgets about people who are alone: nobody is in a class of two.
-_ALONE = (
-    *("max_unique_fraction", "max_unique_records"),
-    *("predicted_singletons", "population_unique_fraction"),
-)
 _PAGE = "report.html"
 
 
@@ -68,17 +63,10 @@ def k_for(finding: Finding) -> int | None:
     >>> k_for(Finding("risk.prosecutor.highest", "fail", "fail", "", value=1.0, limit=0.09))
     12
     """
-    if finding.budget == "k":
-        return None if finding.limit is None else int(finding.limit)
-    if finding.budget in _ALONE:
-        return 2
-    if finding.budget == "max_fraction_below_k":
-        return int(finding.parameters["k"])
-    if finding.budget.startswith("risk."):
-        most = finding.parameters.get("threshold", finding.limit)
-        # The risk in a class of k is at most 1 / k; a hair, so that 1 / 0.2 is five.
-        return math.ceil(1 / most * (1 - 1e-9)) if most else None
-    return None
+    kind = budgets.named(finding.budget)
+    if kind is None or finding.limit is None:
+        return None
+    return kind.enough_k(finding.limit, finding.parameters)
 
 
 def _explained(given: argparse.Namespace, source: Source) -> Iterator[str]:

@@ -7,35 +7,32 @@ with `AnonriskGateAction`.
 
 from __future__ import annotations
 
-from anonrisk.gx.class_sizes import (
-    ExpectKAnonymityToBeAtLeast,
-    ExpectPopulationUniquenessToBeAtMost,
-    ExpectPredictedSingletonsToBeAtMost,
-    ExpectQidUniquenessToBeAtMost,
-    ExpectRecordsInSmallClassesToBeAtMost,
-    ExpectReidentificationRiskToBeAtMost,
-)
-from anonrisk.gx.columns import ExpectColumnsToBePublishable
+from typing import Any
+
+from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.gate import AnonriskGateAction
 from anonrisk.gx.run import load_suite, run_gate
-from anonrisk.gx.search import ExpectColumnsNotToBeQuasiIdentifiers
-from anonrisk.gx.sensitive import ExpectLDiversityToBeAtLeast, ExpectTClosenessToBeAtMost
 from anonrisk.gx.suite import suite_to_json, to_suite
 
-__all__ = [
+_BY_NAME = {one.__name__: one for one in EXPECTATIONS}
+
+__all__ = [  # noqa: PLE0604
     "AnonriskGateAction",
-    "ExpectColumnsNotToBeQuasiIdentifiers",
-    "ExpectColumnsToBePublishable",
-    "ExpectKAnonymityToBeAtLeast",
-    "ExpectLDiversityToBeAtLeast",
-    "ExpectPopulationUniquenessToBeAtMost",
-    "ExpectPredictedSingletonsToBeAtMost",
-    "ExpectQidUniquenessToBeAtMost",
-    "ExpectRecordsInSmallClassesToBeAtMost",
-    "ExpectReidentificationRiskToBeAtMost",
-    "ExpectTClosenessToBeAtMost",
     "load_suite",
     "run_gate",
     "suite_to_json",
     "to_suite",
+    *_BY_NAME,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Give an expectation by the name of its class."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the expectations too."""
+    return sorted({*globals(), *_BY_NAME})

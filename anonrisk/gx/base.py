@@ -20,16 +20,20 @@ from great_expectations.validator.metric_configuration import MetricConfiguratio
 from anonrisk.errors import AnonRiskError, PolicyError
 from anonrisk.gx import fields
 from anonrisk.gx.fields import Column, Columns, Number  # noqa: TC001
-from anonrisk.gx.metrics import ASKED, COUNTS, Measured
+from anonrisk.gx.metrics import ASKED, COUNTS, MetricAnswer
 from anonrisk.gx.render import Rendered
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
+from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.check import of_counts, size_of
 from anonrisk.policy.judge import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from great_expectations.execution_engine import ExecutionEngine
 
+    from anonrisk.policy.budgets.base import Budget, Expectation, Field
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Counted
 
@@ -59,7 +63,7 @@ class GateExpectation(Rendered, BatchExpectation):
         """Say what the metric is asked."""
 
     @abstractmethod
-    def judged(self, found: Measured) -> Judged:
+    def judged(self, found: MetricAnswer) -> Judged:
         """Compare what was measured with what is asked for."""
 
     @property
@@ -108,7 +112,7 @@ class GateExpectation(Rendered, BatchExpectation):
                 f"the suite parameter of {', '.join(empty)} has no value (None)"
             )
         found = metrics[self.metric]
-        if not isinstance(found, Measured):
+        if not isinstance(found, MetricAnswer):
             return could_not_assess("the metric gave no answer")
         if found.problem is not None:
             return could_not_assess(found.problem)
@@ -130,6 +134,10 @@ class PrivacyExpectation(GateExpectation):
     unlisted: Literal["quasi"] | None = None
     classified: Columns | None = None
 
+    source: ClassVar[Expectation]
+    budgets: ClassVar[tuple[type[Budget], ...]] = ()
+    own_fields: ClassVar[Mapping[str, Field]] = {}
+
     @pydantic.validator("qids", pre=True)
     def _one_name_is_a_list(cls, given: Any) -> Any:  # noqa: N805
         return fields.names(given)
@@ -142,7 +150,7 @@ class PrivacyExpectation(GateExpectation):
     @pydantic.root_validator(skip_on_failure=True)
     def _is_a_policy(cls, values: dict[str, Any]) -> dict[str, Any]:  # noqa: N805
         """Let the policy check what is given; parameters are checked when they are filled in."""
-        given = {name: _or_sample(name, values.get(name)) for name in (*COMMON, *cls.own_keys)}
+        given = {name: cls._or_sample(name, values.get(name)) for name in (*COMMON, *cls.own_keys)}
         if (given["unlisted"] is None) != (given["classified"] is None):
             raise ValueError("unlisted='quasi' and classified belong together")
         try:
@@ -152,14 +160,33 @@ class PrivacyExpectation(GateExpectation):
         return values
 
     @classmethod
-    @abstractmethod
-    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
-        """Give the budgets of the policy that the fields stand for."""
+    def says(cls, asked: Mapping[str, Any]) -> str:
+        """Say what is expected."""
+        return cls.source.says(asked)
 
     @classmethod
-    def counts(cls, given: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003
-        """Give budgets that need the same counts, whatever the limits."""
-        return {"k": 1}
+    def limits(cls, given: dict[str, Any], severity: str) -> dict[str, Any]:
+        """Give the budgets of the policy that the fields stand for."""
+        found: dict[str, Any] = {}
+        for budget in cls.budgets:
+            found |= budget.limits(given, severity)
+        if not found:
+            names = [name for name in cls.own_fields if name.startswith("max_")]
+            raise ValueError(f"give a limit: {' or '.join(names)}")
+        return found
+
+    @classmethod
+    def _or_sample(cls, name: str, value: Any) -> Any:
+        """Give the value of a field, or something that it takes where a parameter stands for it."""
+        if name == "hierarchy" or not fields.is_parameter(value):
+            return value
+        if name in ("qids", "classified"):
+            return [f"({name})"]
+        if name in ("unit", "sensitive"):
+            return f"({name})"
+        key = cls.own_fields[name].key if name in cls.own_fields else ""
+        keys = [budget.keys[key] for budget in cls.budgets if key in budget.keys]
+        return max([1, *(how.schema.get("minimum", 1) for how in keys)])
 
     @classmethod
     def document(cls, given: dict[str, Any], budgets: dict[str, Any]) -> dict[str, Any]:
@@ -208,9 +235,10 @@ class PrivacyExpectation(GateExpectation):
         given = self._given()
         drops = "drop" in (given["missing"], given.get("missing_sensitive"))
         given |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
-        return self.document({**given, "sampling_fraction": None}, self.counts(given))
+        counts = self.budgets[0].counts(given, shared_scores())
+        return self.document({**given, "sampling_fraction": None}, counts)
 
-    def judged(self, found: Measured) -> Judged:
+    def judged(self, found: MetricAnswer) -> Judged:
         """Give the findings of the policy that the fields stand for."""
         counted = found.counted
         if counted is None:
@@ -231,13 +259,11 @@ class PrivacyExpectation(GateExpectation):
         return Judged(findings, observed=decisive.value, details=details, about=about)
 
 
-def _or_sample(name: str, value: Any) -> Any:
-    """Give the value of a field, or something that it takes where a parameter stands for it."""
-    if name == "hierarchy" or not fields.is_parameter(value):
-        return value
-    if name in ("qids", "classified"):
-        return [f"({name})"]
-    return f"({name})" if name in ("unit", "sensitive") else 2 if name == "k" else 1
+class SensitiveExpectation(PrivacyExpectation):
+    """An expectation about the values of a sensitive column in each class."""
+
+    sensitive: Column
+    missing_sensitive: Literal["value", "drop", "error"] | None = None
 
 
 def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
-from anonrisk.gx.metrics import COLUMNS, Measured
+from anonrisk.gx.metrics import COLUMNS, MetricAnswer
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
@@ -80,7 +80,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         """Ask for nothing but the names of the columns."""
         return {}
 
-    def judged(self, found: Measured) -> Judged:
+    def judged(self, found: MetricAnswer) -> Judged:
         """Look for columns that must not be there."""
         published = found.published
         if published is None:

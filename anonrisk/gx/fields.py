@@ -6,15 +6,12 @@ numbers a limit takes is for the policy to say that an expectation is a part of.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from great_expectations.compatibility import pydantic
 
 from anonrisk.core.columns import several_in_one
 from anonrisk.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # A dict is a suite parameter, {"$PARAMETER": "name"}, to be filled in when the suite runs.
 Column: TypeAlias = pydantic.StrictStr | dict  # type: ignore[type-arg]
@@ -51,9 +48,3 @@ def names(given: Any) -> Any:
     if wrong:
         raise ValueError(wrong)
     return [given] if isinstance(given, str) else given
-
-
-def need_one(values: dict[str, Any], names: Iterable[str]) -> None:
-    """Refuse an expectation without any of its limits."""
-    if all(values.get(name) is None for name in names):
-        raise ValueError(f"give a limit: {' or '.join(names)}")

@@ -29,7 +29,7 @@ from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, Unsu
 from anonrisk.policy import Policy
 from anonrisk.policy.measure import count
 from anonrisk.policy.rules import PolicyRoles
-from anonrisk.policy.table import Table, is_empty, published_by
+from anonrisk.policy.table import CheckedTable, is_empty, published_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ ASKED = "asked"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricAnswer:
     """What a metric found, or why it could not."""
 
     counted: Counted | None = None
@@ -80,22 +80,22 @@ def _table(engine: Any, domain: Any) -> Iterator[Any]:
         yield SqlTable(connection, rows.subquery() if isinstance(rows, sa.Select) else rows)
 
 
-def counts_of(table: Any, asked: dict[str, Any]) -> Measured:
+def counts_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
     """Count a batch for a policy, as `Policy.check` does."""
     counted = count(Policy.from_dict(asked), table)
-    return Measured(counted=counted, empty=not counted.has_rows and is_empty(table))
+    return MetricAnswer(counted=counted, empty=not counted.has_rows and is_empty(table))
 
 
-def columns_of(table: Any, _: dict[str, Any]) -> Measured:
+def columns_of(table: Any, _: dict[str, Any]) -> MetricAnswer:
     """Say what a batch publishes."""
     published = published_by(table)
     if not published.names:
         raise NoColumnsError("the batch has no column")
     engine = engine_for(table).name
-    return Measured(published=published, engine=engine, empty=is_empty(table))
+    return MetricAnswer(published=published, engine=engine, empty=is_empty(table))
 
 
-def search_of(table: Any, asked: dict[str, Any]) -> Measured:
+def search_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
     """Search the columns that nobody declared for sets that single people out."""
     engine = engine_for(table)
     if engine.name == "sql":
@@ -103,7 +103,7 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
             "columns in a database are not searched: validate a pandas or Spark batch"
         )
     published = published_by(table)
-    known = Table(table, engine, published, PolicyRoles())
+    known = CheckedTable(table, engine, published, PolicyRoles())
     named = asked.pop("columns")
     if named is None:
         # An index is published as well; what is in it is required, and refused, below.
@@ -118,7 +118,7 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
     searched = tuple(dict.fromkeys(name for name in named if name not in apart))
     known.require_columns([name for name in (asked["unit"],) if name is not None], "unit")
     known.require_columns(searched, "column")
-    about = Measured(published=published, engine=engine.name)
+    about = MetricAnswer(published=published, engine=engine.name)
     if not searched:
         return replace(about, columns=())
     # A share of nothing is exceeded by every singleton, and not taken by the search.
@@ -127,16 +127,16 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
     return replace(about, columns=tuple(map(str, searched)), search=report)
 
 
-def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Measured:
+def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> MetricAnswer:
     """Measure a batch; errors of others are replaced, because they may quote a cell."""
     try:
         asked = json.loads(value_kwargs[ASKED])
         with _table(engine, domain) as table:
-            found: Measured = measure(table, asked)
+            found: MetricAnswer = measure(table, asked)
     except AnonRiskError as error:
-        return Measured(problem=str(error))
+        return MetricAnswer(problem=str(error))
     except Exception as error:  # noqa: BLE001
-        return Measured(
+        return MetricAnswer(
             problem=f"the batch could not be measured ({type(error).__name__}); the message is "
             "withheld because it may quote a cell"
         )
@@ -146,7 +146,7 @@ def measured(measure: Any, engine: Any, domain: Any, value_kwargs: Any) -> Measu
 def _provider(name: str, measure: Any) -> type[TableMetricProvider]:
     """Make a metric; Great Expectations registers it as its class is made."""
 
-    def answer(cls: type, **asked: Any) -> Measured:  # noqa: ARG001
+    def answer(cls: type, **asked: Any) -> MetricAnswer:  # noqa: ARG001
         return measured(
             measure,
             asked["execution_engine"],

@@ -9,7 +9,7 @@ from great_expectations.compatibility import pydantic
 from anonrisk.core.render import count_of, joined, percent, shown
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Column, Columns, Number, filled, is_parameter, names, parameter
-from anonrisk.gx.metrics import SEARCH, Measured
+from anonrisk.gx.metrics import SEARCH, MetricAnswer
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy.finding import FAIL, PASS, Finding, unknown
 
@@ -87,7 +87,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
             "unit": filled(self.unit),
         }
 
-    def judged(self, found: Measured) -> Judged:
+    def judged(self, found: MetricAnswer) -> Judged:
         """Look at all that the search has to say, also at what it could not."""
         if found.columns is None:
             return could_not_assess("nothing was searched")

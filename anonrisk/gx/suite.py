@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 from great_expectations import ExpectationSuite
 
 from anonrisk.errors import PolicyError
-from anonrisk.gx import class_sizes as of_sizes
-from anonrisk.gx import columns as of_columns
-from anonrisk.gx import sensitive as of_values
+from anonrisk.gx.columns import ExpectColumnsToBePublishable
+from anonrisk.gx.expectations import OF_BUDGET
 from anonrisk.gx.result import OURS
 from anonrisk.policy.document import canonical
+from anonrisk.policy.measure import context_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.policy import Policy
@@ -114,14 +114,16 @@ def suite_to_json(suite: ExpectationSuite) -> str:
 
 def _refused(policy: Policy) -> Iterator[str]:
     """List what has no expectation."""
-    names = {budget.name for rule in policy.rules for budget in rule.budgets}
     if policy.by is not None:
         yield f"by ({policy.by!r}): make a batch of each group instead"
-    if "max_suppressed" in names:
-        yield "max_suppressed: a batch does not tell what was removed from it"
-    outside = sorted(n for n in names if n.startswith(("risk.journalist", "risk.marketer")))
-    if policy.roles.weight is not None and outside:
-        yield f"{', '.join(outside)} by sampling weights: give a sampling_fraction instead"
+    context = context_of(policy, policy.roles)
+    reasons: dict[str, set[str]] = {}
+    for budget in (budget for rule in policy.rules for budget in rule.budgets):
+        reason = budget.not_expected(context)
+        if reason is not None:
+            reasons.setdefault(reason, set()).add(budget.name)
+    for reason, names in reasons.items():
+        yield f"{', '.join(sorted(names))}{reason}"
     sets = {rule.every_subset_of or rule.columns for rule in policy.rules}
     if policy.missing == "drop" and policy.dropped_are_removed and sets != {None}:
         yield "missing: drop for several quasi-identifiers: an expectation sees the rows of its own"
@@ -136,7 +138,7 @@ def _columns(policy: Policy) -> Any:
     classified: Any = sorted(str(name) for name in policy.listed if name not in policy.roles.direct)
     if is_open(policy):
         classified = {"$PARAMETER": "classified"}
-    return of_columns.ExpectColumnsToBePublishable(
+    return ExpectColumnsToBePublishable(
         direct=direct,
         classified=classified,
         unlisted=cast("Any", policy.unlisted),
@@ -173,8 +175,9 @@ def _expectations(policy: Policy, rule: Rule, budget: Budget) -> Iterator[Any]:
         "meta": {OURS: {"budget": budget.name}},
         **_joined(policy),
     }
+    kind = OF_BUDGET[budget.key]
+    own = budget.expected(context_of(policy, policy.roles))
     if not budget.about_values:
-        kind, own = _OF_SIZES.get(budget.name, _risk)(policy, budget)
         yield kind(**common, **own)
         return
     about = {
@@ -182,7 +185,6 @@ def _expectations(policy: Policy, rule: Rule, budget: Budget) -> Iterator[Any]:
         "max_dropped_fraction": policy.max_dropped_fraction,
     }
     sensitive: list[Any] = [str(name) for name in budget.sensitive or policy.roles.sensitive]
-    kind, own = (_ldiv if budget.name == "ldiv" else _tcloseness)(budget)
     for column in sensitive or [{"$PARAMETER": "sensitive"}]:
         yield kind(**{**common, **about, "sensitive": column, **own})
 
@@ -196,57 +198,3 @@ def _joined(policy: Policy) -> dict[str, Any]:
         "unlisted": "quasi",
         "classified": {"$PARAMETER": "classified"} if is_open(policy) else listed,
     }
-
-
-def _ldiv(budget: Budget) -> tuple[type, dict[str, Any]]:
-    own = {"l": budget.limit, "kind": budget.kind, "c": budget.c}
-    return of_values.ExpectLDiversityToBeAtLeast, own
-
-
-def _tcloseness(budget: Budget) -> tuple[type, dict[str, Any]]:
-    order = None if budget.order is None else list(budget.order)
-    own = {
-        "t": budget.limit,
-        "distance": budget.distance,
-        "order": order,
-        "hierarchy": budget.hierarchy,
-    }
-    return of_values.ExpectTClosenessToBeAtMost, own
-
-
-def _predicted(_: Policy, budget: Budget) -> tuple[type, dict[str, Any]]:
-    limit = "max_fraction" if budget.as_fraction else "max_singletons"
-    own = {"group_size": budget.group_size, limit: budget.limit}
-    return of_sizes.ExpectPredictedSingletonsToBeAtMost, own
-
-
-def _risk(policy: Policy, budget: Budget) -> tuple[type, dict[str, Any]]:
-    if not budget.name.startswith("risk."):
-        raise PolicyError(f"budget {budget.name!r} cannot become an expectation")
-    _, attacker, measure = budget.name.split(".")
-    own = {"attacker": attacker, f"max_{measure}": budget.limit, "threshold": budget.threshold}
-    if attacker != "prosecutor":
-        own["sampling_fraction"] = policy.sampling_fraction
-    return of_sizes.ExpectReidentificationRiskToBeAtMost, own
-
-
-_OF_SIZES: dict[str, Callable[[Policy, Budget], tuple[type, dict[str, Any]]]] = {
-    "k": lambda _, budget: (of_sizes.ExpectKAnonymityToBeAtLeast, {"k": budget.limit}),
-    "max_unique_fraction": lambda _, budget: (
-        of_sizes.ExpectQidUniquenessToBeAtMost,
-        {"max_unique_fraction": budget.limit},
-    ),
-    "max_unique_records": lambda _, budget: (
-        of_sizes.ExpectQidUniquenessToBeAtMost,
-        {"max_unique_records": budget.limit},
-    ),
-    "max_fraction_below_k": lambda _, budget: (
-        of_sizes.ExpectRecordsInSmallClassesToBeAtMost,
-        {"k": budget.k, "max_fraction_below_k": budget.limit},
-    ),
-    "predicted_singletons": _predicted,
-    "population_unique_fraction": lambda _, budget: (
-        of_sizes.ExpectPopulationUniquenessToBeAtMost,
-        {"population_size": budget.population_size, "max_fraction": budget.limit},
-    ),
-}

@@ -16,7 +16,7 @@ _SMALL = 1_000
 
 
 @dataclass(frozen=True)
-class Budget:
+class ValueBudget:
     """Number of different values under which a value is shared by k of n records.
 
     Attributes

@@ -12,7 +12,7 @@ from anonrisk.core import documents, render
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
 from anonrisk.planning import emit
-from anonrisk.planning.budget import Budget
+from anonrisk.planning.budget import ValueBudget
 from anonrisk.recode import from_dict
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Plan:
         All columns of the table that the plan was made for.
     before, after : PlanOutcome or None
         The table as it was, and as it will be.
-    budget : Budget or None
+    budget : ValueBudget or None
         Number of values that the table can bear, by the rule of Lodha & Thomas.
     optimal : bool
         Whether no other combination of the offered recodings has a smaller loss.
@@ -82,7 +82,7 @@ class Plan:
     columns: Qid = ()
     before: PlanOutcome | None = None
     after: PlanOutcome | None = None
-    budget: Budget | None = None
+    budget: ValueBudget | None = None
     optimal: bool = False
     note: str = field(default="", repr=False)
 
@@ -140,7 +140,7 @@ class Plan:
                 for name, kind in (
                     ("before", PlanOutcome),
                     ("after", PlanOutcome),
-                    ("budget", Budget),
+                    ("budget", ValueBudget),
                 )
             }
             return cls(

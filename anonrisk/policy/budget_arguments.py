@@ -15,12 +15,13 @@ class BudgetArguments(TypedDict, total=False):
     """What each budget of a policy may be given as."""
 
     k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
+    ldiv: dict[str, Any] | Sequence[dict[str, Any]]
+    max_fraction_below_k: dict[str, Any] | Sequence[dict[str, Any]]
+    max_records_below_k: dict[str, Any] | Sequence[dict[str, Any]]
+    max_suppressed: float | dict[str, Any] | Sequence[float | dict[str, Any]]
     max_unique_fraction: float | dict[str, Any] | Sequence[float | dict[str, Any]]
     max_unique_records: int | dict[str, Any] | Sequence[int | dict[str, Any]]
-    max_fraction_below_k: dict[str, Any] | Sequence[dict[str, Any]]
-    ldiv: dict[str, Any] | Sequence[dict[str, Any]]
-    tcloseness: dict[str, Any] | Sequence[dict[str, Any]]
-    predicted_singletons: dict[str, Any] | Sequence[dict[str, Any]]
     population_unique_fraction: dict[str, Any] | Sequence[dict[str, Any]]
-    max_suppressed: float | dict[str, Any] | Sequence[float | dict[str, Any]]
+    predicted_singletons: dict[str, Any] | Sequence[dict[str, Any]]
     risk: dict[str, Any]
+    tcloseness: dict[str, Any] | Sequence[dict[str, Any]]

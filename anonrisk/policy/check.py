@@ -11,19 +11,20 @@ from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
-from anonrisk.policy.measure import Counted, count
-from anonrisk.policy.table import Problem, attempt, is_empty, published_by
+from anonrisk.policy.measure import Counted, context_of, count
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.table import is_empty, published_by
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
-    from anonrisk.policy.measure import Measured
-    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.rules import Rule
+    from anonrisk.policy.terms import Terms
 
 
 def check(
-    policy: Policy,
+    policy: Terms,
     frame: Any,
     *,
     name: str | None = None,
@@ -67,7 +68,7 @@ def check(
     )
 
 
-def of_counts(policy: Policy, counted: Counted, n_original: int | None = None) -> list[Finding]:
+def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:
     """Judge what was counted for a policy: its budgets, and the rows that none of them has seen."""
     findings: list[Finding] = []
     for rule, qids in zip(policy.rules, counted.qids, strict=True):
@@ -80,26 +81,15 @@ def of_counts(policy: Policy, counted: Counted, n_original: int | None = None) -
 
 
 def _judged(
-    policy: Policy,
+    policy: Terms,
     counted: Counted,
     rule: Rule,
-    measured: dict[Qid, Measured],
+    measured: dict[Qid, Evidence],
     n_original: int | None,
 ) -> list[Finding]:
     """Compare each budget of a rule; of every subset, the worst is told."""
-    judges = [
-        Judge(
-            qid,
-            found,
-            sensitive=counted.roles.sensitive,
-            sampling_fraction=policy.sampling_fraction,
-            n_original=n_original,
-            dropped_are_removed=policy.dropped_are_removed,
-            has_marker=policy.suppressed is not None,
-            grouped=policy.by is not None,
-        )
-        for qid, found in measured.items()
-    ]
+    context = context_of(policy, counted.roles, n_original=n_original)
+    judges = [Judge(qid, found, context) for qid, found in measured.items()]
     findings: list[Finding] = []
     for budget in rule.budgets:
         each = [finding for judge in judges for finding in judge.findings(budget)]

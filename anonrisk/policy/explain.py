@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+from anonrisk.policy.budgets.base import TableBudget
 from anonrisk.policy.judge import Judge
-from anonrisk.policy.measure import measure
-from anonrisk.policy.table import Problem, Table, attempt
+from anonrisk.policy.measure import context_of, measure
+from anonrisk.policy.messages import in_short
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.table import CheckedTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.finding import Finding
-    from anonrisk.policy.measure import Measured
-    from anonrisk.policy.policy import Policy
-    from anonrisk.policy.verdict import Verdict
+    from anonrisk.policy.terms import Terms
 
 # Every pair is tried where there are few: at most ten measurements more.
 _FEW = 5
@@ -47,7 +49,7 @@ class Without:
 
 
 @dataclass(frozen=True)
-class Together:
+class WithoutSeveral:
     """A budget as it would be without several columns, where no single one is enough."""
 
     dropped: tuple[Name, ...]
@@ -72,13 +74,13 @@ class Explanation:
     ----------
     columns : tuple of Without
         By budget, each column, that one first whose absence lowers the risk furthest.
-    together : tuple of Together
+    together : tuple of WithoutSeveral
         For budgets that no single column brings within the limit: the fewest columns found that
         do, or, if none do, all but that one which alone comes nearest.
     """
 
     columns: tuple[Without, ...]
-    together: tuple[Together, ...] = ()
+    together: tuple[WithoutSeveral, ...] = ()
 
     def best(self) -> dict[str, Name]:
         """Give for each budget the column that, dropped, lowers the risk furthest, if any does."""
@@ -109,10 +111,10 @@ class Explanation:
             "together": [{"columns": list(one.dropped), **_both(one)} for one in self.together],
         }
 
-    def _by_finding(self) -> list[list[Without | Together]]:
+    def _by_finding(self) -> list[list[Without | WithoutSeveral]]:
         """Group what was tried by the finding that it is about, in order."""
-        groups: dict[int, list[Without | Together]] = {}
-        tried: list[Without | Together] = [*self.columns, *self.together]
+        groups: dict[int, list[Without | WithoutSeveral]] = {}
+        tried: list[Without | WithoutSeveral] = [*self.columns, *self.together]
         for one in tried:
             groups.setdefault(id(one.before), []).append(one)
         return list(groups.values())
@@ -125,7 +127,7 @@ class Explanation:
             # The sort is stable: of what does as much, fewer columns come first.
             for one in sorted(told, key=lambda one: one.gain, reverse=True):
                 before, after = one.before, one.after
-                numbers = map(_shown, (before.value, after.value, before.limit))
+                numbers = map(in_short, (before.value, after.value, before.limit))
                 status = after.status.replace("_", " ")
                 rows.append(
                     [before.budget, _about(before), render.joined(one.dropped), *numbers, status]
@@ -155,7 +157,7 @@ class Explanation:
 _HEADER = ("budget", "of", "without", "value", "would be", "limit", "then")
 
 
-def _both(one: Without | Together) -> dict[str, Any]:
+def _both(one: Without | WithoutSeveral) -> dict[str, Any]:
     return {"before": one.before.to_dict(), "after": one.after.to_dict()}
 
 
@@ -165,7 +167,7 @@ def _about(finding: Finding) -> str:
     return f"{render.joined(finding.qid)}{sensitive}{group}"
 
 
-def _sentence(tried: Sequence[Without | Together]) -> str:
+def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
     """Say whether one column is enough, several together are, or none."""
     before = tried[0].before
     about = f"{before.budget} of {_about(before)}"
@@ -175,8 +177,8 @@ def _sentence(tried: Sequence[Without | Together]) -> str:
             f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
         )
     best = enough[0]
-    then = f"it would be {_shown(best.after.value)}, the limit is {_shown(before.limit)}"
-    if isinstance(best, Together):
+    then = f"it would be {in_short(best.after.value)}, the limit is {in_short(before.limit)}"
+    if isinstance(best, WithoutSeveral):
         return (
             f"{about}: no single column is enough; dropping "
             f"{render.joined(best.dropped)} together is ({then})."
@@ -186,16 +188,10 @@ def _sentence(tried: Sequence[Without | Together]) -> str:
     return f"{about}: dropping {render.shown(best.column)} is enough ({then}){or_else}."
 
 
-def _shown(number: float | None) -> str:
-    if number is None:
-        return "-"
-    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
-
-
 # ---- measuring ----------------------------------------------------------------------------------
 
 
-def explain(policy: Policy, verdict: Verdict, frame: Any, population: Any) -> Explanation:
+def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: Any) -> Explanation:
     """Measure every budget that did not pass once more, without each column in turn.
 
     Where none is enough, each column is measured alone. One that does not pass alone passes in no
@@ -204,13 +200,12 @@ def explain(policy: Policy, verdict: Verdict, frame: Any, population: Any) -> Ex
     measured there as well.) Of the others those with most classes are dropped first. That is at
     most two measurements a column, and the pairs of few.
     """
-    table = attempt(lambda: Table.of(policy, frame))
+    table = attempt(lambda: CheckedTable.of(policy, frame))
     if isinstance(table, Problem):
         return Explanation(())
-    open_ = [f for f in verdict.findings if not f.passed and f.value is not None and len(f.qid) > 1]
-    open_ = [f for f in open_ if f.budget != "max_suppressed"]
+    open_ = [f for f in findings if not f.passed and f.value is not None and len(f.qid) > 1]
     found = ((finding, _budget_of(policy, finding)) for finding in open_)
-    asked = [_Asked(finding, budget) for finding, budget in found if budget is not None]
+    asked = [_Asked(f, b) for f, b in found if b is not None and not isinstance(b, TableBudget)]
     trials = _Trials(table, policy, population)
     singles: list[Without] = []
     unsolved: list[_Asked] = []
@@ -222,7 +217,7 @@ def explain(policy: Policy, verdict: Verdict, frame: Any, population: Any) -> Ex
     return Explanation(tuple(singles), tuple(_together(trials, unsolved)))
 
 
-def _together(trials: _Trials, unsolved: Sequence[_Asked]) -> Iterator[Together]:
+def _together(trials: _Trials, unsolved: Sequence[_Asked]) -> Iterator[WithoutSeveral]:
     """Find the fewest columns to drop, or show that one alone is too many."""
     longer: list[tuple[_Asked, list[tuple[Name, ...]]]] = []
     # Of two columns each was measured alone already.
@@ -270,8 +265,8 @@ class _Asked:
     def gain(self, tried: _Tried) -> float:
         return _gain(self.finding, tried.after)
 
-    def without(self, tried: _Tried) -> Together:
-        return Together(tried.dropped, self.finding, tried.after)
+    def without(self, tried: _Tried) -> WithoutSeveral:
+        return WithoutSeveral(tried.dropped, self.finding, tried.after)
 
 
 @dataclass(frozen=True)
@@ -287,8 +282,8 @@ class _Tried:
 class _Trials:
     """Measures quasi-identifiers without some of their columns."""
 
-    table: Table
-    policy: Policy
+    table: CheckedTable
+    policy: Terms
     population: Any
 
     def run(
@@ -307,16 +302,12 @@ class _Trials:
             )
 
     def _tried(
-        self, one: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Measured]
+        self, one: _Asked, dropped: tuple[Name, ...], measured: Mapping[Qid, Evidence]
     ) -> Iterator[_Tried]:
         rest, finding = _without(one.qid, dropped), one.finding
-        judge = Judge(
-            rest,
-            measured[rest],
-            sensitive=() if finding.sensitive is None else (finding.sensitive,),
-            sampling_fraction=self.policy.sampling_fraction,
-            grouped=self.policy.by is not None,
-        )
+        sensitive = () if finding.sensitive is None else (finding.sensitive,)
+        context = context_of(self.policy, replace(self.table.roles, sensitive=sensitive))
+        judge = Judge(rest, measured[rest], context)
         groups = measured[rest].groups
         sizes = [g.sizes for g in groups if g.sizes is not None] if isinstance(groups, list) else []
         for after in judge.findings(one.budget):
@@ -329,7 +320,7 @@ def _without(qid: Qid, dropped: Iterable[Name]) -> Qid:
     return tuple(name for name in qid if name not in gone)
 
 
-def _budget_of(policy: Policy, finding: Finding) -> Budget | None:
+def _budget_of(policy: Terms, finding: Finding) -> Budget | None:
     """Find the budget that a finding is of."""
     for rule in policy.rules:
         for budget in rule.budgets:

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
 
 
-# How other tools, and the literature, call what a policy has a key for.
+# How other tools, and the literature, call what a policy has a key for; a budget says its own.
 _ALSO_CALLED = {
-    **dict.fromkeys(("k_anonymity", "kanonymity", "k_anon", "min_k"), "k"),
-    **dict.fromkeys(("l_diversity", "ldiversity", "l"), "ldiv"),
-    **dict.fromkeys(("t_closeness", "t"), "tcloseness"),
-    **dict.fromkeys(("uniqueness", "singletons"), "max_unique_fraction"),
     **dict.fromkeys(("quasi_identifiers", "quasi_identifier", "qids", "qid"), "quasi"),
     **dict.fromkeys(("identifiers", "identifying", "pii"), "direct"),
     **dict.fromkeys(("entity", "person", "id"), "unit"),
@@ -29,7 +25,9 @@ _ALSO_CALLED = {
 }
 
 
-def mapping(given: Any, where: str, keys: Collection[str]) -> dict[str, Any]:
+def mapping(
+    given: Any, where: str, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED
+) -> dict[str, Any]:
     """Read a mapping whose keys are all known."""
     if not isinstance(given, Mapping):
         raise PolicyError(f"{where} is a mapping of keys to values, not {_kind(given)}")
@@ -38,20 +36,22 @@ def mapping(given: Any, where: str, keys: Collection[str]) -> dict[str, Any]:
             shown = repr(key) if isinstance(key, str) else _kind(key)
             known = ", ".join(keys)
             raise PolicyError(
-                f"{where} has no key {shown}{meant(key, keys) or '.'} There are {known}"
+                f"{where} has no key {shown}{meant(key, keys, also_called) or '.'} "
+                f"There are {known}"
             )
     return dict(given)
 
 
-def meant(key: object, keys: Collection[str]) -> str:
+def meant(key: object, keys: Collection[str], also_called: Mapping[str, str] = _ALSO_CALLED) -> str:
     """Say which key comes closest, by its letters or by what others call it.
 
     Examples
     --------
-    >>> meant("l_diversity", ["k", "ldiv"])
-    "; did you mean 'ldiv'?"
+    >>> meant("pii", ["quasi", "direct"])
+    "; did you mean 'direct'?"
     """
-    other = _ALSO_CALLED.get(str(key).casefold())
+    word = str(key).casefold()
+    other = also_called.get(word, _ALSO_CALLED.get(word))
     return f"; did you mean {other!r}?" if other in keys else nearest(key, keys)
 
 

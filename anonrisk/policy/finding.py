@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import shown
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import messages as words
+from anonrisk.policy import budgets
+from anonrisk.policy.budgets.base import SEVERITIES
+from anonrisk.policy.messages import inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
 
 PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
 STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
-SEVERITIES = ("fail", "warn")
-# Budgets of which the limit is the least that is asked for; of all others it is the most.
-AT_LEAST = ("k", "ldiv")
+# What a finding may be about beside the budgets; one of another name was not written here.
+_OTHERS = {
+    "max_dropped_fraction": "The share of rows left out",
+    "find_qids": "",
+    **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Finding:
 
     def contradicts_itself(self) -> bool:
         """Tell whether the numbers do not add up, or say something else than the status."""
-        if self.passed and self.budget not in words.KNOWN and not self.budget.startswith("risk."):
+        if self.passed and self.budget not in _OTHERS and budgets.named(self.budget) is None:
             return True
         value, limit, margin = self.value, self.limit, self.margin
         if value is None or limit is None or margin is None:
@@ -133,7 +139,7 @@ class Finding:
             return self.status == PASS
         if any(map(math.isnan, (value, limit, margin))):
             return self.status != COULD_NOT_ASSESS
-        at_least = self.budget in AT_LEAST
+        at_least = budgets.at_least(self.budget)
         room = value - limit if at_least else limit - value
         hair = TOLERANCE * max(1.0, abs(limit), abs(value))
         if math.isfinite(room) and abs(room - margin) > hair:
@@ -144,11 +150,14 @@ class Finding:
 
 def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) -> Finding:
     """Give the finding of something that could not be measured, and why."""
+    kind = budgets.named(budget)
+    what = (_OTHERS.get(budget) if kind is None else kind.what) or f"Budget {budget}"
+    why = shown(message).rstrip(".")
     return Finding(
         budget=budget,
         status=COULD_NOT_ASSESS,
         severity=severity,
-        sentence=words.unknown(budget, message, about.get("group")),
+        sentence=f"{inside(about.get('group'))}{what} could not be assessed: {why}.",
         **about,
     )
 

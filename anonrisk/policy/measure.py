@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
-from anonrisk.api.sensitive import diversity_score, with_distance
 from anonrisk.core.render import count_of
-from anonrisk.counts.question import ByGroup, Group, MarkedRows, Question, Score, Scored, Sensitive
+from anonrisk.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
+from anonrisk.policy.budgets.base import SensitiveBudget
+from anonrisk.policy.evidence import Context, Evidence
+from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.rules import check_subsets
-from anonrisk.policy.table import Problem, Table, attempt, without_roles
+from anonrisk.policy.table import CheckedTable, without_roles
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.measures.risk import Risk
     from anonrisk.policy.budgets import Budget
-    from anonrisk.policy.policy import Policy
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.rules import PolicyRoles, Rule
-
-
-@dataclass
-class Measured:
-    """All that the budgets of one quasi-identifier need to know."""
-
-    groups: list[Group] | Problem | None = None
-    worst: dict[tuple[Name, str], float | Problem] = field(default_factory=dict)
-    risk: Risk | Problem | None = None
-    n_marked: int | Problem | None = None
-    # With missing_sensitive: drop, the rows that are left for each sensitive column.
-    n_scored: dict[Name, int] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """The rows that were measured."""
-        groups = self.groups if isinstance(self.groups, list) else []
-        return sum(group.sizes.n_rows for group in groups if group.sizes is not None)
-
-    @property
-    def n_dropped(self) -> int:
-        """The rows that were left out for a missing quasi-identifier."""
-        groups = self.groups if isinstance(self.groups, list) else []
-        return sum(group.n_dropped for group in groups)
+    from anonrisk.policy.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -55,7 +32,7 @@ class Counted:
     engine: str
     # For each rule of the policy its quasi-identifiers, or why there are none.
     qids: tuple[list[Qid] | Problem, ...]
-    measured: dict[Qid, Measured]
+    measured: dict[Qid, Evidence]
 
     @property
     def has_rows(self) -> bool:
@@ -64,10 +41,10 @@ class Counted:
 
 
 def count(
-    policy: Policy, frame: Any, population: Any = None, published: Published | None = None
+    policy: Terms, frame: Any, population: Any = None, published: Published | None = None
 ) -> Counted:
     """Count a table once for every rule of a policy."""
-    table = Table.of(policy, frame, published)
+    table = CheckedTable.of(policy, frame, published)
     qids = tuple(_expanded(table, rule, i) for i, rule in enumerate(policy.rules))
     wanted: dict[Qid, list[Budget]] = {}
     for rule, sets in zip(policy.rules, qids, strict=True):
@@ -77,7 +54,22 @@ def count(
     return Counted(table.published, table.roles, table.engine.name, qids, measured)
 
 
-def _expanded(table: Table, rule: Rule, i: int) -> list[Qid] | Problem:
+def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
+    """Gather what is said beside the counts: by the policy, and in the call of a check."""
+    return Context(
+        sensitive=roles.sensitive,
+        unit=roles.unit,
+        weight=roles.weight,
+        by=policy.by,
+        missing=policy.missing,
+        suppressed=policy.suppressed,
+        sampling_fraction=policy.sampling_fraction,
+        dropped_are_removed=policy.dropped_are_removed,
+        **given,
+    )
+
+
+def _expanded(table: CheckedTable, rule: Rule, i: int) -> list[Qid] | Problem:
     """List the quasi-identifiers of a rule; those that the table declares are known only now."""
     if rule.columns is None and not table.roles.quasi:
         return without_roles()
@@ -90,27 +82,30 @@ def _expanded(table: Table, rule: Rule, i: int) -> list[Qid] | Problem:
 
 
 def measure(
-    table: Table, policy: Policy, wanted: dict[Qid, list[Budget]], population: Any
-) -> dict[Qid, Measured]:
+    table: CheckedTable, policy: Terms, wanted: dict[Qid, list[Budget]], population: Any
+) -> dict[Qid, Evidence]:
     """Measure each quasi-identifier once, whatever its number of budgets."""
     questions = _questions(table, policy, list(wanted))
-    found: dict[Qid, Measured] = {}
+    found: dict[Qid, Evidence] = {}
     for qid, budgets in wanted.items():
         question = questions[qid]
-        found[qid] = Measured()
+        found[qid] = Evidence()
         if isinstance(question, Problem):
             found[qid].groups = question
             continue
-        by_value = [budget for budget in budgets if budget.about_values]
+        by_value = [budget for budget in budgets if isinstance(budget, SensitiveBudget)]
         if by_value:
             _Values(table, policy, question).measure(by_value, found[qid])
     _count(table, policy, questions, found)
+    context = context_of(policy, table.roles, population=population)
     for qid, budgets in wanted.items():
-        _measure_apart(table, policy, qid, budgets, found[qid], population)
+        _measure_apart(table, qid, budgets, context, found[qid])
     return found
 
 
-def _questions(table: Table, policy: Policy, qids: list[Qid]) -> dict[Qid, Question | Problem]:
+def _questions(
+    table: CheckedTable, policy: Terms, qids: list[Qid]
+) -> dict[Qid, Question | Problem]:
     """Check every name and type; one bad quasi-identifier does not spoil the others."""
 
     def asked(sets: list[Qid]) -> Question:
@@ -138,7 +133,7 @@ def _questions(table: Table, policy: Policy, qids: list[Qid]) -> dict[Qid, Quest
     return {qid: attempt(lambda qid=qid: asked([qid])) for qid in qids}  # type: ignore[misc]
 
 
-def _check_by(table: Table, by: Name | None) -> None:
+def _check_by(table: CheckedTable, by: Name | None) -> None:
     if by is None:
         return
     table.require_columns([by], "grouping column")
@@ -148,10 +143,10 @@ def _check_by(table: Table, by: Name | None) -> None:
 
 
 def _count(
-    table: Table,
-    policy: Policy,
+    table: CheckedTable,
+    policy: Terms,
     questions: dict[Qid, Question | Problem],
-    found: dict[Qid, Measured],
+    found: dict[Qid, Evidence],
 ) -> None:
     """Count the classes of all quasi-identifiers that no score has counted, in one pass."""
     open_ = {
@@ -176,62 +171,39 @@ def _count(
         found[qid].groups = again
 
 
-def _groups(table: Table, question: Question, by: Name | None) -> list[list[Group]]:
+def _groups(table: CheckedTable, question: Question, by: Name | None) -> list[list[Group]]:
     if by is not None:
         return table.engine.count(table.frame, ByGroup(question, by))
     counted = table.engine.count(table.frame, question)
     return [[Group(None, sizes, sizes.n_dropped)] for sizes in counted]
 
 
-def _measure_apart(  # noqa: PLR0917
-    table: Table,
-    policy: Policy,
-    qid: Qid,
-    budgets: list[Budget],
-    found: Measured,
-    population: Any,
+def _measure_apart(
+    table: CheckedTable, qid: Qid, budgets: list[Budget], context: Context, found: Evidence
 ) -> None:
-    """Measure what takes a pass of its own: a population, sampling weights, suppressed cells."""
+    """Measure what takes a pass of its own, once for all budgets that need it."""
     if isinstance(found.groups, Problem):
         return
-    outside = any(b.name.startswith(("risk.journalist", "risk.marketer")) for b in budgets)
-    weight = table.roles.weight
-    if outside and (population is not None or weight is not None):
-        found.risk = attempt(lambda: _risk(table, policy, qid, population))
-    if policy.suppressed is not None and any(b.name == "max_suppressed" for b in budgets):
-        marker = policy.suppressed
-        found.n_marked = attempt(lambda: table.engine.count(table.frame, MarkedRows(qid, marker)))
-
-
-def _risk(table: Table, policy: Policy, qid: Qid, population: Any) -> Risk:
-    from anonrisk.api.risk import risk
-
-    if policy.by is not None:
-        raise RoleConflictError("by is not taken together with a population or sampling weights")
-    weight = table.roles.weight if population is None else None
-    return risk(
-        table.frame,
-        [name for name in qid if name != table.roles.weight],
-        population,
-        weight=weight,
-        unit=table.roles.unit,
-        missing=policy.missing,
-    )
+    for need in filter(None, (budget.need(context) for budget in budgets)):
+        if need.name not in found.apart:
+            found.apart[need.name] = attempt(
+                lambda need=need: need.measure(table.frame, table.engine, qid, context)  # type: ignore[misc]
+            )
 
 
 class _Values:
     """The sensitive columns of one quasi-identifier: one pass each scores all their budgets."""
 
-    def __init__(self, table: Table, policy: Policy, question: Question) -> None:
+    def __init__(self, table: CheckedTable, policy: Terms, question: Question) -> None:
         self.table, self.policy = table, policy
         self.sizes_too = policy.by is None and policy.missing_sensitive != "drop"
         if policy.by is not None and policy.by not in question.qid:
             question = replace(question, qids=((*question.qid, policy.by),))
         self.question = question
 
-    def measure(self, budgets: list[Budget], found: Measured) -> None:
+    def measure(self, budgets: list[SensitiveBudget], found: Evidence) -> None:
         """Score every sensitive column by all of its budgets."""
-        columns: dict[Name, list[Budget]] = {}
+        columns: dict[Name, list[SensitiveBudget]] = {}
         for budget in budgets:
             for name in budget.sensitive or self.table.roles.sensitive:
                 columns.setdefault(name, []).append(budget)
@@ -264,7 +236,7 @@ class _Values:
                 "missing: drop would leave out unseen; use missing: value, or fill it in"
             )
 
-    def _score(self, name: Name, budgets: list[Budget], found: Measured) -> None:
+    def _score(self, name: Name, budgets: list[SensitiveBudget], found: Evidence) -> None:
         passes: list[tuple[Sensitive, dict[str, Score]]] = []
         for budget in budgets:
             settled = attempt(lambda budget=budget: self._about(name, budget))  # type: ignore[misc]
@@ -275,22 +247,12 @@ class _Values:
         for about, scores in _merged(passes):
             self._run(about, scores, found)
 
-    def _about(self, name: Name, budget: Budget) -> tuple[Sensitive, Score]:
+    def _about(self, name: Name, budget: SensitiveBudget) -> tuple[Sensitive, Score]:
         # Unsaid, a missing value is refused: hiv, hiv, hiv and nothing are not two diagnoses.
         plain = Sensitive(name, self.policy.missing_sensitive or "error")
-        if budget.name == "ldiv":
-            return plain, diversity_score(budget.kind or "distinct", budget.c)
-        about, distance = with_distance(
-            self.table.engine,
-            self.table.frame,
-            plain,
-            budget.distance or "",
-            order=budget.order,
-            hierarchy=budget.hierarchy,
-        )
-        return about, Score(distance)
+        return budget.score(self.table.engine, self.table.frame, plain)
 
-    def _run(self, about: Sensitive, scores: dict[str, Score], found: Measured) -> None:
+    def _run(self, about: Sensitive, scores: dict[str, Score], found: Evidence) -> None:
         unique = list(dict.fromkeys(scores.values()))
         scored = attempt(lambda: self._scored(about, unique))
         if isinstance(scored, Problem):

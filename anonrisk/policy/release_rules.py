@@ -26,17 +26,18 @@ from anonrisk.policy.finding import (
     within,
 )
 from anonrisk.policy.messages import percent
-from anonrisk.policy.verdict import ROW_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.policy.measure import Measured
-    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.evidence import Evidence
+    from anonrisk.policy.terms import Terms
 
 # How an engine calls labels of rows that go by no name.
 ROW_NUMBERS, UNNAMED = "row numbers", "unnamed"
+# How they are called where columns are listed.
+ROW_LABELS = "row labels"
 _DROP_LABELS = (
     "The rows have labels without a name, which are published too: leave them out with "
     "reset_index(drop=True), or name them and give them a role."
@@ -103,7 +104,7 @@ class Published:
 # ---- which columns have a role ------------------------------------------------------------------
 
 
-def listed(policy: Policy, declared: Roles) -> set[Name]:
+def listed(policy: Terms, declared: Roles) -> set[Name]:
     """List the columns that the policy names anywhere, or the table declares.
 
     A quasi-identifier or sensitive column that the table alone declares counts where the policy
@@ -117,13 +118,13 @@ def listed(policy: Policy, declared: Roles) -> set[Name]:
     return known if policy.roles.sensitive else known | {*declared.sensitive}
 
 
-def unlisted(policy: Policy, published: Published) -> Qid:
+def unlisted(policy: Terms, published: Published) -> Qid:
     """List the columns of the table that nobody has named, in order."""
     known = listed(policy, published.declared)
     return tuple(name for name in published.names if name not in known)
 
 
-def role_of(policy: Policy, declared: Roles, name: Name) -> str | None:
+def role_of(policy: Terms, declared: Roles, name: Name) -> str | None:
     """Say the role of a column, by the key that a policy has for it; None if it has none."""
     for roles in (policy.roles, declared):
         for role in ("quasi", "sensitive", "direct", "insensitive"):
@@ -140,7 +141,7 @@ def role_of(policy: Policy, declared: Roles, name: Name) -> str | None:
     return "by" if name == policy.by else None
 
 
-def described(policy: Policy, published: Published) -> dict[str, Any]:
+def described(policy: Terms, published: Published) -> dict[str, Any]:
     """Say for a verdict what was published: each column's role, and what nobody looked at."""
     declared = published.declared
     known = listed(policy, declared)
@@ -161,7 +162,7 @@ def described(policy: Policy, published: Published) -> dict[str, Any]:
 # ---- findings about columns ---------------------------------------------------------------------
 
 
-def of_columns(policy: Policy, published: Published) -> list[Finding]:
+def of_columns(policy: Terms, published: Published) -> list[Finding]:
     """Judge the columns themselves: a draft, direct identifiers, columns without a role."""
     return [
         *_reviewed(policy),
@@ -176,7 +177,7 @@ def no_records() -> Finding:
     return unknown("table", "it has no records; there is nothing to publish")
 
 
-def _reviewed(policy: Policy) -> Iterator[Finding]:
+def _reviewed(policy: Terms) -> Iterator[Finding]:
     """Stop at a draft: nobody has decided yet what its columns are."""
     if not policy.reviewed:
         yield unknown(
@@ -197,7 +198,7 @@ def _repeated(published: Published) -> Iterator[Finding]:
         yield unknown("table", told)
 
 
-def _direct(policy: Policy, published: Published) -> Iterator[Finding]:
+def _direct(policy: Terms, published: Published) -> Iterator[Finding]:
     """Fail for every direct identifier that is there; what may be one cannot be told."""
     named = tuple(dict.fromkeys((*policy.roles.direct, *published.declared.direct)))
     if not named:
@@ -239,7 +240,7 @@ def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str
     return None
 
 
-def _may_be_direct(policy: Policy, published: Published) -> set[Name]:
+def _may_be_direct(policy: Terms, published: Published) -> set[Name]:
     """List the columns that are, or hold, a direct identifier that is spelt otherwise."""
     direct = {skeleton(name) for name in (*policy.roles.direct, *published.declared.direct)} - {""}
     near = {name for name, shapes in _shapes(published) if shapes & direct}
@@ -256,7 +257,7 @@ def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
         yield path, {skeleton(path), skeleton(path.rpartition(".")[2])}
 
 
-def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
+def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:
     """Stop at columns that nobody has looked at, where the policy does not say what they are."""
     if policy.unlisted != "refuse":
         return
@@ -284,7 +285,7 @@ def _unlisted(policy: Policy, published: Published) -> Iterator[Finding]:
     yield unknown("unlisted", " ".join(told))
 
 
-def _meant(policy: Policy, published: Published, loose: Qid) -> str:
+def _meant(policy: Terms, published: Published, loose: Qid) -> str:
     gone = [name for name in policy.listed if name not in published.names]
     for name in loose:
         hint = nearest(name, gone)
@@ -306,7 +307,7 @@ _WORDS_OF_YAML = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false",
 # ---- findings about rows that were left out -----------------------------------------------------
 
 
-def of_rows(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Finding]:
+def of_rows(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iterator[Finding]:
     """Judge the rows that no measure has seen, quasi-identifier by quasi-identifier."""
     for qid, found in measured.items():
         if isinstance(found.groups, list):
@@ -315,7 +316,7 @@ def of_rows(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Findin
     yield from _removed_for_others(policy, measured)
 
 
-def _removed_for_others(policy: Policy, measured: Mapping[Qid, Measured]) -> Iterator[Finding]:
+def _removed_for_others(policy: Terms, measured: Mapping[Qid, Evidence]) -> Iterator[Finding]:
     """Stop where classes were counted with rows that are removed for another quasi-identifier.
 
     A row that misses one is removed from the release, and so from the classes of all the others.
@@ -337,7 +338,7 @@ def _removed_for_others(policy: Policy, measured: Mapping[Qid, Measured]) -> Ite
             )
 
 
-def _dropped(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
+def _dropped(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding]:
     """Judge the rows that were left out for a missing quasi-identifier."""
     limit = policy.max_dropped_fraction
     if limit is None or policy.missing != "drop":
@@ -358,7 +359,7 @@ def _dropped(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
     yield _of_share("max_dropped_fraction", status, told, share, limit, qid=qid)
 
 
-def _without_value(policy: Policy, qid: Qid, found: Measured) -> Iterator[Finding]:
+def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding]:
     """Judge the rows that no budget on a sensitive column has seen."""
     limit, n_rows = policy.max_dropped_fraction, found.n_rows
     for column, n_scored in found.n_scored.items():

@@ -11,6 +11,7 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, fields
+from anonrisk.policy.budgets.base import TableBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
     for i, entry in enumerate([] if entries is None else fields.listed(entries, "qids")):
         rules.append(_rule(entry, f"qids[{i}]", roles))
     if not rules:
-        raise PolicyError(f"the policy holds no budget; there are {', '.join(budgets.KEYS)}")
+        raise PolicyError(f"the policy holds no budget; there are {', '.join(budgets.BUDGETS)}")
     return tuple(rules)
 
 
@@ -160,8 +161,9 @@ def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:
     rule = Rule(columns, size, budgets.read(entry["budgets"], f"{where}.budgets"))
     if columns is not None or roles.whole:
         check_subsets(rule, roles.whole, where)
-    if size is not None and any(budget.name == "max_suppressed" for budget in rule.budgets):
-        raise PolicyError(f"{where}: max_suppressed is of all columns, not of every subset")
+    for budget in rule.budgets:
+        if size is not None and isinstance(budget, TableBudget):
+            raise PolicyError(f"{where}: {budget.name} is of all columns, not of every subset")
     return rule
 
 

@@ -8,14 +8,14 @@ from anonrisk.core import render
 
 if TYPE_CHECKING:
     from anonrisk.policy.drafting.drafted import Drafted
-    from anonrisk.policy.policy import Policy
+    from anonrisk.policy.terms import Terms
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
 _ROLES = ("column", "role", "reason")
 _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
 
 
-def text(policy: Policy) -> str:
+def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
         return f"{_title(policy)}\n{render.text_table(_BUDGETS, _rows(policy))}"
@@ -29,7 +29,7 @@ def text(policy: Policy) -> str:
     )
 
 
-def html(policy: Policy) -> str:
+def html(policy: Terms) -> str:
     """Write the same as HTML; everything is escaped."""
     budgets = render.html_table(_title(policy), _BUDGETS, _rows(policy))
     if policy.drafted is None:
@@ -43,12 +43,12 @@ def html(policy: Policy) -> str:
     return f"{roles}<ul>{notes}</ul>{budgets}"
 
 
-def _title(policy: Policy) -> str:
+def _title(policy: Terms) -> str:
     name = render.shown(policy.name or policy.digest[:19])
     return f"Policy {name}, missing values: {policy.missing}"
 
 
-def _rows(policy: Policy) -> list[list[str]]:
+def _rows(policy: Terms) -> list[list[str]]:
     rows = []
     for rule in policy.rules:
         columns = rule.columns or policy.roles.whole
@@ -61,7 +61,7 @@ def _rows(policy: Policy) -> list[list[str]]:
     return rows
 
 
-def _limits(policy: Policy) -> list[str]:
+def _limits(policy: Terms) -> list[str]:
     return [f"{name} {limit} ({severity})" for _, name, limit, severity in _rows(policy)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
@@ -11,54 +11,26 @@ from anonrisk.core.columns import require
 from anonrisk.counts.change import LabelsAsColumns
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
-    AnonRiskError,
-    EngineError,
-    MissingSensitiveError,
     RepeatedColumnError,
     RolesLostError,
     RolesNotGivenError,
     UnsupportedColumnError,
 )
 from anonrisk.policy import release_rules
-from anonrisk.policy.release_rules import Published
-from anonrisk.policy.verdict import ROW_LABELS
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.release_rules import ROW_LABELS, Published
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
-    from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import PolicyRoles
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Why something could not be measured, in words that hold no cell of the table."""
-
-    message: str
-    # Whether asking once more, for less, is of no use.
-    final: bool = False
-
-
-def attempt(call: Callable[[], T]) -> T | Problem:
-    """Do something with a table; whatever goes wrong is a problem to tell, not an error."""
-    try:
-        return call()
-    except AnonRiskError as error:
-        return Problem(str(error), isinstance(error, (EngineError, MissingSensitiveError)))
-    except Exception as error:  # noqa: BLE001
-        return Problem(
-            f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
-            "may quote a cell",
-            final=True,
-        )
+    from anonrisk.policy.terms import Terms
 
 
 @dataclass(frozen=True)
-class Table:
+class CheckedTable:
     """A user's table, what it publishes, and the roles that its columns have under a policy.
 
     `joined` are the columns without a role that a policy adds to every quasi-identifier.
@@ -71,7 +43,7 @@ class Table:
     joined: Qid = ()
 
     @classmethod
-    def of(cls, policy: Policy, frame: Any, published: Published | None = None) -> Table:
+    def of(cls, policy: Terms, frame: Any, published: Published | None = None) -> CheckedTable:
         """Find the engine, and take from the table what the policy does not say."""
         engine = engine_for(frame)
         engine.schema(frame).check({})
@@ -94,8 +66,8 @@ class Table:
 
     @classmethod
     def _joining(
-        cls, policy: Policy, frame: Any, published: Published, roles: PolicyRoles
-    ) -> Table:
+        cls, policy: Terms, frame: Any, published: Published, roles: PolicyRoles
+    ) -> CheckedTable:
         """Let the columns that nobody named join every quasi-identifier, labels of rows too."""
         engine = engine_for(frame)
         loose = release_rules.unlisted(policy, published)

@@ -11,8 +11,8 @@ from anonrisk._version import __version__
 from anonrisk.core import render
 from anonrisk.core.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
+from anonrisk.policy.budgets import at_least
 from anonrisk.policy.finding import (
-    AT_LEAST,
     COULD_NOT_ASSESS,
     FAIL,
     PASS,
@@ -21,6 +21,8 @@ from anonrisk.policy.finding import (
     stored_name,
     unknown,
 )
+from anonrisk.policy.messages import in_short
+from anonrisk.policy.release_rules import ROW_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from anonrisk.policy.explain import Explanation
 
 SCHEMA_VERSION = 2
-# How labels of rows that go by no name are called where columns are listed.
-ROW_LABELS = "row labels"
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
 _READER = Reader("verdict", ArgumentError)
@@ -185,7 +185,7 @@ class Verdict:
                 "policy.check(df) gives"
             )
         policy, checked, population = self._source
-        return explain(policy, self, checked if frame is None else frame, population)
+        return explain(policy, self.findings, checked if frame is None else frame, population)
 
     # ---- leaving and coming back ------------------------------------------------------------
 
@@ -280,7 +280,7 @@ class Verdict:
             or "direct" in self.columns.values()
             or any(name not in self.not_looked_at for name in loose)
             or any(not str(name).startswith(ROW_LABELS) for name in unknown_names)
-            or any(f.limit is not None and f.limit < (f.budget in AT_LEAST) for f in self.findings)
+            or any(f.limit is not None and f.limit < at_least(f.budget) for f in self.findings)
             or later
         )
 
@@ -343,13 +343,7 @@ def _row(finding: Finding) -> list[str]:
     if finding.severity == "warn" and finding.status == FAIL:
         status = "warn"
     numbers = (finding.value, finding.limit, finding.margin)
-    return [status, finding.budget, *map(_shown, numbers), of]
-
-
-def _shown(number: float | None) -> str:
-    if number is None:
-        return "-"
-    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+    return [status, finding.budget, *map(in_short, numbers), of]
 
 
 def _tally(findings: Iterable[Finding]) -> str:

@@ -13,7 +13,7 @@ from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL, unknown
-from anonrisk.policy.policy import UNLISTED
+from anonrisk.policy.terms import UNLISTED
 
 if TYPE_CHECKING:
     import argparse
@@ -104,7 +104,7 @@ def wanted_by(policy: Policy) -> Wanted:
     """List the columns that a policy needs; those that it orders are numbers."""
     roles = policy.roles
     budgets = [budget for rule in policy.rules for budget in rule.budgets]
-    ordered = [b for b in budgets if b.distance == "ordered" and b.order is None]
+    ordered = [budget for budget in budgets if budget.needs_numbers]
     scales = {name for b in ordered for name in b.sensitive or roles.sensitive}
     single = [name for name in (roles.unit, roles.weight, policy.by) if name is not None]
     whole_rules = any(rule.columns is None for rule in policy.rules)

@@ -96,7 +96,7 @@ class ArrowEngine:
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles, where its kind can."""
-        table, given = tables.table_of(frame), _without_columns(frame).frame
+        table, given = tables.table_of(frame).held(), _without_columns(frame).frame
         return table.changed(given, None, PandasEngine().with_roles(given, roles).attrs)
 
     def rewrite(self, frame: Any, change: Change) -> Any:

@@ -10,8 +10,9 @@ from anonrisk.core.columns import require
 from anonrisk.core.render import count_of
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, PolicyError
-from anonrisk.policy import budgets, fields
-from anonrisk.policy import ready as shelf
+from anonrisk.policy import fields
+from anonrisk.policy import ready as ready_policies
+from anonrisk.policy.budgets import BUDGETS
 from anonrisk.policy.drafting import look, propose
 from anonrisk.policy.drafting.drafted import Drafted
 from anonrisk.policy.drafting.propose import Proposal
@@ -67,7 +68,7 @@ def draft(
     which one; else direct. Everything else is quasi, the safe choice: that a column is
     sensitive cannot be told from counts, so that few and uneven values only raise the question.
     """
-    start = shelf.read(ready)
+    start = ready_policies.read(ready)
     seconds = positive(time_budget, "time_budget")
     engine = engine_for(frame)
     columns, labels = _names(engine, frame)
@@ -175,7 +176,7 @@ def _document(
     asked = start["budgets"]
     left_out = {}
     if not roles.get("sensitive"):
-        left_out = {key: asked[key] for key in budgets.ABOUT_VALUES if key in asked}
+        left_out = {key: asked[key] for key in asked if BUDGETS[key].about_values}
     kept = {key: value for key, value in asked.items() if key not in left_out}
     named = {} if name is None else {"name": name}
     written = {role: columns for role, columns in roles.items() if columns != []}

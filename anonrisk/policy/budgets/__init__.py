@@ -1,0 +1,102 @@
+"""Budgets: what a policy allows, one limit each. Every file here but `base` is one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.errors import PolicyError
+from anonrisk.policy import fields
+from anonrisk.policy.budgets.base import Budget, SensitiveBudget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["BUDGETS", "Budget", "at_least", "named", "read", "schema", "shared_scores", "written"]
+
+
+def _found(name: str) -> type[Budget]:
+    module = import_module(f"{__name__}.{name}")
+    (kind,) = (
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Budget)
+        and value.__module__ == module.__name__
+    )
+    return kind
+
+
+BUDGETS: dict[str, type[Budget]] = {
+    kind.key: kind
+    for kind in (_found(file.name) for file in iter_modules(__path__) if file.name != "base")
+}
+ALSO_CALLED = {other: key for key, kind in BUDGETS.items() for other in kind.also_called}
+
+
+def named(name: str) -> type[Budget] | None:
+    """Give the budget that a name in a verdict is of, as ``"risk.prosecutor.highest"``."""
+    return next((kind for kind in BUDGETS.values() if kind.owns(name)), None)
+
+
+def at_least(name: str) -> bool:
+    """Tell whether the limit of a name in a verdict is the least that is asked for."""
+    kind = named(name)
+    return kind is not None and kind.at_least
+
+
+def shared_scores() -> dict[str, Any]:
+    """Give the budgets on a sensitive column that one pass scores together."""
+    return {
+        key: list(kind.shared)
+        for key, kind in BUDGETS.items()
+        if issubclass(kind, SensitiveBudget) and kind.shared
+    }
+
+
+def read(given: Any, where: str) -> tuple[Budget, ...]:
+    """Read the budgets of one quasi-identifier."""
+    if isinstance(given, dict) and "rr" in given:
+        raise PolicyError(
+            "rr is a lower bound of the risk, so that no gate may use it; did you mean "
+            "risk: {prosecutor: {average: …}}?"
+        )
+    document = fields.mapping(given, where, BUDGETS, ALSO_CALLED)
+    found = [
+        b for key, value in document.items() for b in BUDGETS[key].read(value, f"{where}.{key}")
+    ]
+    if not found:
+        raise PolicyError(f"{where} holds no budget; there are {', '.join(BUDGETS)}")
+    return tuple(found)
+
+
+def written(budgets: Iterable[Budget]) -> dict[str, Any]:
+    """Give the mapping that `read` takes."""
+    document: dict[str, Any] = {}
+    for budget in budgets:
+        *above, key = budget.name.split(".")
+        place = document
+        for step in above:
+            place = place.setdefault(step, {})
+        place.setdefault(key, []).append(budget.to_dict())
+    _unlist(document)
+    return document
+
+
+def _unlist(document: dict[str, Any]) -> None:
+    for key, value in document.items():
+        if isinstance(value, dict):
+            _unlist(value)
+        elif len(value) == 1:
+            document[key] = value[0]
+
+
+def schema(at: str) -> dict[str, Any]:
+    """Give the JSON Schema of the budgets of one quasi-identifier, which will stand `at` a path."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "properties": {key: kind.schema(f"{at}/properties/{key}") for key, kind in BUDGETS.items()},
+    }

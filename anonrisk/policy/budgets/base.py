@@ -1,0 +1,361 @@
+"""What every budget has. A file beside this one is a budget, and says all that there is to say.
+
+How it is written in a policy (`keys`), measured (`value`, or `score` for a sensitive column),
+compared (`at_least`), told (`sentence`), and asked of a batch of Great Expectations (`expectation`,
+`expectation_fields`). The JSON Schema and the expectation's class are made from that.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from anonrisk.errors import PolicyError
+from anonrisk.policy import fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.core.columns import Qid
+    from anonrisk.counts.question import Score, Sensitive
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.evidence import Context, Evidence
+    from anonrisk.policy.problem import Problem
+
+SEVERITIES = ("fail", "warn")
+
+
+# ---- what a policy holds ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BudgetKey:
+    """One key of a budget: how its value is read, and its JSON Schema."""
+
+    read: Callable[[Any, str], Any]
+    schema: Mapping[str, Any]
+    required: bool = True
+
+
+SHARE = BudgetKey(fields.share, {"$ref": "#/$defs/share"})
+COLUMNS = BudgetKey(fields.names, {"$ref": "#/$defs/columns"}, required=False)
+
+
+def whole(at_least: int) -> BudgetKey:
+    """Give the key of a whole number."""
+    schema = {"type": "integer", "minimum": at_least}
+    return BudgetKey(partial(fields.whole, at_least=at_least), schema)
+
+
+def word(*words: str, required: bool = True) -> BudgetKey:
+    """Give the key of one of a few words."""
+    return BudgetKey(partial(fields.word, words=words), {"enum": list(words)}, required)
+
+
+_SEVERITY = word(*SEVERITIES, required=False)
+
+
+def or_list(annotation: str) -> str:
+    """Give the type of a budget that may be written once or several times."""
+    return f"{annotation} | Sequence[{annotation}]"
+
+
+def each(given: Any, where: str) -> list[Any]:
+    """Read one limit or a list of them: one that blocks and a stricter one that warns."""
+    return fields.listed(given, where) if isinstance(given, (list, tuple)) else [given]
+
+
+# ---- what is measured and said ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured number; of a prediction, the upper end of its interval beside the estimate."""
+
+    number: float
+    estimate: float | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The classes of one group, with all that is known beside them."""
+
+    sizes: ClassSizes
+    evidence: Evidence
+    context: Context
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a sentence is about, ready to be shown."""
+
+    columns: str
+    # "record" or "person".
+    who: str = "record"
+    sensitive: str = ""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that takes a pass of its own over the table; budgets that give one name share it.
+
+    `measure` takes the table, its engine, the quasi-identifier and the context.
+    """
+
+    name: str
+    measure: Callable[[Any, Engine, Qid, Context], Any]
+
+
+# ---- what is asked of a batch of Great Expectations ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an expectation: the key of the budget that it gives, what it takes, and why.
+
+    `kind` is ``"number"``, ``"list"``, ``"tree"`` or a tuple of words. Of several fields whose name
+    begins with ``max_`` one is enough.
+    """
+
+    key: str
+    about: str
+    kind: str | tuple[str, ...] = "number"
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """An expectation, which several budgets may share: each adds its fields.
+
+    `says` is the sentence in Data Docs, with ``$name`` where the value of a field stands; it takes
+    the fields that are given.
+    """
+
+    name: str
+    about: str
+    says: Callable[[Mapping[str, Any]], str]
+
+
+# ---- a budget -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Budget(ABC):
+    """One limit, with all that it takes to measure against it.
+
+    Attributes
+    ----------
+    limit : int or float
+        The least (where `at_least`) or the most that is allowed.
+    severity : {"fail", "warn"}
+        Whether a broken limit blocks a release or is only said.
+    sensitive : tuple of names, optional
+        Of `ldiv` and `tcloseness`: the columns it is about; left out, every sensitive one.
+    """
+
+    key: ClassVar[str]
+    """The key in a policy, and the name of the file."""
+    keys: ClassVar[Mapping[str, BudgetKey]]
+    """What stands under it: the limit, and the budget's own attributes."""
+    also_called: ClassVar[tuple[str, ...]] = ()
+    """How other tools, and the literature, call it: for whoever writes that as the key."""
+    limit_key: ClassVar[str] = "at_most"
+    bare: ClassVar[bool] = False
+    """Whether the limit may be written alone, as in ``k: 5``."""
+    annotation: ClassVar[str] = or_list("dict[str, Any]")
+    """The Python type of the argument of `Policy`."""
+    more_schema: ClassVar[Mapping[str, Any]] = {}
+    """What the JSON Schema says beyond the single keys."""
+    what: ClassVar[str] = ""
+    """What could not be assessed, as the beginning of a sentence."""
+    at_least: ClassVar[bool] = False
+    about_singletons: ClassVar[bool] = False
+    """Whether it is about people who are alone: nobody is in a class of two."""
+    about_values: ClassVar[bool] = False
+    """Whether it takes a sensitive column to measure."""
+    takes_by: ClassVar[bool] = True
+    """Whether it can be measured in each group of a table."""
+    unsaid: ClassVar[tuple[str, ...]] = ()
+    """Keys that may hold cells of a table, and are told nowhere."""
+    expectation: ClassVar[Expectation | None] = None
+    expectation_fields: ClassVar[Mapping[str, Field]] = {}
+
+    limit: float
+    severity: str = "fail"
+    sensitive: Qid | None = field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The name in a verdict, as ``"k"`` or ``"risk.prosecutor.highest"``."""
+        return self.key
+
+    @classmethod
+    def owns(cls, name: str) -> bool:
+        """Tell whether a name in a verdict is of this budget."""
+        return name == cls.key
+
+    # ---- reading and writing --------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, given: Any, where: str) -> list[Budget]:
+        """Read what a policy holds under the key."""
+        return [cls.read_one(one, where) for one in each(given, where)]
+
+    @classmethod
+    def read_one(cls, given: Any, where: str) -> Self:
+        """Read one limit."""
+        return cls(**cls.read_keys(given, where, cls.keys))
+
+    @classmethod
+    def read_keys(
+        cls, given: Any, where: str, keys: Mapping[str, BudgetKey], *, bare: bool | None = None
+    ) -> dict[str, Any]:
+        """Read every key by itself, as arguments of the budget."""
+        if (cls.bare if bare is None else bare) and not isinstance(given, dict):
+            return {"limit": keys[cls.limit_key].read(given, where)}
+        known = {**keys, "severity": _SEVERITY}
+        document = fields.mapping(given, where, known)
+        for key, how in keys.items():
+            if how.required and key not in document:
+                raise PolicyError(f"{where} needs {key}")
+        found = {key: known[key].read(value, f"{where}.{key}") for key, value in document.items()}
+        if cls.limit_key in found:
+            found["limit"] = found.pop(cls.limit_key)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the mapping that a policy holds under the budget's key."""
+        written: dict[str, Any] = {self.limit_key: self.limit, **self._own()}
+        if self.severity != "fail":
+            written["severity"] = self.severity
+        return written
+
+    def parameters(self) -> dict[str, Any]:
+        """Say what was measured, without the values of an order or a hierarchy."""
+        unsaid = (*self.unsaid, "sensitive")
+        return {key: value for key, value in self._own().items() if key not in unsaid}
+
+    def _own(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key in self.keys:
+            value = None if key == self.limit_key else getattr(self, key)
+            if value is not None:
+                found[key] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    @classmethod
+    def schema(cls, at: str) -> dict[str, Any]:
+        """Give the JSON Schema of what a policy holds under the key; it will stand `at` a path."""
+        return cls.schema_of(at, cls.keys, bare=cls.bare)
+
+    @classmethod
+    def schema_of(cls, at: str, keys: Mapping[str, BudgetKey], *, bare: bool) -> dict[str, Any]:
+        """Give the JSON Schema of one limit with these keys, or of a list of such."""
+        mapping = {
+            "type": "object",
+            "additionalProperties": False,
+            "required": [key for key, how in keys.items() if how.required],
+            **cls.more_schema,
+            "properties": {
+                **{key: how.schema for key, how in keys.items()},
+                "severity": {"$ref": "#/$defs/severity"},
+            },
+        }
+        one = {"oneOf": [keys[cls.limit_key].schema, mapping]} if bare else mapping
+        items = {"$ref": f"{at}/oneOf/0"}
+        return {"oneOf": [one, {"type": "array", "minItems": 1, "items": items}]}
+
+    # ---- measuring and telling ------------------------------------------------------------------
+
+    def need(self, context: Context) -> Need | None:
+        """Say what has to be measured apart; most budgets are arithmetic on what is counted."""
+        return None
+
+    @abstractmethod
+    def sentence(self, found: Value, of: Subject) -> str:
+        """Say what was measured and what is asked for, without a full stop."""
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
+        """Give the size of every class that would keep to the limit; None where none does."""
+        return 2 if cls.about_singletons else parameters.get("k")
+
+    def assessed(self) -> dict[str, Any]:
+        """Give the arguments of `anonrisk.assess` that take what is measured; `measures` is one."""
+        return {}
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether its sensitive columns are ordered by their values, and so must be numbers."""
+        return False
+
+    # ---- as an expectation ----------------------------------------------------------------------
+
+    @classmethod
+    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+        """Give what the fields of the expectation mean, as a policy has it; nothing if no limit."""
+        stated = {how.key: given[name] for name, how in cls.expectation_fields.items()}
+        stated = {key: value for key, value in stated.items() if value is not None}
+        return {cls.key: {**stated, "severity": severity}} if cls.limit_key in stated else {}
+
+    @classmethod
+    def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+        """Give budgets that need the same counts, whatever the limit."""
+        return {"k": 1}
+
+    def expected(self, context: Context) -> dict[str, Any]:
+        """Give the fields of the expectation that asks the same of a batch."""
+        own = {**self._own(), self.limit_key: self.limit}
+        return {name: own.get(how.key) for name, how in self.expectation_fields.items()}
+
+    def not_expected(self, context: Context) -> str | None:
+        """Say why no expectation can ask it of a batch, as what follows the budget's name."""
+        return None
+
+
+@dataclass(frozen=True)
+class SizeBudget(Budget):
+    """A budget on the sizes of classes, measured in every group."""
+
+    @abstractmethod
+    def value(self, seen: Seen) -> Value | Problem:
+        """Measure."""
+
+
+@dataclass(frozen=True)
+class TableBudget(Budget):
+    """A budget on the rows of a table, whatever its classes: of no subset and of no group."""
+
+    @abstractmethod
+    def value(self, evidence: Evidence, context: Context) -> Value | Problem:
+        """Measure."""
+
+
+@dataclass(frozen=True)
+class SensitiveBudget(Budget):
+    """A budget on a sensitive column, of which the worst class counts."""
+
+    about_values = True
+    shared: ClassVar[tuple[Mapping[str, Any], ...]]
+    """Budgets that need no argument of their own, so that one pass scores them all."""
+
+    @property
+    def measure(self) -> str:
+        """What is measured, whatever the limit: budgets that agree in it share one number."""
+        own = {key: value for key, value in self._own().items() if key != "sensitive"}
+        return json.dumps([self.name, own], sort_keys=True, default=str)
+
+    @abstractmethod
+    def score(self, engine: Engine, frame: Any, about: Sensitive) -> tuple[Sensitive, Score]:
+        """Say what the engine scores, and what it has to know of the column for that."""
+
+    @classmethod
+    def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+        """Give all that shares the pass, or the score alone if it takes one of its own."""
+        asked = {**cls.limits(given, "fail")[cls.key], cls.limit_key: 1}
+        del asked["severity"]
+        return shared if asked in cls.shared else {cls.key: asked}

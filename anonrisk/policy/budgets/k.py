@@ -1,0 +1,48 @@
+"""`k`: the least size of a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of
+from anonrisk.policy.budgets import base
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class K(base.SizeBudget):
+    """k-anonymity: every record shares its quasi-identifiers with enough others."""
+
+    key = "k"
+    also_called = ("k_anonymity", "kanonymity", "k_anon", "min_k")
+    keys = {"at_least": base.whole(1)}
+    limit_key = "at_least"
+    bare = True
+    annotation = base.or_list("int | dict[str, Any]")
+    what = "k-anonymity"
+    at_least = True
+    expectation = base.Expectation(
+        "ExpectKAnonymityToBeAtLeast",
+        "Expect every record to share its quasi-identifiers with enough others.",
+        lambda _: "At least $k records share every combination of $qids (k-anonymity).",
+    )
+    expectation_fields = {"k": base.Field("at_least", "(int): The least size of a class.")}
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Take the smallest class."""
+        return base.Value(seen.sizes.k)
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how small the smallest class is."""
+        return (
+            f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "
+            f"at least {self.limit:,} are asked for"
+        )
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:
+        """Give the limit itself."""
+        return int(limit)

@@ -1,0 +1,112 @@
+"""`ldiv`: the least diversity of a sensitive column in a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.api.sensitive import diversity_score
+from anonrisk.errors import PolicyError
+from anonrisk.policy import fields
+from anonrisk.policy.budgets import base
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.counts.question import Score, Sensitive
+    from anonrisk.engines.base import Engine
+
+# Each kind, as `anonrisk.assess` calls it.
+KINDS = {"distinct": "ldiv", "entropy": "entropy_ldiv", "recursive": "recursive_ldiv"}
+_NUMBER = base.BudgetKey(fields.from_one, {"type": "number", "minimum": 1})
+
+
+def _says(asked: Mapping[str, Any]) -> str:
+    constant = " with c = $c" if asked.get("c") is not None else ""
+    return (
+        "Every combination of $qids leaves at least $l values of $sensitive in doubt "
+        f"($kind l-diversity{constant})."
+    )
+
+
+def _of_kind(kind: str, then: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    of = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
+    return {"if": of, "then": then, "else": other}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LDiv(base.SensitiveBudget):
+    """l-diversity: every class leaves enough values in doubt; `kind` and `c` as in `ldiv`."""
+
+    key = "ldiv"
+    also_called = ("l_diversity", "ldiversity", "l")
+    keys = {
+        "l": _NUMBER,
+        "kind": base.word(*KINDS, required=False),
+        "c": base.BudgetKey(
+            fields.above_zero, {"type": "number", "exclusiveMinimum": 0}, required=False
+        ),
+        "sensitive": base.COLUMNS,
+    }
+    limit_key = "l"
+    more_schema = {
+        **_of_kind("recursive", {"required": ["c"]}, {"properties": {"c": False}}),
+        "allOf": [
+            _of_kind(
+                "entropy",
+                {"properties": {"l": {"type": "number"}}},
+                {"properties": {"l": {"type": "integer"}}},
+            )
+        ],
+    }
+    what = "l-diversity"
+    at_least = True
+    shared = ({"l": 1, "kind": "distinct"}, {"l": 1, "kind": "entropy"})
+    expectation = base.Expectation(
+        "ExpectLDiversityToBeAtLeast",
+        "Expect every class to hold enough different values of a sensitive column.",
+        _says,
+    )
+    expectation_fields = {
+        "l": base.Field("l", "(int or float): The least diversity of a class; 1 or more."),
+        "kind": base.Field(
+            "kind", '("distinct", "entropy", "recursive"): Which diversity.', tuple(KINDS)
+        ),
+        "c": base.Field(
+            "c", "(float): The constant of the recursive kind, and only of that.", required=False
+        ),
+    }
+
+    kind: str = "distinct"
+    c: float | None = None
+
+    @classmethod
+    def read_one(cls, given: Any, where: str) -> Self:
+        """Read one limit; only entropy gives a diversity that is no whole number."""
+        entropy = isinstance(given, dict) and given.get("kind") == "entropy"
+        keys = {**cls.keys, "l": _NUMBER if entropy else base.whole(1)}
+        made = cls(**cls.read_keys(given, where, keys))
+        if (made.kind == "recursive") != (made.c is not None):
+            raise PolicyError(f"{where}: kind 'recursive' and c belong together")
+        return made
+
+    def score(
+        self,
+        engine: Engine,
+        frame: Any,
+        about: Sensitive,
+    ) -> tuple[Sensitive, Score]:
+        """Ask for the diversity."""
+        return about, diversity_score(self.kind, self.c)
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how diverse the least diverse class is."""
+        return (
+            f"The least diverse class of {of.columns} has a {self.kind} l-diversity of "
+            f"{found.number:.6g} in {of.sensitive}; at least {self.limit:g} is asked for"
+        )
+
+    def assessed(self) -> dict[str, Any]:
+        """Take the diversity of this kind."""
+        constant = {} if self.c is None else {"c": self.c}
+        return {"measures": KINDS[self.kind], **constant}

@@ -1,0 +1,44 @@
+"""`max_fraction_below_k`: the share of records in classes smaller than k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxFractionBelowK(base.SizeBudget):
+    """At most a share of the records may be in classes smaller than `k`."""
+
+    key = "max_fraction_below_k"
+    keys = {"k": base.whole(2), "at_most": base.SHARE}
+    what = "The share of records in small classes"
+    expectation = base.Expectation(
+        "ExpectRecordsInSmallClassesToBeAtMost",
+        "Expect few records to be in classes smaller than k.",
+        lambda _: (
+            "At most $max_fraction_below_k of the records share their combination of $qids with "
+            "fewer than $k records, themselves included."
+        ),
+    )
+    expectation_fields = {
+        "k": base.Field("k", "(int): The size from which a class is large enough."),
+        "max_fraction_below_k": base.Field(
+            "at_most", "(float): The largest share of records in smaller classes."
+        ),
+    }
+
+    k: int
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Take the share of records in small classes."""
+        return base.Value(seen.sizes.records_below(self.k) / seen.sizes.n_records)
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are in small classes."""
+        return (
+            f"{percent(found.number)} of the {of.who}s are in classes of {of.columns} smaller "
+            f"than {self.k}; at most {percent(self.limit)} may be"
+        )

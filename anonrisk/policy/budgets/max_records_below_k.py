@@ -1,0 +1,45 @@
+"""`max_records_below_k`: the number of records in classes smaller than k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonrisk.core.render import count_of
+from anonrisk.policy.budgets import base
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxRecordsBelowK(base.SizeBudget):
+    """At most so many records, however large the table, may be in classes smaller than `k`."""
+
+    key = "max_records_below_k"
+    keys = {"k": base.whole(2), "at_most": base.whole(0)}
+    what = "The number of records in small classes"
+    expectation = base.Expectation(
+        "ExpectNumberOfRecordsInSmallClassesToBeAtMost",
+        "Expect at most so many records to be in classes smaller than k.",
+        lambda _: (
+            "At most $max_records_below_k records share their combination of $qids with fewer than "
+            "$k records, themselves included."
+        ),
+    )
+    expectation_fields = {
+        "k": base.Field("k", "(int): The size from which a class is large enough."),
+        "max_records_below_k": base.Field(
+            "at_most", "(int): The largest number of records in smaller classes."
+        ),
+    }
+
+    k: int
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Count the records in small classes; with a unit, persons."""
+        return base.Value(seen.sizes.records_below(self.k))
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are in small classes."""
+        are = "is" if found.number == 1 else "are"
+        return (
+            f"{count_of(int(found.number), of.who)} {are} in classes of {of.columns} smaller than "
+            f"{self.k}; at most {self.limit:,} may be"
+        )

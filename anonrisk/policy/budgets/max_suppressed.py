@@ -1,0 +1,65 @@
+"""`max_suppressed`: the share of records that were suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of
+from anonrisk.counts.question import MarkedRows
+from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import percent
+from anonrisk.policy.problem import Problem
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.evidence import Context, Evidence
+
+
+def _marked(frame: Any, engine: Engine, qid: Qid, context: Context) -> int:
+    return engine.count(frame, MarkedRows(qid, context.suppressed or ""))
+
+
+@dataclass(frozen=True)
+class MaxSuppressed(base.TableBudget):
+    """At most a share of the records may have been removed, or have a suppressed cell."""
+
+    key = "max_suppressed"
+    keys = {"at_most": base.SHARE}
+    bare = True
+    annotation = base.or_list("float | dict[str, Any]")
+    what = "The share of suppressed records"
+
+    def need(self, context: Context) -> base.Need | None:
+        """Count the rows with a marker."""
+        return None if context.suppressed is None else base.Need("marked", _marked)
+
+    def value(self, evidence: Evidence, context: Context) -> base.Value | Problem:
+        """Take the share of rows that are marked or gone."""
+        marked = evidence.apart.get("marked")
+        if isinstance(marked, Problem):
+            return marked
+        if context.n_original is None and context.suppressed is None:
+            return Problem(
+                "nothing says what was suppressed: give check(df, n_original=…), the rows before "
+                "removal, or suppressed, the text in a suppressed cell"
+            )
+        n_dropped = evidence.n_dropped
+        n_rows = n_dropped + evidence.n_rows
+        before = n_rows if context.n_original is None else context.n_original
+        if before < n_rows:
+            return Problem(f"n_original is {before:,}, but the table has {count_of(n_rows, 'row')}")
+        gone = n_dropped if context.dropped_are_removed else 0
+        return base.Value(min((before - n_rows + (marked or 0) + gone) / before, 1.0))
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are suppressed."""
+        return (
+            f"{percent(found.number)} of the rows are suppressed; "
+            f"at most {percent(self.limit)} may be"
+        )
+
+    def not_expected(self, context: Context) -> str:
+        """Say that only whoever removed rows knows of them."""
+        return ": a batch does not tell what was removed from it"

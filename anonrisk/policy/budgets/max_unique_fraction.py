@@ -1,0 +1,61 @@
+"""`max_unique_fraction`: the share of records that are alone in their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _says(asked: Mapping[str, Any]) -> str:
+    limits = {
+        "max_unique_fraction": "$max_unique_fraction of the records",
+        "max_unique_records": "$max_unique_records records",
+    }
+    given = " and ".join(limit for name, limit in limits.items() if name in asked)
+    return f"At most {given} are alone with their $qids."
+
+
+# `max_unique_records` is asked by it too.
+UNIQUENESS = base.Expectation(
+    "ExpectQidUniquenessToBeAtMost",
+    "Expect few records to be alone with their quasi-identifiers.",
+    _says,
+)
+
+
+@dataclass(frozen=True)
+class MaxUniqueFraction(base.SizeBudget):
+    """At most a share of the records may be singletons."""
+
+    key = "max_unique_fraction"
+    also_called = ("uniqueness", "singletons")
+    keys = {"at_most": base.SHARE}
+    bare = True
+    annotation = base.or_list("float | dict[str, Any]")
+    what = "The share of singletons"
+    about_singletons = True
+    expectation = UNIQUENESS
+    expectation_fields = {
+        "max_unique_fraction": base.Field(
+            "at_most",
+            "(float): The largest share of records that may be singletons.",
+            required=False,
+        )
+    }
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Take the share of singletons."""
+        return base.Value(seen.sizes.uniqueness)
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are alone."""
+        return (
+            f"{percent(found.number)} of the {of.who}s are alone with their {of.columns}; "
+            f"at most {percent(self.limit)} may be"
+        )

@@ -1,0 +1,41 @@
+"""`max_unique_records`: the number of records that are alone in their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonrisk.core.render import count_of
+from anonrisk.policy.budgets import base
+from anonrisk.policy.budgets.max_unique_fraction import UNIQUENESS
+
+
+@dataclass(frozen=True)
+class MaxUniqueRecords(base.SizeBudget):
+    """At most so many records may be singletons."""
+
+    key = "max_unique_records"
+    keys = {"at_most": base.whole(0)}
+    bare = True
+    annotation = base.or_list("int | dict[str, Any]")
+    what = "The number of singletons"
+    about_singletons = True
+    expectation = UNIQUENESS
+    expectation_fields = {
+        "max_unique_records": base.Field(
+            "at_most",
+            "(int): The largest number of records that may be singletons.",
+            required=False,
+        )
+    }
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Count the singletons."""
+        return base.Value(seen.sizes.records_at_most(1))
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are alone."""
+        are = "is" if found.number == 1 else "are"
+        return (
+            f"{count_of(int(found.number), of.who)} {are} alone with their {of.columns}; "
+            f"at most {self.limit:,} may be"
+        )

@@ -1,0 +1,117 @@
+"""`predicted_singletons`: how many of a future group will be alone in their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.errors import PolicyError
+from anonrisk.policy import fields
+from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.policy.evidence import Context
+
+# The interval of a prediction whose upper end is compared.
+LEVEL = 0.95
+_LIMITS = {"max_singletons": "at_most", "max_fraction": "at_most_fraction"}
+
+
+def _says(asked: Mapping[str, Any]) -> str:
+    limits = {"max_singletons": "$max_singletons people", "max_fraction": "$max_fraction of them"}
+    given = " and ".join(limit for name, limit in limits.items() if asked.get(name) is not None)
+    return (
+        f"In a group of $group_size people like these, at most {given} are alone with their $qids, "
+        "also at the upper end of the 95% interval."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictedSingletons(base.SizeBudget):
+    """At most so many of a group of `group_size`, or a share of it, may be expected alone."""
+
+    key = "predicted_singletons"
+    keys = {
+        "group_size": base.whole(1),
+        "at_most": base.BudgetKey(
+            fields.from_zero, {"type": "number", "minimum": 0}, required=False
+        ),
+        "at_most_fraction": replace(base.SHARE, required=False),
+    }
+    more_schema = {"oneOf": [{"required": ["at_most"]}, {"required": ["at_most_fraction"]}]}
+    what = "The number of singletons in a group"
+    about_singletons = True
+    expectation = base.Expectation(
+        "ExpectPredictedSingletonsToBeAtMost",
+        "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"
+        "The limit is compared with the upper end of the 95% interval of the prediction.",
+        _says,
+    )
+    expectation_fields = {
+        "group_size": base.Field("group_size", "(int): The number of people in the group."),
+        "max_singletons": base.Field(
+            "at_most",
+            "(float): The largest number of people who may be alone.",
+            required=False,
+        ),
+        "max_fraction": base.Field(
+            "at_most_fraction",
+            "(float): The largest share of the group that may be alone.",
+            required=False,
+        ),
+    }
+
+    group_size: int
+    as_fraction: bool = False
+
+    @classmethod
+    def read_one(cls, given: Any, where: str) -> Self:
+        """Read one limit: a number of persons or a share."""
+        found = cls.read_keys(given, where, cls.keys)
+        share = found.pop("at_most_fraction", None)
+        if (share is None) == ("limit" not in found):
+            raise PolicyError(f"{where} needs at_most (persons) or at_most_fraction (a share): one")
+        return cls(**{"limit": share, **found}, as_fraction=share is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the limit under the key that says of what it is."""
+        limit = "at_most_fraction" if self.as_fraction else "at_most"
+        severity = {} if self.severity == "fail" else {"severity": self.severity}
+        return {limit: self.limit, "group_size": self.group_size, **severity}
+
+    def parameters(self) -> dict[str, Any]:
+        """Say for which group."""
+        return {"group_size": self.group_size}
+
+    def value(self, seen: base.Seen) -> base.Value:
+        """Predict, and take the upper end of the interval."""
+        prediction = seen.sizes.predict_singletons(self.group_size)
+        _, high = prediction.interval(LEVEL)
+        unit = self.group_size if self.as_fraction else 1
+        return base.Value(float(high) / unit, float(prediction.mean) / unit)
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are expected, and how many there may be."""
+        write = percent if self.as_fraction else "{:.6g}".format
+        return (
+            f"In a group of {self.group_size:,}, {write(found.estimate or 0.0)} are expected to be "
+            f"alone with their {of.columns}, and {write(found.number)} is the upper end of the 95% "
+            f"interval; at most {write(self.limit)} may be"
+        )
+
+    @classmethod
+    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+        """Give a limit for each of the two that is given."""
+        group = {"group_size": given["group_size"], "severity": severity}
+        found = [
+            {**group, key: given[name]} for name, key in _LIMITS.items() if given[name] is not None
+        ]
+        return {cls.key: found} if found else {}
+
+    def expected(self, context: Context) -> dict[str, Any]:
+        """Give the group, and the field of the limit."""
+        limit = "max_fraction" if self.as_fraction else "max_singletons"
+        return {"group_size": self.group_size, limit: self.limit}

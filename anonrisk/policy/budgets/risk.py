@@ -1,0 +1,229 @@
+"""`risk`: what a prosecutor, a journalist or a marketer may reach."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.errors import PolicyError, RoleConflictError
+from anonrisk.measures import risk as attackers
+from anonrisk.policy import fields
+from anonrisk.policy.budgets import base
+from anonrisk.policy.messages import percent
+from anonrisk.policy.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Qid
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.evidence import Context
+
+# A marketer wants as many as possible, so that no single record is at most risk.
+ATTACKERS = {
+    "prosecutor": ("highest", "average", "share_above"),
+    "journalist": ("highest", "average", "share_above"),
+    "marketer": ("average",),
+}
+
+
+def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> attackers.Risk:  # noqa: ARG001
+    """Measure against a population or sampling weights."""
+    from anonrisk.api.risk import risk
+
+    if context.by is not None:
+        raise RoleConflictError("by is not taken together with a population or sampling weights")
+    return risk(
+        frame,
+        [name for name in qid if name != context.weight],
+        context.population,
+        weight=context.weight if context.population is None else None,
+        unit=context.unit,
+        missing=context.missing,
+    )
+
+
+def _says(asked: Mapping[str, Any]) -> str:
+    limits = {
+        "max_highest": "at most $max_highest for any record",
+        "max_average": "at most $max_average on average",
+        "max_share_above": "above $threshold for at most $max_share_above of the records",
+    }
+    given = [limit for name, limit in limits.items() if asked.get(name) is not None]
+    return f"The risk that a $attacker finds somebody by $qids is {', and '.join(given)}."
+
+
+def _keys(measure: str) -> dict[str, base.BudgetKey]:
+    above = {"threshold": base.SHARE} if measure == "share_above" else {}
+    return {**above, "at_most": base.SHARE}
+
+
+def _field(key: str, about: str) -> base.Field:
+    return base.Field(key, about, required=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskBudget(base.SizeBudget):
+    """The highest or average risk from an attacker, or the share of records above a `threshold`."""
+
+    key = "risk"
+    keys = {"at_most": base.SHARE, "threshold": base.SHARE}
+    annotation = "dict[str, Any]"
+    expectation = base.Expectation(
+        "ExpectReidentificationRiskToBeAtMost",
+        "Expect the risk of re-identification by one attacker to be small.",
+        _says,
+    )
+    expectation_fields = {
+        "attacker": base.Field(
+            "attacker", '("prosecutor", "journalist", "marketer"): Whose risk.', tuple(ATTACKERS)
+        ),
+        "max_highest": _field("highest", "(float): The largest risk of a single record."),
+        "max_average": _field(
+            "average", "(float): The largest average risk; the only one that a marketer has."
+        ),
+        "max_share_above": _field(
+            "share_above",
+            "(float): The largest share of records whose risk is above `threshold`.",
+        ),
+        "threshold": _field("threshold", "(float): See `max_share_above`."),
+        "sampling_fraction": _field(
+            "sampling_fraction",
+            "(float): The share of the population that is in the table, for the journalist and the "
+            "marketer; left out, the table is taken to be the population.",
+        ),
+    }
+
+    attacker: str
+    measure: str
+    threshold: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The path of keys in the policy."""
+        return f"{self.key}.{self.attacker}.{self.measure}"
+
+    @classmethod
+    def owns(cls, name: str) -> bool:
+        """Tell whether a name is such a path."""
+        return name.startswith(f"{cls.key}.")
+
+    @classmethod
+    def read(cls, given: Any, where: str) -> list[base.Budget]:
+        """Read the limits of every attacker."""
+        found: list[base.Budget] = []
+        for attacker, limits in fields.mapping(given, where, ATTACKERS).items():
+            here, measures = f"{where}.{attacker}", ATTACKERS[attacker]
+            stated = fields.mapping(limits, here, measures)
+            if not stated:
+                raise PolicyError(f"{here} holds no budget; there are {', '.join(measures)}")
+            for measure, value in stated.items():
+                at, keys = f"{here}.{measure}", _keys(measure)
+                found += [
+                    cls(
+                        attacker=attacker,
+                        measure=measure,
+                        **cls.read_keys(one, at, keys, bare=len(keys) == 1),
+                    )
+                    for one in base.each(value, at)
+                ]
+        if not found:
+            raise PolicyError(f"{where} holds no budget; there are {', '.join(ATTACKERS)}")
+        return found
+
+    @classmethod
+    def schema(cls, at: str) -> dict[str, Any]:
+        """Give the JSON Schema of the limits of every attacker."""
+
+        def of(properties: dict[str, Any]) -> dict[str, Any]:
+            mapping = {"type": "object", "additionalProperties": False, "minProperties": 1}
+            return {**mapping, "properties": properties}
+
+        def of_measure(attacker: str, measure: str) -> dict[str, Any]:
+            keys = _keys(measure)
+            here = f"{at}/properties/{attacker}/properties/{measure}"
+            return cls.schema_of(here, keys, bare=len(keys) == 1)
+
+        return of(
+            {
+                attacker: of({measure: of_measure(attacker, measure) for measure in measures})
+                for attacker, measures in ATTACKERS.items()
+            }
+        )
+
+    def need(self, context: Context) -> base.Need | None:
+        """Measure against others, where there are some; a prosecutor needs none."""
+        known = context.population is not None or context.weight is not None
+        return (
+            base.Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
+        )
+
+    def value(self, seen: base.Seen) -> base.Value | Problem:
+        """Take the risk from the attacker."""
+        risk = seen.evidence.apart.get("risk") if self.attacker != "prosecutor" else None
+        if isinstance(risk, Problem):
+            return risk
+        if risk is None:
+            risk = attackers.of_release(seen.sizes, 1 / (seen.context.sampling_fraction or 1.0))
+        who = getattr(risk, self.attacker)
+        if self.measure == "share_above":
+            return base.Value(who.share_above(self.threshold))
+        return base.Value(getattr(who, self.measure))
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how large the risk is, or how many have a larger one."""
+        if self.measure == "share_above":
+            return (
+                f"{percent(found.number)} of the {of.who}s have a risk above {self.threshold:g} "
+                f"from a {self.attacker}; at most {percent(self.limit)} may"
+            )
+        return (
+            f"The {self.measure} risk from a {self.attacker} is {found.number:.6g}; "
+            f"at most {self.limit:g} is allowed"
+        )
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
+        """Give the k whose risk, at most 1 / k, is the limit or the threshold."""
+        most = parameters.get("threshold", limit)
+        # A hair, so that 1 / 0.2 is five.
+        return math.ceil(1 / most * (1 - 1e-9)) if most else None
+
+    def assessed(self) -> dict[str, Any]:
+        """Take the risk, if it is the prosecutor's."""
+        names = {"highest": "highest_risk", "average": "average_risk"}
+        asked = self.attacker == "prosecutor" and self.measure in names
+        return {"measures": names[self.measure]} if asked else {}
+
+    @classmethod
+    def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
+        """Give the limits of one attacker."""
+        if (given["max_share_above"] is None) != (given["threshold"] is None):
+            raise PolicyError("max_share_above and threshold belong together")
+        if given["attacker"] == "prosecutor" and given["sampling_fraction"] is not None:
+            raise PolicyError(
+                "the prosecutor knows who is in the table: sampling_fraction is of no use"
+            )
+        found: dict[str, Any] = {
+            measure: {"at_most": given[f"max_{measure}"], "severity": severity}
+            for measure in ATTACKERS["prosecutor"]
+            if given[f"max_{measure}"] is not None
+        }
+        if "share_above" in found:
+            found["share_above"]["threshold"] = given["threshold"]
+        return {cls.key: {given["attacker"]: found}} if found else {}
+
+    def expected(self, context: Context) -> dict[str, Any]:
+        """Give the limit in the field of its measure."""
+        own = {"attacker": self.attacker, f"max_{self.measure}": self.limit}
+        own["threshold"] = self.threshold
+        if self.attacker != "prosecutor":
+            own["sampling_fraction"] = context.sampling_fraction
+        return own
+
+    def not_expected(self, context: Context) -> str | None:
+        """Say that an expectation knows no weights."""
+        if context.weight is None or self.attacker == "prosecutor":
+            return None
+        return " by sampling weights: give a sampling_fraction instead"

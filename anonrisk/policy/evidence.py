@@ -1,0 +1,72 @@
+"""What budgets are judged by: the counts of one quasi-identifier, and what is said beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.words import Missing
+    from anonrisk.counts.question import Group
+    from anonrisk.policy.problem import Problem
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a policy, its table and the caller say that no count tells, as plain values.
+
+    Attributes
+    ----------
+    sensitive : tuple of names
+        The sensitive columns, where a budget names none itself.
+    unit, weight, by : name or None
+        The columns of these roles.
+    missing : {"value", "drop", "error"}
+        What a missing quasi-identifier means.
+    suppressed : str or None
+        The text that stands in a suppressed cell.
+    sampling_fraction : float or None
+        The share of the population that is in the table.
+    dropped_are_removed : bool
+        Whether rows left out are removed before publication.
+    n_original : int or None
+        Number of rows before records were removed.
+    population : DataFrame or None
+        Whom the journalist and the marketer look among.
+    """
+
+    sensitive: Qid = ()
+    unit: Name | None = None
+    weight: Name | None = None
+    by: Name | None = None
+    missing: Missing = "value"
+    suppressed: str | None = None
+    sampling_fraction: float | None = None
+    dropped_are_removed: bool = False
+    n_original: int | None = None
+    population: Any = None
+
+
+@dataclass
+class Evidence:
+    """All that the budgets of one quasi-identifier need to know."""
+
+    groups: list[Group] | Problem | None = None
+    worst: dict[tuple[Name, str], float | Problem] = field(default_factory=dict)
+    # What a budget has measured in a pass of its own, by the name it gave it.
+    apart: dict[str, Any] = field(default_factory=dict)
+    # With missing_sensitive: drop, the rows that are left for each sensitive column.
+    n_scored: dict[Name, int] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """The rows that were measured."""
+        groups = self.groups if isinstance(self.groups, list) else []
+        return sum(group.sizes.n_rows for group in groups if group.sizes is not None)
+
+    @property
+    def n_dropped(self) -> int:
+        """The rows that were left out for a missing quasi-identifier."""
+        groups = self.groups if isinstance(self.groups, list) else []
+        return sum(group.n_dropped for group in groups)

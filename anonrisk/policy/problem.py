@@ -1,0 +1,36 @@
+"""What goes wrong with a table is a value to tell, not an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from anonrisk.errors import AnonRiskError, EngineError, MissingSensitiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why something could not be measured, in words that hold no cell of the table."""
+
+    message: str
+    # Whether asking once more, for less, is of no use.
+    final: bool = False
+
+
+def attempt(call: Callable[[], T]) -> T | Problem:
+    """Do something with a table; whatever goes wrong is a problem to tell, not an error."""
+    try:
+        return call()
+    except AnonRiskError as error:
+        return Problem(str(error), isinstance(error, (EngineError, MissingSensitiveError)))
+    except Exception as error:  # noqa: BLE001
+        return Problem(
+            f"it failed unexpectedly ({type(error).__name__}); the message is withheld because it "
+            "may quote a cell",
+            final=True,
+        )

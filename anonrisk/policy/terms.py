@@ -1,0 +1,194 @@
+"""What a policy says, read and checked; what can be done with it is in `policy.py`."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import MISSING, nearest
+from anonrisk.errors import PolicyError
+from anonrisk.policy import budgets, document, fields
+from anonrisk.policy.rules import read_roles, read_rules
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.drafting.drafted import Drafted
+    from anonrisk.policy.rules import PolicyRoles, Rule
+
+VERSION = 1
+# What becomes of columns that no role names.
+UNLISTED = ("refuse", "quasi", "ignore")
+KEYS = (
+    *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
+    "missing_sensitive",
+    *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
+    *("budgets", "qids"),
+)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Terms:
+    """The roles of columns, the rules and the settings of a `Policy`, which describes them."""
+
+    roles: PolicyRoles
+    rules: tuple[Rule, ...]
+    name: str | None = None
+    description: str | None = None
+    reviewed: bool = True
+    unlisted: Unlisted = "refuse"
+    missing: Missing = "value"
+    missing_sensitive: Missing | None = None
+    max_dropped_fraction: float | None = None
+    dropped_are_removed: bool = False
+    by: Name | None = None
+    suppressed: str | None = None
+    sampling_fraction: float | None = None
+    version: int = VERSION
+    drafted: Drafted | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values: every setting, whether written or not, in one form."""
+        whole = [rule for rule in self.rules if rule.columns is None and not rule.every_subset_of]
+        others = [rule for rule in self.rules if rule not in whole]
+        roles = self.roles.to_dict()
+        optional = {
+            key: getattr(self, key)
+            for key in ("name", "description", "max_dropped_fraction", "by", "suppressed")
+        }
+        written: dict[str, Any] = {
+            "version": self.version,
+            **optional,
+            "reviewed": None if self.reviewed else False,
+            "roles": roles or None,
+            "unlisted": self.unlisted,
+            "missing": self.missing,
+            "missing_sensitive": self.missing_sensitive,
+            "dropped_are_removed": self.dropped_are_removed or None,
+            "sampling_fraction": self.sampling_fraction,
+            "budgets": budgets.written(whole[0].budgets) if whole else None,
+            "qids": [rule.to_dict() for rule in others] or None,
+        }
+        return {key: value for key, value in written.items() if value is not None}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the policy in its one form, by which a verdict names it.
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> yaml = "{version: 1, budgets: {k: 5}}"
+        >>> anonrisk.Policy(k=5).digest == anonrisk.Policy.from_yaml(yaml).digest
+        True
+        """
+        text = document.canonical(self.to_dict())
+        return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @property
+    def listed(self) -> set[Name]:
+        """Every column that the policy names, in whatever place."""
+        named = {column for rule in self.rules for column in rule.columns or ()}
+        named |= {c for rule in self.rules for b in rule.budgets for c in b.sensitive or ()}
+        return {*self.roles.classified, *named, *(() if self.by is None else (self.by,))}
+
+
+def read_terms(given: dict[str, Any]) -> dict[str, Any]:
+    """Check a whole document before any data is read."""
+    _check_version(given["version"])
+    roles = read_roles(given.get("roles"))
+    settings = {
+        "name": _optional(given, "name", fields.text),
+        "description": _optional(given, "description", fields.text),
+        "reviewed": fields.flag(given.get("reviewed", True), "reviewed"),
+        "unlisted": fields.word(given.get("unlisted", "refuse"), "unlisted", UNLISTED),
+        "missing": fields.word(given.get("missing", "value"), "missing", MISSING),
+        "missing_sensitive": _optional(given, "missing_sensitive", _missing),
+        "max_dropped_fraction": _optional(given, "max_dropped_fraction", fields.share),
+        "dropped_are_removed": fields.flag(
+            given.get("dropped_are_removed", False), "dropped_are_removed"
+        ),
+        "by": _optional(given, "by", fields.name),
+        "suppressed": _optional(given, "suppressed", fields.text),
+        "sampling_fraction": _optional(given, "sampling_fraction", _fraction),
+    }
+    _check_dropping(settings)
+    rules = read_rules(given, roles)
+    _check_together(settings, roles, rules)
+    return {"version": VERSION, "roles": roles, "rules": rules, **settings}
+
+
+def _missing(given: Any, where: str) -> str:
+    return fields.word(given, where, MISSING)
+
+
+def _fraction(given: Any, where: str) -> float:
+    return fields.above_zero(given, where, at_most=1)
+
+
+def _optional(given: dict[str, Any], key: str, read: Any) -> Any:
+    return read(given[key], key) if given.get(key) is not None else None
+
+
+def _check_version(given: Any) -> None:
+    if given is None:
+        raise PolicyError(f"the policy needs version: {VERSION}")
+    if isinstance(given, bool) or given != VERSION:
+        raise PolicyError(f"version is {VERSION}, the only one that this library reads")
+
+
+def _check_dropping(settings: dict[str, Any]) -> None:
+    limited = settings["max_dropped_fraction"] is not None
+    drops = settings["missing"] == "drop"
+    if drops and not limited:
+        raise PolicyError(
+            "missing: drop needs max_dropped_fraction, the share of the rows that may be left out"
+        )
+    if limited and not drops and settings["missing_sensitive"] != "drop":
+        raise PolicyError(
+            "max_dropped_fraction belongs to missing: drop or missing_sensitive: drop"
+        )
+    if settings["dropped_are_removed"] and not drops:
+        raise PolicyError("dropped_are_removed belongs to missing: drop")
+
+
+def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
+    """Refuse what is right by itself and wrong together."""
+    covered = {column for rule in rules for column in (rule.columns or roles.whole)}
+    loose = [column for column in roles.whole if column not in covered]
+    if loose:
+        raise PolicyError(
+            f"quasi-identifier {loose[0]!r} has no budget: it is in no entry of qids; "
+            "name it there, or add budgets for all quasi-identifiers together"
+        )
+    _check_by(settings["by"], roles, rules)
+    if settings["sampling_fraction"] is not None and roles.weight is not None:
+        raise PolicyError("give a sampling_fraction or a weight, not both")
+    others = (*roles.sensitive, *roles.direct, *roles.insensitive, roles.unit)
+    for rule in rules:
+        for column in rule.columns or ():
+            if column in others:
+                raise PolicyError(f"column {column!r} of qids has another role in roles")
+        for budget in rule.budgets:
+            _check_sensitive(budget, roles)
+
+
+def _check_by(by: Name | None, roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:
+    if by is None:
+        return
+    if by in (roles.unit, roles.weight):
+        raise PolicyError(f"by: {by!r} is a unit or weight, not a group")
+    for budget in (budget for rule in rules for budget in rule.budgets):
+        if not budget.takes_by:
+            raise PolicyError(f"{budget.name} is of a whole table and takes no by")
+
+
+def _check_sensitive(budget: Budget, roles: PolicyRoles) -> None:
+    for column in budget.sensitive or ():
+        if roles.sensitive and column not in roles.sensitive:
+            raise PolicyError(
+                f"{budget.name}.sensitive: {column!r} is not among the sensitive columns of roles"
+                f"{nearest(column, roles.sensitive)}"
+            )
