@@ -107,6 +107,8 @@ class ArrowEngine:
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         """Answer like the pandas engine, whatever it is asked."""
+        if not hasattr(PandasEngine, verb):
+            raise AttributeError(verb)
         return partial(self.answer, verb)
 
     def answer(self, verb: str, frame: Any, *asked: Any) -> Any:
