@@ -49,6 +49,11 @@ for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.
 
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
+    parser.addoption(
+        "--one-case",
+        action="store_true",
+        help="of a test with several cases, the last on each kind",
+    )
 
 
 def pytest_configure(config):
@@ -68,8 +73,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
+def last_cases(items):
+    """The last case of every test, on each kind of table."""
+    last = {}
+    for item in items:
+        of = getattr(item, "callspec", None)
+        last[item.nodeid.partition("[")[0], of and of.params.get("frame")] = item
+    return list(last.values())
+
+
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
+    if config.getoption("--one-case"):
+        kept = last_cases(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
     for item in items:
         if "frame" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)

@@ -4,10 +4,12 @@
 python3 dev.py example         run examples/hospital.py with the core library alone (no Java)
 python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great Expectations
 python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
-python3 dev.py test  [ARG...]  everything: the checks, then every lane of LANES below
+python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
+python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from the policies in expectations/
+python3 dev.py stubs           write the types that follow from the functions and the budgets
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
@@ -65,6 +67,7 @@ class Lane:
 
 
 EXAMPLE = Env(".venv-example", "latest.txt", ("-e", "."))
+QUICKLY = Env(".venv-fast", "latest.txt", ("-e", ".[test]"))
 LATEST = Env(".venv", "latest.txt", ("-e", ".[all,dev]"))
 # Spark 3.5 knows no Python after 3.12, and in 3.12 it takes distutils from setuptools.
 TOOLS = ("chispa", "hypothesis", "pyarrow", "pyspark[connect]", "pytest", "setuptools")
@@ -77,7 +80,6 @@ def there(patterns: Sequence[str]) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
 QUICK = ("--engines", "plain", "-m", "not slow", "-q")
 # Importing Great Expectations takes longer than many tests: they have a lane of their own.
@@ -87,15 +89,25 @@ OF_GATES = (
     *("tests/test_policy*.py", "tests/test_ready_policies.py", "tests/test_tolerance.py"),
     *("tests/test_verdict*.py", "tests/test_cli.py", "tests/test_cli_next.py", "anonrisk/policy"),
 )
-FAST = Lane("pandas, quick tests", LATEST, (*QUICK, *(f"--ignore={one}" for one in there(OF_GX))))
+FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *(f"--ignore={one}" for one in there(OF_GX))))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
+
+
+ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
+# What all cases of a test find, they find with the newest versions; elsewhere one is enough.
+ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--one-case")
 LANES = (
-    Lane("pandas and Spark", LATEST, ("--engines", "pandas,arrow,spark")),
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
-    Lane("oldest versions", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
+    Lane("pandas and Spark", LATEST, ("--engines", "pandas,arrow,spark", "-m", "not nightly")),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE)),
+    Lane("oldest versions", OLDEST, ("--engines", "plain,spark,pandas_on_spark", *ONE_CASE)),
+)
+NIGHTLY = (
+    Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
 
-TYPED = ("anonrisk", "dev.py", "spark_jobs", "examples", "benchmarks")
+TYPED = ("anonrisk", "dev.py", "stubs.py", "spark_jobs", "examples", "benchmarks")
 CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
@@ -307,7 +319,7 @@ def do_check(_args: Sequence[str] = ()) -> None:
 
 def do_fast(args: Sequence[str]) -> None:
     """Run the quick tests."""
-    set_up(LATEST)
+    set_up(QUICKLY)
     run_lane(FAST, args)
 
 
@@ -318,15 +330,25 @@ def do_gate(args: Sequence[str]) -> None:
 
 
 def do_test(args: Sequence[str]) -> None:
-    """Run the checks and every lane; on a build server a lane that cannot run is a failure."""
-    java_home = do_setup()
+    """Run the checks and every lane."""
     do_check()
-    for lane in LANES:
+    run_all(LANES, args)
+
+
+def do_nightly(args: Sequence[str]) -> None:
+    """Run the tests that take too long for every change."""
+    run_all(NIGHTLY, args)
+
+
+def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
+    """Run lanes side by side; on a build server a lane that cannot run is a failure."""
+    java_home = do_setup()
+    for lane in lanes:
         if not interpreter(lane.env):
             if os.environ.get("CI"):
                 sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
             say(f"NOT RUN, no Python here for it: {lane.title}")
-    failed = run_beside([lane for lane in LANES if interpreter(lane.env)], args, java_home)
+    failed = run_beside([lane for lane in lanes if interpreter(lane.env)], args, java_home)
     if failed:
         sys.exit(f"dev.py: FAILED: {', '.join(failed)}")
     say("everything that ran has passed")
@@ -347,14 +369,22 @@ def do_ready(_args: Sequence[str] = ()) -> None:
     run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
 
 
+def do_stubs(_args: Sequence[str] = ()) -> None:
+    """Write the types of the accessor and of the budgets."""
+    set_up(LATEST)
+    run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
     "gate": do_gate,
     "test": do_test,
+    "nightly": do_nightly,
     "check": do_check,
     "bench": do_bench,
     "ready": do_ready,
+    "stubs": do_stubs,
     "setup": do_setup,
 }
 

@@ -21,6 +21,8 @@ pyarrow tables and others that speak the Arrow stream as well.
 `anonrisk.datasets`   synthetic tables to try things on
 `anonrisk.core`       names, roles, arguments, text
 ====================  ==============================================================
+
+A type checker cannot know of ``df.anon``; ``anonrisk.anon(df)`` is the same, and typed.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk import register
 from anonrisk._version import __version__
+from anonrisk.accessor import anon
 from anonrisk.api.alpha import alpha
 from anonrisk.api.anvc import anvc
 from anonrisk.api.apply import apply
@@ -77,7 +80,15 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 
 if TYPE_CHECKING:
-    from anonrisk import hipaa
+    from anonrisk import hierarchy as hierarchy
+    from anonrisk import hipaa as hipaa
+    from anonrisk import identity as identity
+    from anonrisk import keys as keys
+    from anonrisk import planning as planning
+    from anonrisk import policy as policy
+    from anonrisk import predict as predict
+    from anonrisk import priors as priors
+    from anonrisk import report as report
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -91,6 +102,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "alpha",
+    "anon",
     "anvc",
     "apply",
     "assess",
@@ -150,14 +162,16 @@ _LATER = (
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:
+    # A checker that sees this takes every misspelt name for one that comes later.
+    def __getattr__(name: str) -> Any:
+        import importlib
 
-    if name in _LATER:
-        return importlib.import_module(f"anonrisk.{name}")
-    if name in _NAMES_LATER:
-        return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
-    raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
+        if name in _LATER:
+            return importlib.import_module(f"anonrisk.{name}")
+        if name in _NAMES_LATER:
+            return getattr(importlib.import_module(f"anonrisk.{_NAMES_LATER[name]}"), name)
+        raise AttributeError(f"module 'anonrisk' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,13 @@
-"""`.anon`: every public function of a table as a method of the table."""
+"""`.anon`: every public function of a table as a method of the table.
+
+Type checkers read `accessor.pyi`, which ``python3 dev.py stubs`` writes from the functions.
+"""
 
 from __future__ import annotations
 
 import inspect
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk.api.alpha import alpha
 from anonrisk.api.anvc import anvc
@@ -48,6 +51,7 @@ from anonrisk.api.trajectory import trajectory
 from anonrisk.api.uniqueness import uniqueness
 from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
+from anonrisk.core.columns import FrameT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,10 +102,10 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 
-class AnonAccessor:
+class AnonAccessor(Generic[FrameT]):
     """How many people in this table can be singled out; see the functions of `anonrisk`."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: FrameT) -> None:
         """Keep the table; nothing is looked at before a question is asked."""
         self._frame = frame
 
@@ -110,9 +114,33 @@ class AnonAccessor:
         return [function.__name__ for function in FUNCTIONS]
 
 
+def anon(frame: FrameT) -> AnonAccessor[FrameT]:
+    """Give what a table has as `.anon`, in a way that a type checker can follow.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+
+    Returns
+    -------
+    AnonAccessor
+        With every function of a table as a method.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
+    >>> anonrisk.anon(df).k("zip") == df.anon.k("zip") == 1
+    True
+    """
+    return AnonAccessor(frame)
+
+
 def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def method(self: AnonAccessor, *args: Any, **kwargs: Any) -> Any:
+    def method(self: AnonAccessor[Any], *args: Any, **kwargs: Any) -> Any:
         return function(self._frame, *args, **kwargs)
 
     signature = inspect.signature(function)

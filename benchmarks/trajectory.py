@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from anonrisk.core.keys import Key
 from benchmarks import _bench
 from benchmarks._bench import Row, compared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RECORDS = 1_000_000
 USERS = 50_000
@@ -94,7 +98,7 @@ def pseudonyms(n_records: int) -> list[Row]:
         distinct = pd.DataFrame({"who": values.unique()})
         made = anonrisk.pseudonymize(distinct, "who", key=KEY)["who"]
         mapping = dict(zip(distinct["who"].tolist(), made.tolist(), strict=True))
-        contestants = {
+        contestants: dict[str, Callable[[], object]] = {
             "ours": partial(anonrisk.pseudonymize, frame, "who", key=KEY),
             "map": partial(frame["who"].map, mapping),
         }

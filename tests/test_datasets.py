@@ -201,6 +201,7 @@ def test_each_erratum_is_corrected_and_can_be_seen_as_printed():
         assert right.loc[erratum.row, erratum.column] == erratum.right
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_all_citizens_are_about_as_unique_as_published():
     registry = datasets.citizens()

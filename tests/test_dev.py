@@ -38,6 +38,19 @@ def test_every_lane_is_said_to_take_its_own_time(dev, monkeypatch, capsys):
     assert "FAILED (exit code 1): lane: broken" in said
 
 
+def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
+    def selects(lane):
+        return lane.args[lane.args.index("-m") + 1]
+
+    assert [selects(lane) for lane in dev.LANES] == ["not nightly", *["engine and not nightly"] * 2]
+    assert [selects(lane) for lane in dev.NIGHTLY] == ["nightly", "engine", "engine"]
+    # The night leaves no case out.
+    assert [lane.title for lane in (*dev.LANES, *dev.NIGHTLY) if "--one-case" in lane.args] == [
+        "Spark Connect",
+        "oldest versions",
+    ]
+
+
 def test_the_quick_lanes_cover_what_they_say(dev):
     gate = [one for one in dev.GATE.args if one.startswith(("tests/", "anonrisk/"))]
     names = {path.name for path in (ROOT / "tests").glob("test_*.py")}

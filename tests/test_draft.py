@@ -13,7 +13,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets, errors
 from anonrisk.cli import main
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ManySets, Question
 from anonrisk.counts.shapes import Numerals
 from anonrisk.engines import engine_for
 from anonrisk.policy.drafting import hints
@@ -408,7 +408,7 @@ def test_numbers_and_dates_are_counted_alike_on_every_engine(frame):
     }
     table = frame(cells)
     engine = engine_for(table)
-    counter = engine.counter(table, Question((tuple(cells),)))
+    counter = engine.count(table, ManySets(Question((tuple(cells),))))
     found = dict(zip(counter.columns, counter.numerals(), strict=True))
     # Without a type for missing whole numbers, pandas has floats; a fraction of nought is none.
     assert found == {

@@ -379,7 +379,7 @@ def test_more_sets_than_anybody_reads_are_not_printed():
 def test_progress_moves_within_each_size(monkeypatch):
     told = []
     monkeypatch.setattr(progress, "_SECONDS", 0.0)
-    tell = progress._told([3, 300, 10**6], lambda *shown: told.append(shown))
+    tell = progress._reporter([3, 300, 10**6], lambda *shown: told.append(shown))
     for done in (0, 3, 150, 302, 303, 5_303, 1_000_303):
         tell(done, 7)
     assert [shown[1:] for shown in told] == [
@@ -389,7 +389,7 @@ def test_progress_moves_within_each_size(monkeypatch):
     assert told[2][0] == "sets of 2 columns: 147 of 300 decided, 7 found"
     monkeypatch.setattr(progress, "_SECONDS", 3600.0)
     told.clear()
-    tell = progress._told([3, 300], lambda *shown: told.append(shown))
+    tell = progress._reporter([3, 300], lambda *shown: told.append(shown))
     for done in (0, 1, 2, 303):
         tell(done, 0)
     assert [shown[1] for shown in told] == [0, 300], "seldom, but the end is always shown"
@@ -409,7 +409,7 @@ def test_what_is_shown_while_it_searches(capsys, monkeypatch):
     assert "sets of 1 column: " in printed.err
     assert printed.err.rpartition("\r\033[K")[2].startswith("sets of 4 columns: 1 of 1 decided, ")
     assert printed.err.endswith("\n")
-    with progress.shown([10], progress=False) as tell:
+    with progress.show_progress([10], progress=False) as tell:
         tell(10, 1)
     assert capsys.readouterr() == ("", "")
 

@@ -28,6 +28,9 @@ SOME = (
 SOME += ("Latin-1 that is not said", "keys that differ by case", "a key twice", "too few cells")
 
 
+RARE = [name for i, name in enumerate(CASES) if i % 3 and name not in SOME]
+
+
 def laid(case, folder):
     """Write the files of a case; give the path that names them."""
     for name, content in case.files.items():
@@ -91,7 +94,11 @@ def spark_read(spark):
 @pytest.mark.parametrize(
     "name",
     [
-        *(pytest.param(name, marks=ON_SPARK) for name in CASES),
+        *(
+            # Readers change seldom: every third file, and some more, for every change.
+            pytest.param(name, marks=[*ON_SPARK, pytest.mark.nightly][: 2 + (name in RARE)])
+            for name in CASES
+        ),
         *(pytest.param(name, marks=ON_CONNECT, id=f"connect-{name}") for name in SOME),
     ],
 )

@@ -326,6 +326,7 @@ for i in range(count):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_eight_writers_and_a_killed_one_lose_nothing(url):
     """All start on a store that does not exist yet; whatever was told to be issued is there."""

@@ -112,7 +112,7 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
     names = zipfile.ZipFile(build(checkout, "--wheel", tmp_path)).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
-    assert "anonrisk/py.typed" in names
+    assert {"anonrisk/py.typed", "anonrisk/accessor.pyi"} <= set(names)
     data = {str(path.relative_to(ROOT)) for path in (ROOT / "anonrisk").rglob("*.json")}
     assert {name for name in names if name.endswith(".json")} == data
     assert "anonrisk/policy/ready/research_k5.json" in data
@@ -124,7 +124,14 @@ def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
 def test_the_source_distribution_can_test_itself(checkout, tmp_path):
     with tarfile.open(build(checkout, "--sdist", tmp_path)) as made:
         names = {name.partition("/")[2] for name in made.getnames()}
-    assert {"conftest.py", "dev.py", "pyproject.toml", "setup.py", "CHANGELOG.md"} <= names
+    assert {
+        "conftest.py",
+        "dev.py",
+        "stubs.py",
+        "pyproject.toml",
+        "setup.py",
+        "CHANGELOG.md",
+    } <= names
     assert {"tests/oracle.py", "tests/data/reference.json", "tests/pins/latest.txt"} <= names
     for folder in BESIDE:
         there = {str(path.relative_to(checkout)) for path in (checkout / folder).rglob("*.*")}

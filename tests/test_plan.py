@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonrisk
-from anonrisk import Plan, errors
+from anonrisk import Plan, datasets, errors
 from anonrisk.engines.pandas.tally import tally
 from anonrisk.planning import budget, search
 from anonrisk.planning.lattice import Lattice
@@ -182,7 +182,7 @@ def test_at_least_as_good_as_datafly_on_real_tables(shared, table_name, k):
 
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
-    made = anonrisk.datasets.hospital(1_000, seed=2)
+    made = datasets.hospital(1_000, seed=2)
     years = made["date_of_birth"].dt.year
     table = pd.DataFrame({"pc4": made["pc4"], "gender": made["gender"], "year": years.astype(str)})
 

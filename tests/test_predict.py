@@ -410,7 +410,7 @@ def test_cheap_laws_are_as_near_as_they_say():
         source = predict.sources.FromDistribution(known, k)
         if law.cost(source.numbers, k, math.sqrt(source.variance())) > 3e6:
             continue
-        near = law.cheap(
+        near = law.approximate(
             k, source.mean(), source.variance(), source.shared_by(2), source.shared_by(3)
         )
         if near is None or not source.variance() > 0:

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import ClassSizes
+from anonrisk.core import database
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -27,7 +28,7 @@ from anonrisk.errors import (
     RepeatedColumnError,
     StoreError,
 )
-from anonrisk.priors import Prior, Repository, checks, disagreement, store
+from anonrisk.priors import Prior, Repository, checks, disagreement
 
 sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
@@ -514,6 +515,6 @@ def test_the_default_is_a_file_in_the_current_folder(tmp_path, monkeypatch):
 
 
 def test_without_sqlalchemy_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(store, "find_spec", lambda name: None)
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
     with pytest.raises(StoreError, match=r"pip install 'anonrisk\[store\]'"):
         Repository("x.sqlite")

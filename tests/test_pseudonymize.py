@@ -442,10 +442,12 @@ def test_executors_need_nothing_of_ours(spark):
 
     from pyspark import cloudpickle
 
-    from anonrisk.core.pseudonyms import Form, Step
+    from anonrisk.core.pseudonyms import Form, Pseudonymisation
     from anonrisk.engines.spark.pseudonym import _function
 
-    sent = cloudpickle.dumps(_function(Step("who", KEY, Form.of("hex", None), "insurer")))
+    sent = cloudpickle.dumps(
+        _function(Pseudonymisation("who", KEY, Form.of("hex", None), "insurer"))
+    )
     code = (
         "import sys, pickle, base64\n"
         "sys.modules['anonrisk'] = sys.modules['pandas'] = sys.modules['numpy'] = None\n"

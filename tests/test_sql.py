@@ -10,7 +10,6 @@ import pytest
 import anonrisk
 from anonrisk.errors import (
     AnonRiskError,
-    ArgumentError,
     ColumnNotFoundError,
     EmptyTableError,
     EngineError,
@@ -154,16 +153,6 @@ def test_rows_that_a_driver_loses_are_noticed(connection, monkeypatch):
     monkeypatch.setattr(module.SqlTable, "fetch", nothing)
     with pytest.raises(EngineError, match="2 rows at first and 0"):
         anonrisk.k(table_of(connection), "zip")
-
-
-@pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
-def test_distances_that_sql_cannot_do_are_refused(connection, distance):
-    databases.write(connection, "t", {"zip": ["x", "x"], "s": [1, 2]})
-    hierarchy = {"any": ["1", "2"]} if distance == "hierarchical" else None
-    with pytest.raises(ArgumentError, match="not computed in SQL"):
-        anonrisk.tcloseness(
-            table_of(connection), "zip", "s", distance=distance, hierarchy=hierarchy
-        )
 
 
 def test_what_a_database_is_not_asked_for(connection):

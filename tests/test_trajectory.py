@@ -532,6 +532,13 @@ def test_intervals_of_several_draws_cover_small_shares_of_few_users(n, share, al
     assert n < 20 or wide <= np.mean([np.diff(proportion.wilson(r.sum(), n)) for r in found]) * 1.05
 
 
+def test_intervals_of_two_users_are_as_wide_as_student_has_them():
+    # 12.706 is Student's quantile for one degree of freedom; both users differ as much as can be.
+    effective = (1.959964 / 12.706205) ** 2
+    expected = proportion.wilson(effective / 2, effective)
+    assert proportion.clustered(1, 1, 2, 100) == pytest.approx(expected, abs=1e-6)
+
+
 def test_intervals_of_several_draws_at_the_ends():
     assert proportion.clustered(0, 0, 10, 5)[0] == 0
     assert proportion.clustered(10, 10, 10, 5)[1] == 1

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import anonrisk
 from anonrisk import Policy, Verdict, datasets, errors
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.counts.question import ByGroup, InPopulation, MarkedRows, Question
 from anonrisk.policy import judge
 from anonrisk.policy.budgets import Budget
 from anonrisk.policy.finding import within
@@ -288,12 +289,13 @@ def calls(monkeypatch):
     from anonrisk.engines.pandas import PandasEngine
 
     seen = []
-    for name in ("count", "count_by", "scores", "matched", "marked", "profiles"):
+    for name in ("count", "score", "match", "profiles"):
         method = getattr(PandasEngine, name)
 
-        def recorded(self, *args, _name=name, _method=method):
-            seen.append(_name)
-            return _method(self, *args)
+        def recorded(self, frame, asked, *more, _name=name, _method=method):
+            plain = _name != "count" or isinstance(asked, Question)
+            seen.append(_name if plain else type(asked).__name__)
+            return _method(self, frame, asked, *more)
 
         monkeypatch.setattr(PandasEngine, name, recorded)
     return seen
@@ -302,10 +304,10 @@ def calls(monkeypatch):
 def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     table = pd.DataFrame(CELLS)
     asking(**ALL_AT_ONCE).check(table)
-    assert calls == ["scores"]
+    assert calls == ["score"]
     calls.clear()
     asking(**{**ALL_AT_ONCE, "sensitive": ["ill", "cost"]}).check(table)
-    assert calls == ["scores", "scores"]
+    assert calls == ["score", "score"]
     calls.clear()
     subsets = [{"every_subset_of": m, "budgets": {"k": 1}} for m in (1, 2)]
     asking(quasi=["zip", "age", "ward"], k=1, qids=subsets).check(table)
@@ -314,17 +316,17 @@ def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     # The same quasi-identifier in two rules is measured once.
     again = [{"columns": ["zip", "age"], "budgets": {"k": 3, "ldiv": {"l": 2}}}]
     asking(**ALL_AT_ONCE, qids=again).check(table)
-    assert calls == ["scores"]
+    assert calls == ["score"]
     calls.clear()
     ordered = [{"t": 1, "distance": "ordered"}, {"t": 1, "distance": "equal"}]
     asking(quasi="zip", sensitive="cost", k=1, ldiv={"l": 1}, tcloseness=ordered).check(table)
-    assert calls == ["scores"]
+    assert calls == ["score"]
     calls.clear()
     asking(quasi="zip", by="ward", k=1, max_unique_fraction=1).check(table)
-    assert calls == ["count_by"]
+    assert calls == ["ByGroup"]
     calls.clear()
     asking(**ALL_AT_ONCE, missing_sensitive="drop").check(table)
-    assert calls == ["scores", "count"]
+    assert calls == ["score", "count"]
 
 
 @pytest.mark.spark("spark")
@@ -617,10 +619,10 @@ def test_duplicated_and_nested_columns_cannot_be_assessed():
 
 
 def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
-    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas.schema import PandasSchema
 
     changed = {"age": "perturb", "ill": "permute"}
-    monkeypatch.setattr(PandasEngine, "perturbed", lambda *_: changed, raising=False)
+    monkeypatch.setattr(PandasSchema, "perturbed", changed)
     rules = [{"columns": c, "budgets": {"k": 1}} for c in ("zip", "age")]
     values = {"sensitive": ["ill", "cost"], "ldiv": {"l": 1}}
     verdict = asking(qids=rules).check(pd.DataFrame(CELLS))
@@ -636,15 +638,17 @@ def test_columns_changed_at_random_are_not_measured_by_equality(monkeypatch):
 # ---- nothing unexpected passes, nothing secret leaves -------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["columns", "index", "check", "read_roles", "count", "scores"])
+@pytest.mark.parametrize("method", ["columns", "index", "check", "roles", "count", "score"])
 @pytest.mark.parametrize("error", [ValueError, MemoryError, KeyError, RecursionError])
 def test_any_engine_error_is_could_not_assess_and_quotes_no_cell(monkeypatch, method, error):
-    from anonrisk.engines.pandas import PandasEngine
+    from anonrisk.engines.pandas import PandasEngine, PandasSchema
 
     def broken(*_):
         raise error(SECRET)
 
-    monkeypatch.setattr(PandasEngine, method, broken)
+    where = PandasEngine if hasattr(PandasEngine, method) else PandasSchema
+    is_property = isinstance(getattr(where, method), property)
+    monkeypatch.setattr(where, method, property(broken) if is_property else broken)
     table = pd.DataFrame({"zip": [SECRET, "b"], "ill": ["x", SECRET]})
     policy = asking(quasi="zip", sensitive="ill", ldiv={"l": 1}, qids=[
         {"columns": "zip", "budgets": {"k": 1}}], missing_sensitive="drop")  # fmt: skip
@@ -656,17 +660,22 @@ def test_any_engine_error_is_could_not_assess_and_quotes_no_cell(monkeypatch, me
 def test_a_count_that_fails_does_not_pass(monkeypatch):
     from anonrisk.engines.pandas import PandasEngine
 
-    for method, policy in (
-        ("count", asking(quasi="zip", k=1)),
-        ("count_by", asking(quasi="zip", by="ill", k=1)),
-        ("marked", asking(quasi="zip", suppressed="*", max_suppressed=1)),
-        ("matched", asking(quasi="zip", weight="w", risk={"journalist": {"highest": 1}})),
+    def failing(verb, kind):
+        method = getattr(PandasEngine, verb)
+        return lambda *args: 1 / 0 if isinstance(args[2], kind) else method(*args)
+
+    journalist = {"journalist": {"highest": 1}}
+    for method, kind, policy in (
+        ("count", Question, asking(quasi="zip", k=1)),
+        ("count", ByGroup, asking(quasi="zip", by="ill", k=1)),
+        ("count", MarkedRows, asking(quasi="zip", suppressed="*", max_suppressed=1)),
+        ("match", InPopulation, asking(quasi="zip", weight="w", risk=journalist)),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(PandasEngine, method, lambda *_: 1 / 0)
+            patch.setattr(PandasEngine, method, failing(method, kind))
             table = pd.DataFrame({"zip": [1, 1], "ill": [1, 1], "w": [1.0, 1.0]})
             verdict = policy.check(table)
-            assert verdict.status == "could_not_assess", method
+            assert verdict.status == "could_not_assess", kind
             assert "ZeroDivisionError" in verdict.to_json()
 
 

@@ -9,17 +9,18 @@ from anonrisk.api.sensitive import (
 )
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def alpha(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
+    qids: Names | None = None,
+    sensitive: Names | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> float:
     """Give the largest share that one sensitive value has of a class.
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
+from anonrisk.counts.change import LargeClasses, Recode
 from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.planning.plan import Plan
 
+if TYPE_CHECKING:
+    from anonrisk.core.columns import FrameT
 
-def apply(frame: Any, plan: Plan) -> Any:
+
+def apply(frame: FrameT, plan: Plan) -> FrameT:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters
@@ -43,13 +47,13 @@ def apply(frame: Any, plan: Plan) -> Any:
     if not isinstance(plan, Plan):
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
-    require(plan.qids, "the plan's column", columns)
-    engine.check(frame, dict.fromkeys(plan.qids, "the plan's column"))
-    recoded = engine.recode(frame, plan.recodings)
+    schema = engine.schema(frame)
+    require(plan.qids, "the plan's column", schema.columns)
+    schema.check(dict.fromkeys(plan.qids, "the plan's column"))
+    recoded = engine.rewrite(frame, Recode(plan.recodings))
     if plan.k is None:
         return recoded
-    stored = engine.read_roles(frame)
+    stored = schema.roles
     refuse_persons(None if stored is None else stored.unit)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
@@ -60,4 +64,4 @@ def apply(frame: Any, plan: Plan) -> Any:
             f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
             "it was made for another table"
         )
-    return engine.suppress(recoded, question, plan.k) if below else recoded
+    return engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded

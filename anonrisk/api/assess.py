@@ -14,10 +14,11 @@ from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.api.assessment import Assessment
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Distance, Missing
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.base import Engine
 
@@ -43,17 +44,17 @@ _OF_VALUES = {
 
 def assess(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
-    measures: Sequence[str] | None = None,
+    qids: Names | AssessesTables | None = None,
+    sensitive: Names | None = None,
+    measures: str | Sequence[str] | None = None,
     *,
     c: float | None = None,
-    distance: str = "auto",
-    order: Any = None,
+    distance: Distance = "auto",
+    order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> Assessment:
     """Take many measures of a table in as few passes as possible: one per sensitive column.
 
@@ -171,7 +172,7 @@ def _score(  # noqa: PLR0917
     sizes = None
     for asked in (together, apart):
         if asked:
-            scored = engine.scores(frame, question, about, asked)
+            scored = engine.score(frame, question, about, asked)
             sizes, worst = scored.sizes, worst | scored.worst
     assert sizes is not None  # noqa: S101
     values = {name: worst[score] for name, score in scores.items()}

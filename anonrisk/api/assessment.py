@@ -10,11 +10,10 @@ from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     import pandas as pd
 
     from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.core.columns import Name
 
 # Of several sensitive columns, the worst is the least of these and the largest of the others.
 _LEAST = ("ldiv", "entropy_ldiv", "recursive_ldiv")
@@ -33,7 +32,7 @@ class Assessment:
     """
 
     sizes: ClassSizes
-    values: dict[tuple[str, Hashable], Any]
+    values: dict[tuple[str, Name | None], Any]
 
     def __getitem__(self, measure: str) -> Any:
         """Give a measure; of several sensitive columns, the worst."""
@@ -46,7 +45,7 @@ class Assessment:
             )
         return min(found) if measure in _LEAST else max(found)
 
-    def of(self, measure: str, sensitive: Hashable) -> Any:
+    def of(self, measure: str, sensitive: Name | None) -> Any:
         """Give a measure of one sensitive column."""
         try:
             return self.values[measure, sensitive]

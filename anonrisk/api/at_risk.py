@@ -12,32 +12,36 @@ from anonrisk.api.sensitive import (
     with_distance,
 )
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.counts.change import BreakingClasses
 from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import FrameT, Name, Names
+    from anonrisk.core.words import Distance, Diversity, Missing
 
 _DEFAULT_K = 5
 
 
 def at_risk(
-    frame: Any,
-    qids: Any = None,
+    frame: FrameT,
+    qids: Names | None = None,
     k: int | None = None,
     *,
-    sensitive: Any = None,
+    sensitive: Names | None = None,
     l: float | None = None,
     t: float | None = None,
-    kind: str = "distinct",
+    kind: Diversity = "distinct",
     c: float | None = None,
-    distance: str = "auto",
-    order: Any = None,
+    distance: Distance = "auto",
+    order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
-) -> Any:
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
+) -> FrameT:
     """Give the records of the classes that break a limit, as a table of the same kind.
 
     Parameters
@@ -83,7 +87,7 @@ def at_risk(
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
         engine, question = ask(frame, qids, unit=unit, missing=missing)
-        return engine.at_risk(frame, question, size or _DEFAULT_K)
+        return engine.keep(frame, BreakingClasses(question, size or _DEFAULT_K))
     diversity = None if l is None else (score, positive(l, "l"))
     closeness = None if t is None else not_negative(t, "t")
     engine, question, columns = ask_about(
@@ -98,4 +102,4 @@ def at_risk(
                 engine, frame, column, distance, order=order, hierarchy=hierarchy
             )
             limits.append((about, Score(settled), closeness))
-    return engine.breaking(frame, question, limits, size)
+    return engine.keep(frame, BreakingClasses(question, size or 0, tuple(limits)))

@@ -10,18 +10,19 @@ from anonrisk.api.sensitive import (
 from anonrisk.core.arguments import one_of
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Likeness, Missing
 
 
 def beta_likeness(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
-    kind: str = "basic",
+    qids: Names | None = None,
+    sensitive: Names | None = None,
+    kind: Likeness = "basic",
     *,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> float:
     """Give the least β for which the table has β-likeness: the largest relative gain of a value.
 

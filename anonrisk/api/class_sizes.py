@@ -10,6 +10,7 @@ from anonrisk.measures import risk as _risk
 
 if TYPE_CHECKING:
     from anonrisk.core.results import Divergence, LowerBound
+    from anonrisk.core.words import Draw, Method, Model
     from anonrisk.measures.risk import Risk
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.predict.prediction import PredictedClasses, Prediction
@@ -25,7 +26,7 @@ class ClassSizes(ClassCounts):
     --------
     >>> sizes = ClassSizes([1, 4], [2, 3], qid=["zip", "age"])
     >>> sizes.k, round(sizes.entropy(), 3), sizes.risk().prosecutor.highest
-    (1, 2.217, 1.0)
+    (1, 2.093, 1.0)
     """
 
     # ---- information ----------------------------------------------------------------------
@@ -83,8 +84,8 @@ class ClassSizes(ClassCounts):
         self,
         group_size: int,
         *,
-        draw: str = "auto",
-        method: str = "exact",
+        draw: Draw = "auto",
+        method: Method = "exact",
         n_values: int | None = None,
     ) -> Prediction:
         """Predict how many of a group are singletons; see `anonrisk.predict_singletons`.
@@ -103,8 +104,8 @@ class ClassSizes(ClassCounts):
         group_size: int,
         upto: int = 10,
         *,
-        draw: str = "auto",
-        method: str = "exact",
+        draw: Draw = "auto",
+        method: Method = "exact",
         n_values: int | None = None,
     ) -> PredictedClasses:
         """Predict in classes of which size a group is; see `anonrisk.predict_classes`.
@@ -119,7 +120,7 @@ class ClassSizes(ClassCounts):
         return table.classes(self, group_size, upto, draw, method=method, n_values=n_values)
 
     def predict_population(
-        self, population_size: int, *, model: str = "auto"
+        self, population_size: int, *, model: Model = "auto"
     ) -> PopulationEstimate:
         """Say what the population can be that this is a sample of; see `anonrisk`'s function."""
         from anonrisk.predict.population import Sample, estimate

@@ -8,11 +8,12 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def classes(
-    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> ClassSizes:
     """Count the classes of a quasi-identifier: one scan, many questions.
 

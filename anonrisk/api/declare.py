@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import FrameT, Name, Names
 
 
 def declare(  # noqa: PLR0917
-    frame: Any,
-    quasi: Name | Sequence[Name] = (),
-    sensitive: Name | Sequence[Name] = (),
-    direct: Name | Sequence[Name] = (),
-    insensitive: Name | Sequence[Name] = (),
+    frame: FrameT,
+    quasi: Names = (),
+    sensitive: Names = (),
+    direct: Names = (),
+    insensitive: Names = (),
     unit: Name | None = None,
-) -> Any:
+) -> FrameT:
     """Give a table that carries the roles of its columns, so that later calls need no names.
 
     Parameters
@@ -55,7 +53,7 @@ def declare(  # noqa: PLR0917
     2
     """
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    columns = engine.schema(frame).columns
     declared = column_roles.declare(
         columns,
         unit=unit,
@@ -64,4 +62,4 @@ def declare(  # noqa: PLR0917
         direct=direct,
         insensitive=insensitive,
     )
-    return engine.write_roles(frame, declared)
+    return engine.with_roles(frame, declared)

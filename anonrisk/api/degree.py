@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def degree(
-    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
     """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike.
 

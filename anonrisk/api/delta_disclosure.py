@@ -9,18 +9,19 @@ from anonrisk.api.sensitive import (
 )
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def delta_disclosure(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
+    qids: Names | None = None,
+    sensitive: Names | None = None,
     *,
     strict: bool = False,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> float:
     """Give the least δ for which the table has δ-disclosure privacy.
 

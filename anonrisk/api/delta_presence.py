@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
+    from anonrisk.core.columns import Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.matched import Presence
 
 
 def delta_presence(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population: Any = None,
     *,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Presence:
     """Give the least and largest share of a population class that is in the release.
 

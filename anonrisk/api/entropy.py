@@ -8,17 +8,18 @@ from anonrisk.api.classes import classes
 from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def entropy(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     order: float = 1,
     *,
     quantile: float | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> float:
     """Give the entropy of a quasi-identifier in bits: how much its value tells.
 

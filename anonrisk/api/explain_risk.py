@@ -9,11 +9,12 @@ from anonrisk.api.suda import counter_of
 from anonrisk.search.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def explain_risk(
-    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> RiskExplanation:
     """Tell which column, dropped or coarsened, lowers the number of singletons most.
 

@@ -8,32 +8,33 @@ from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.counts.counter import BITS
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import number_of_sets, search
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.progress import shown
+from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.words import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
-    from anonrisk.search.minimal import Outcome
+    from anonrisk.search.minimal import MinimalSets
 
 
 @overload
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[False] = ...,
     progress: bool | None = ...,
@@ -44,12 +45,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = ...,
-    columns: Any = ...,
+    columns: Names | None = ...,
     max_size: int = ...,
     population_size: int | None = ...,
     *,
     unit: Name | None = ...,
-    missing: str = ...,
+    missing: Missing = ...,
     time_budget: float | None = ...,
     explain: Literal[True],
     progress: bool | None = ...,
@@ -59,12 +60,12 @@ def find_qids(
 def find_qids(
     frame: Any,
     alpha: float = 0.2,
-    columns: Any = None,
+    columns: Names | None = None,
     max_size: int = 4,
     population_size: int | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
     time_budget: float | None = None,
     explain: bool = False,
     progress: bool | None = None,
@@ -135,14 +136,14 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, columns, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
-    counter = engine.counter(frame, question)
+    counter = engine.count(frame, ManySets(question))
     if not counter.columns:
         raise NoColumnsError(
             "none of the columns can be searched: "
             + "; ".join({**apart, **counter.unsupported}.values())
         )
     by_size = tuple(number_of_sets(len(counter.columns), max_size))
-    with shown(by_size, progress=progress) as tell:
+    with show_progress(by_size, progress=progress) as tell:
         outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
@@ -172,18 +173,18 @@ def _asked(
     engine: Engine, frame: Any, given: Any, unit: Name | None, missing: str
 ) -> tuple[Question, dict[Name, str], Qid]:
     """Find out which columns to search, which cannot be, and which the roles leave out."""
-    names = engine.columns(frame)
-    stored = engine.read_roles(frame)
-    roles = stored and column_roles.current(stored, names, engine.index(frame))
+    schema = engine.schema(frame)
+    names, stored = schema.columns, schema.roles
+    roles = stored and column_roles.current(stored, names, schema.index)
     if unit is not None:
         as_name(unit, "unit")
     elif roles:
         unit = roles.unit
     if unit is not None:
         require([unit], "unit", names)
-        engine.check(frame, {unit: "unit"})
+        schema.check({unit: "unit"})
     else:
-        engine.check(frame, {})
+        schema.check({})
     apart: dict[Name, str] = {}
     left_out: Qid = ()
     if given is None:
@@ -220,7 +221,7 @@ def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
 
 
 def _ranked(
-    outcome: Outcome, direct: set[Name], population_size: int | None
+    outcome: MinimalSets, direct: set[Name], population_size: int | None
 ) -> tuple[FoundQid, ...]:
     """Put first what a person should worry about most."""
     values = [sizes.n_classes for sizes in outcome.columns]
@@ -233,7 +234,7 @@ def _ranked(
     return tuple(found)
 
 
-def _look_alikes(counter: Counter, outcome: Outcome) -> tuple[LookAlike, ...]:
+def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:
     look_alikes = []
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)

@@ -10,27 +10,34 @@ import numpy as np
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.counts.change import Recode
+from anonrisk.counts.question import QuantileBins
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
 from anonrisk.recode import Bins, DatePart, Level, Prefix, Recoding, TopBottom
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import FrameT, Name, Names
+    from anonrisk.core.words import Part
     from anonrisk.engines.base import Engine
 
 
 def generalize(
-    frame: Any,
-    columns: Any,
+    frame: FrameT,
+    columns: Names | Mapping[Any, Recoding],
     *,
-    bins: Any = None,
+    bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
     prefix: int | None = None,
     hierarchy: Any = None,
     level: int | None = None,
-    part: str | None = None,
+    part: Part | None = None,
     top: float | None = None,
     bottom: float | None = None,
-) -> Any:
+) -> FrameT:
     """Make the values of some columns coarser, with names that say what they stand for.
 
     Parameters
@@ -72,7 +79,8 @@ def generalize(
     3   >=90  25**
     """
     engine = engine_for(frame)
-    known = engine.columns(frame)
+    schema = engine.schema(frame)
+    known = schema.columns
     ways = {
         "bins": bins,
         "prefix": prefix,
@@ -89,8 +97,8 @@ def generalize(
         recodings = dict(columns)
         names = as_names(list(recodings), "column", known)
         require(names, "column", known)
-        engine.check(frame, dict.fromkeys(names, "column"))
-        return engine.recode(frame, recodings)
+        schema.check(dict.fromkeys(names, "column"))
+        return engine.rewrite(frame, Recode(recodings))
     if len(given) != 1:
         raise ArgumentError(
             "give one way to generalize: bins=, prefix=, hierarchy= with level=, part=, "
@@ -100,13 +108,14 @@ def generalize(
         raise ArgumentError("hierarchy= and level= go together")
     names = as_names(columns, "column", known)
     require(names, "column", known)
-    engine.check(frame, dict.fromkeys(names, "column"))
+    schema.check(dict.fromkeys(names, "column"))
     if bins is not None:
-        return engine.recode(frame, {name: _bins(engine, frame, name, bins) for name in names})
+        recodings = {name: _bins(engine, frame, name, bins) for name in names}
+        return engine.rewrite(frame, Recode(recodings))
     recoding = _recoding(
         prefix=prefix, hierarchy=hierarchy, level=level, part=part, top=top, bottom=bottom
     )
-    return engine.recode(frame, dict.fromkeys(names, recoding))
+    return engine.rewrite(frame, Recode(dict.fromkeys(names, recoding)))
 
 
 def _recoding(
@@ -126,7 +135,8 @@ def _bins(engine: Engine, frame: Any, name: Name, bins: Any) -> Bins:
         return bins
     if isinstance(bins, (list, tuple, np.ndarray)):
         edges = tuple(finite(edge, "each of the edges of bins") for edge in list(bins))
-        return Bins(
-            edges, whole=all(edge.is_integer() for edge in edges) and engine.is_whole(frame, name)
-        )
-    return engine.quantile_bins(frame, name, whole_number(bins, "bins", at_least=2))
+        whole = all(edge.is_integer() for edge in edges) and engine.schema(frame).is_whole(name)
+        return Bins(edges, whole=whole)
+    quantiles = QuantileBins(name, whole_number(bins, "bins", at_least=2))
+    found: Bins = engine.tally(frame, quantiles)
+    return found

@@ -11,18 +11,19 @@ from anonrisk.search.probabilistic_k import QidAnswer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def is_quasi_identifier(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     alpha: float = 0.2,
     population_size: int | None = None,
     domain_sizes: Mapping[Any, int] | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> QidAnswer:
     """Tell whether some columns can single out more than a share of the population.
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
-def k(frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value") -> int:
+def k(
+    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
+) -> int:
     """Give the size of the smallest class: the table is k-anonymous for this k.
 
     Parameters

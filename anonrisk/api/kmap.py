@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.risk import matched_of
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Names
+    from anonrisk.core.words import Missing
 
 
 def kmap(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population: Any = None,
     *,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> int:
     """Give the size of the smallest population class that the release has a record of (k-map).
 

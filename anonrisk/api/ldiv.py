@@ -11,20 +11,21 @@ from anonrisk.api.sensitive import (
 )
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Diversity, Missing
 
 
 def ldiv(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
-    kind: str = "distinct",
+    qids: Names | None = None,
+    sensitive: Names | None = None,
+    kind: Diversity = "distinct",
     *,
     c: float | None = None,
     joint: bool = False,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> float:
     """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt.
 
@@ -74,7 +75,7 @@ def ldiv(
     )
     names = tuple(column.column for column in columns)
     return min(
-        engine.scores(frame, against(question, column, names, joint=joint), column, [score]).worst[
+        engine.score(frame, against(question, column, names, joint=joint), column, [score]).worst[
             score
         ]
         for column in columns

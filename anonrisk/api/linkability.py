@@ -12,19 +12,22 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
-    from anonrisk.predict.linked_records import Linkability
+    from datetime import date, timedelta
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
+    from anonrisk.predict.linkability import Linkability
 
 
 def linkability(
     frame: Any,
     user: Name,
-    qids: Any,
+    qids: Names,
     time: Name,
     *,
-    at: Any = None,
-    period: Any = None,
-    missing: str = "value",
+    at: date | int | None = None,
+    period: str | timedelta | None = None,
+    missing: Missing = "value",
 ) -> Linkability:
     """Tell how many persons' records before and after a change of pseudonyms can be linked again.
 
@@ -87,13 +90,14 @@ def linkability(
     """
     from anonrisk.core.periods import microseconds
     from anonrisk.counts.traces import LinkQuestion
-    from anonrisk.predict.linked_records import Linkability
+    from anonrisk.predict.linkability import Linkability
 
     check_missing(missing)
     if at is not None and period is not None:
         raise ArgumentError("give at= for one change or period= for many, not both")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     as_name(user, "user")
     as_name(time, "time")
     qid = as_names(qids, "quasi-identifier", columns)
@@ -109,7 +113,7 @@ def linkability(
     length = None if period is None else microseconds(period)
     moment, on_calendar = _moment(at)
     question = LinkQuestion(user, qid, time, moment, length, missing, on_calendar)
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     counts = engine.links(frame, question)
     if not counts.n_both:
         raise EmptyTableError(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
+from anonrisk.counts.change import GroupMeans
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import FrameT, Names
 
 
-def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
+def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
     """Replace numbers by the mean of a group of at least k records.
 
     Parameters
@@ -44,4 +48,4 @@ def microaggregate(frame: Any, columns: Any, k: int = 5) -> Any:
     """
     k = whole_number(k, "k", at_least=1)
     engine, names = ask_columns(frame, columns)
-    return engine.microaggregate(frame, names, k)
+    return engine.rewrite(frame, GroupMeans(names, k))

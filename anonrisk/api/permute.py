@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_names, require
+from anonrisk.counts.change import Shuffle
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Qid
+    from anonrisk.core.columns import FrameT, Names, Qid
 
 
-def permute(frame: Any, columns: Any, *, seed: int, by: Any = None) -> Any:
+def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None) -> FrameT:
     """Shuffle the cells of some columns among the records, within groups if asked to.
 
     Parameters
@@ -45,11 +46,12 @@ def permute(frame: Any, columns: Any, *, seed: int, by: Any = None) -> Any:
     """
     engine, names = ask_columns(frame, columns)
     seed = whole_number(seed, "seed", at_least=0)
-    known = engine.columns(frame)
+    schema = engine.schema(frame)
+    known = schema.columns
     groups: Qid = () if by is None else as_names(by, "grouping column", known)
     require(groups, "grouping column", known)
     both = next((name for name in names if name in groups), None)
     if both is not None:
         raise RoleConflictError(f"column {both!r} cannot be shuffled within its own groups")
-    engine.check(frame, dict.fromkeys(groups, "grouping column"))
-    return engine.permute(frame, names, groups, seed)
+    schema.check(dict.fromkeys(groups, "grouping column"))
+    return engine.rewrite(frame, Shuffle(names, groups, seed))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, get_args
 
 from anonrisk.api.question import ask_columns
 from anonrisk.core.arguments import one_of, positive, whole_number
-from anonrisk.counts.question import Noise
+from anonrisk.core.words import Law
+from anonrisk.counts.change import Noise
 
-LAWS = ("normal", "laplace", "uniform")
+if TYPE_CHECKING:
+    from anonrisk.core.columns import FrameT, Names
+
+LAWS = get_args(Law)
 
 
-def perturb(frame: Any, columns: Any, scale: Any, *, seed: int, law: str = "normal") -> Any:
+def perturb(
+    frame: FrameT, columns: Names, scale: float, *, seed: int, law: Law = "normal"
+) -> FrameT:
     """Add noise to numbers or dates; types are kept.
 
     Parameters
@@ -46,4 +52,4 @@ def perturb(frame: Any, columns: Any, scale: Any, *, seed: int, law: str = "norm
     one_of(law, "law", LAWS)
     width = positive(scale, "scale")
     seed = whole_number(seed, "seed", at_least=0)
-    return engine.perturb(frame, Noise(law, dict.fromkeys(names, width), seed))
+    return engine.rewrite(frame, Noise(law, dict.fromkeys(names, width), seed))

@@ -10,32 +10,33 @@ from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
+from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import Budget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
-from anonrisk.planning.plan import Outcome, Plan
-from anonrisk.planning.search import Found, search
+from anonrisk.planning.plan import Plan, PlanOutcome
+from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.lattice import Measured
+    from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     k: int = 5,
     *,
     population_size: int | None = None,
     beta: float = 0.05,
-    weights: Mapping[Name, float] | None = None,
-    hierarchies: Mapping[Name, Any] | None = None,
+    weights: Mapping[Any, float] | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
@@ -109,12 +110,12 @@ def plan(
         _share(max_loss, "max_loss")
     engine, question = ask(frame, qids, unit=None, missing="value")
     refuse_persons(question.unit)
-    columns = engine.columns(frame)
+    columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, question.qid, free)
+    tally = engine.tally(frame, ClassesWithValues(question.qid, free))
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to plan for")
@@ -155,7 +156,7 @@ def plan(
         max_suppression=float(max_suppression),
         columns=tuple(columns),
         before=_before(tally, question.qid, k),
-        after=Outcome(
+        after=PlanOutcome(
             n - best.n_below,
             best.n_classes - best.n_small,
             best.k_kept,
@@ -223,9 +224,9 @@ def _budget(
     return Budget(n, k, beta, exact, chernoff, tuple(split))
 
 
-def _before(tally: Tally, qid: Qid, k: int) -> Outcome:
+def _before(tally: Tally, qid: Qid, k: int) -> PlanOutcome:
     counts = tally.counts
-    return Outcome(
+    return PlanOutcome(
         tally.n_records,
         len(counts),
         int(counts.min()),
@@ -237,8 +238,8 @@ def _before(tally: Tally, qid: Qid, k: int) -> Outcome:
 
 
 def _met(
-    lattice: Lattice, found: Found, allowed: int, max_suppression: float, max_loss: float | None
-) -> Measured:
+    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
+) -> MeasuredNode:
     """Give the best node, or say which constraint stops all of them."""
     n = lattice.n
     if found.best is None:

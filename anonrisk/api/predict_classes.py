@@ -10,22 +10,23 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Draw, Method, Missing
     from anonrisk.predict.prediction import PredictedClasses
 
 
 def predict_classes(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     group_size: int | None = None,
     upto: int = 10,
     *,
-    draw: str = "auto",
-    method: str = "exact",
+    draw: Draw = "auto",
+    method: Method = "exact",
     n_values: int | None = None,
-    widths: Mapping[Name, float] | None = None,
+    widths: Mapping[Any, float] | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> PredictedClasses:
     """Predict in classes of which size the people of a group will be, judging by this table.
 

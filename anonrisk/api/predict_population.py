@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.api.risk import against_of, fraction_of
 from anonrisk.core.arguments import whole_number
+from anonrisk.counts.question import IfIndependent, SumsOfWeights
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing, Model
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.
@@ -19,14 +21,14 @@ _TOLERANCE = 0.01
 
 def predict_population(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population_size: int | None = None,
     *,
-    model: str = "auto",
+    model: Model = "auto",
     sampling_fraction: float | None = None,
     weight: Name | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> PopulationEstimate:
     """Say how many people are unique in the population that this table is a sample of.
 
@@ -93,7 +95,7 @@ def predict_population(
         if model == "loglinear":
             raise ArgumentError("the log-linear model takes no weights: give population_size=")
         against_of(engine, frame, question, None, weight, None)
-        weighted = engine.weighted(frame, question, weight)
+        weighted = engine.tally(frame, SumsOfWeights(question, weight))
         return estimate_weighted(weighted, _sum_of(weighted.total, population_size), model)
     sizes = engine.count(frame, question)[0]
     if sampling_fraction is not None:
@@ -102,7 +104,7 @@ def predict_population(
     sample = Sample.of(sizes, population_size)
     if model != "loglinear" or sample.f == 1 or not sizes.singletons:
         return estimate(sample, model)
-    return estimate(sample, model, engine.independence(frame, question, sample.f))
+    return estimate(sample, model, engine.tally(frame, IfIndependent(question, sample.f)))
 
 
 _NO_UNIT = (

@@ -9,24 +9,26 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
+from anonrisk.counts.change import Intervals
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Draw, Method, Missing
     from anonrisk.predict.prediction import Prediction
 
 
 def predict_singletons(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     group_size: int | None = None,
     *,
-    draw: str = "auto",
-    method: str = "exact",
+    draw: Draw = "auto",
+    method: Method = "exact",
     n_values: int | None = None,
-    widths: Mapping[Name, float] | None = None,
+    widths: Mapping[Any, float] | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Prediction:
     """Predict how many of a group will be singletons, judging by this table.
 
@@ -87,11 +89,11 @@ def counted_for(
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
     if widths:
         chosen = {name: positive(width, f"width of {name!r}") for name, width in widths.items()}
-        require(tuple(chosen), "column of widths", engine.columns(frame))
+        require(tuple(chosen), "column of widths", engine.schema(frame).columns)
         strange = [name for name in chosen if name not in question.columns]
         if strange:
             raise ArgumentError(
                 f"widths names {strange[0]!r}, which is not among the quasi-identifiers"
             )
-        frame = engine.in_intervals(frame, chosen)
+        frame = engine.rewrite(frame, Intervals(chosen))
     return ClassSizes.of(engine.count(frame, question)[0])

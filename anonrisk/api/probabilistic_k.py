@@ -14,19 +14,20 @@ from anonrisk.search.probabilistic_k import ProbabilisticK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.class_sizes import ClassCounts
 
 
 def probabilistic_k(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population_size: int | None = None,
     beta: float = 0.1,
     *,
     domain_sizes: Mapping[Any, int] | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> ProbabilisticK:
     """Give the k that each value has in the population with probability 1 − beta.
 

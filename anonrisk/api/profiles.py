@@ -12,20 +12,23 @@ from anonrisk.api.sensitive import (
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Distance, Missing
 
 
 def profiles(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
-    distance: str = "auto",
+    qids: Names | None = None,
+    sensitive: Name | None = None,
+    distance: Distance = "auto",
     *,
-    order: Any = None,
+    order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> ClassProfiles:
     """Count the sensitive values of each kind of class: one scan, many questions.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
@@ -11,20 +11,24 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from datetime import timedelta
+
+    from anonrisk.core.columns import FrameT, Name
+    from anonrisk.core.keys import Key
+    from anonrisk.core.words import Alphabet
 
 
 def pseudonymize(
-    frame: Any,
+    frame: FrameT,
     column: Name,
     *,
-    key: Any,
-    period: Any = None,
+    key: Key | bytes,
+    period: str | timedelta | int | None = None,
     time: Name | None = None,
     scope: str | None = None,
-    format: str = "hex",  # noqa: A002
+    format: Alphabet = "hex",  # noqa: A002
     length: int | None = None,
-) -> Any:
+) -> FrameT:
     """Replace an identifier by keyed pseudonyms, in a new table of the same kind.
 
     Whoever has the key can make the pseudonym of any value, and so find a person; who has not,
@@ -90,7 +94,7 @@ def pseudonymize(
     """
     from anonrisk.core.keys import as_key
     from anonrisk.core.periods import microseconds
-    from anonrisk.core.pseudonyms import Form, Step, check_scope
+    from anonrisk.core.pseudonyms import Form, Pseudonymisation, check_scope
 
     secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
     by_records = isinstance(period, Integral)
@@ -105,7 +109,8 @@ def pseudonymize(
         raise ArgumentError("time= is for period=, which is not given")
     as_name(column, "column")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     require([column], "column", columns)
     roles = {column: "column"}
     if time is not None:
@@ -114,6 +119,6 @@ def pseudonymize(
         if time == column:
             raise ArgumentError(f"column {column!r} cannot be its own time")
         roles[time] = "time"
-    engine.check(frame, roles)
-    step = Step(column, secret, form, recipient, every, time, by_records)
-    return engine.pseudonymize(frame, step)
+    schema.check(roles)
+    step = Pseudonymisation(column, secret, form, recipient, every, time, by_records)
+    return engine.rewrite(frame, step)

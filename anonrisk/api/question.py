@@ -25,11 +25,12 @@ def ask(
     if unit is not None:
         as_name(unit, "unit")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     if qids is None or unit is None:
-        stored = engine.read_roles(frame)
+        stored = schema.roles
         if qids is None:
-            current = stored and column_roles.current(stored, columns, engine.index(frame))
+            current = stored and column_roles.current(stored, columns, schema.index)
             qids = column_roles.quasi_of(current)
         if unit is None and stored is not None:
             unit = column_roles.unit_of(stored, columns)
@@ -40,7 +41,7 @@ def ask(
         require([unit], "unit", columns)
         if unit in question.columns:
             raise RoleConflictError(f"column {unit!r} cannot be both quasi-identifier and unit")
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     return engine, question
 
 
@@ -63,8 +64,9 @@ def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
 def ask_columns(frame: Any, columns: Any) -> tuple[Engine, Qid]:
     """Read the names of columns that a step is to change."""
     engine = engine_for(frame)
-    known = engine.columns(frame)
+    schema = engine.schema(frame)
+    known = schema.columns
     names = as_names(columns, "column", known)
     require(names, "column", known)
-    engine.check(frame, dict.fromkeys(names, "column"))
+    schema.check(dict.fromkeys(names, "column"))
     return engine, names

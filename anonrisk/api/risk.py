@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
 from anonrisk.core.columns import as_name, require
-from anonrisk.counts.question import Against
+from anonrisk.counts.question import Against, InHousehold, InPopulation
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.matched import Matched
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 def risk(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     population: Any = None,
     *,
     weight: Name | None = None,
     sampling_fraction: float | None = None,
     household: Name | None = None,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Risk:
     """Give the risk of re-identification by prosecutor, journalist and marketer.
 
@@ -87,10 +88,10 @@ def risk(
     if population is None and weight is None:
         found = attackers.of_release(engine.count(frame, question)[0], 1 / fraction)
     else:
-        matched = engine.matched(frame, question, against)
+        matched = engine.match(frame, InPopulation(question, against))
         found = attackers.of_population(matched, "weights" if population is None else "population")
     if household is not None:
-        home = engine.households(frame, question, replace(against, factor=1 / fraction))
+        home = engine.match(frame, InHousehold(question, replace(against, factor=1 / fraction)))
         found = replace(found, household=home)
     return found
 
@@ -102,9 +103,8 @@ def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
     engine, question = ask(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
-    return engine.matched(
-        frame, question, against_of(engine, frame, question, population, None, None)
-    )
+    against = against_of(engine, frame, question, population, None, None)
+    return engine.match(frame, InPopulation(question, against))
 
 
 def fraction_of(given: Any) -> float:
@@ -125,20 +125,21 @@ def against_of(  # noqa: PLR0917
     household: Name | None,
 ) -> Against:
     """Check what is given of the population."""
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
     for name, role in ((weight, "weight"), (household, "household")):
         if name is not None:
-            require([as_name(name, role)], role, columns)
+            require([as_name(name, role)], role, schema.columns)
             if name in question.columns:
                 raise RoleConflictError(
                     f"column {name!r} cannot be both quasi-identifier and {role}"
                 )
-            engine.check(frame, {name: role})
+            schema.check({name: role})
     if population is not None:
         if type(engine_for(population)) is not type(engine):
             raise UnsupportedFrameError(
                 f"the population must be a table of the same library as the release ({engine.name})"
             )
-        require(question.columns, "quasi-identifier of the population", engine.columns(population))
-        engine.check(population, question.roles())
+        others = engine.schema(population)
+        require(question.columns, "quasi-identifier of the population", others.columns)
+        others.check(question.roles())
     return Against(population=population, weight=weight, household=household)

@@ -21,8 +21,8 @@ def roles(frame: Any) -> column_roles.Roles:
     zip      quasi-identifier
     note     -
     """
-    engine = engine_for(frame)
-    stored, columns = engine.read_roles(frame), engine.columns(frame)
+    schema = engine_for(frame).schema(frame)
+    stored, columns = schema.roles, schema.columns
     if stored is None:
         return column_roles.Roles(columns=tuple(columns))
-    return column_roles.current(stored, columns, engine.index(frame))
+    return column_roles.current(stored, columns, schema.index)

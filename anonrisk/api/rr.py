@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
     from anonrisk.core.results import LowerBound
+    from anonrisk.core.words import Missing
 
 
 def rr(
-    frame: Any, qids: Any = None, *, unit: Name | None = None, missing: str = "value"
+    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> LowerBound:
     """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
 

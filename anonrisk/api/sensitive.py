@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.question import ask
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
+from anonrisk.core.words import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.question import Question
+    from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
 
-DISTANCES = ("auto", "equal", "ordered", "hierarchical")
+DISTANCES = get_args(Distance)
 
 
 def ask_about(
@@ -32,23 +34,24 @@ def ask_about(
     """Find the engine, fill in declared roles, and check every name and type."""
     one_of(missing_sensitive, "missing_sensitive", ("value", "drop", "error"))
     engine, question = ask(frame, qids, unit=unit, missing=missing)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     names = as_names(
-        _declared(engine, frame) if sensitive is None else sensitive, "sensitive column", columns
+        _declared(schema) if sensitive is None else sensitive, "sensitive column", columns
     )
     require(names, "sensitive column", columns)
     for name in names:
         if name in question.columns or name == question.unit:
             other = "unit" if name == question.unit else "quasi-identifier"
             raise RoleConflictError(f"column {name!r} cannot be both sensitive and {other}")
-    engine.check(frame, dict.fromkeys(names, "sensitive column"))
+    schema.check(dict.fromkeys(names, "sensitive column"))
     return engine, question, [Sensitive(name, missing_sensitive) for name in names]
 
 
-def _declared(engine: Engine, frame: Any) -> Qid:
-    stored = engine.read_roles(frame)
+def _declared(schema: Schema) -> Qid:
+    stored = schema.roles
     if stored is not None:
-        roles = column_roles.current(stored, engine.columns(frame), engine.index(frame))
+        roles = column_roles.current(stored, schema.columns, schema.index)
         if roles.sensitive:
             return roles.sensitive
     raise RolesNotGivenError(
@@ -92,7 +95,7 @@ def with_distance(
     if distance == "auto":
         if hierarchy is not None:
             distance = "hierarchical"
-        elif order is not None or engine.is_scale(frame, sensitive.column):
+        elif order is not None or engine.schema(frame).is_scale(sensitive.column):
             distance = "ordered"
         else:
             distance = "equal"
@@ -146,4 +149,4 @@ def worst(  # noqa: PLR0917
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     score = Score(name)
-    return max(engine.scores(frame, question, column, [score]).worst[score] for column in columns)
+    return max(engine.score(frame, question, column, [score]).worst[score] for column in columns)

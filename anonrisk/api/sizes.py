@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
+from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
 
 
 def sizes(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     *,
     unit: Name | None = None,
-    missing: str = "value",
-    name: Any = "class_size",
+    missing: Missing = "value",
+    name: Name = "class_size",
 ) -> Any:
     """Give the size of each record's class.
 
@@ -46,4 +48,4 @@ def sizes(
     if not isinstance(name, str) or not name:
         raise ArgumentError("name= is the name of the new column: a text that is not empty")
     engine, question = ask(frame, qids, unit=unit, missing=missing)
-    return engine.sizes(frame, question, name)
+    return engine.annotate(frame, SizeOfClass(question, name))

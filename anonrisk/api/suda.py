@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.counts.change import MinimalUniques
+from anonrisk.counts.question import ManySets
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
+    from anonrisk.core.columns import Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.minimal_uniques import Totals
     from anonrisk.counts.question import Question
@@ -18,11 +22,11 @@ if TYPE_CHECKING:
 
 def suda(
     frame: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     max_size: int = 3,
     *,
     sampling_fraction: float | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Suda:
     """Score every record by the smallest sets of columns that single it out.
 
@@ -91,7 +95,8 @@ def suda(
     # An engine gives no column without a name.
     names = ["suda_score", "minimal_uniques", "" if fraction is None else "dis_suda_score"]
     names += [f"suda_{name}" for name in question.qid]
-    scores, records, totals = engine.suda(frame, counter, max_size, names, odds)
+    asked = MinimalUniques(counter, max_size, names, odds)
+    scores, records, totals = engine.annotate(frame, asked)
     return Suda(
         scores=scores,
         records=records,
@@ -124,7 +129,7 @@ def _fraction(given: Any) -> float | None:
 
 def counter_of(engine: Engine, frame: Any, question: Question) -> Counter:
     """Get ready to count sets of columns, every one of which can be compared."""
-    counter = engine.counter(frame, question)
+    counter = engine.count(frame, ManySets(question))
     if counter.unsupported:
         raise UnsupportedColumnError(next(iter(counter.unsupported.values())))
     return counter

@@ -10,6 +10,7 @@ from anonrisk.api.question import ask
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.render import joined
+from anonrisk.counts.question import ByGroup
 from anonrisk.errors import (
     EmptyTableError,
     RoleConflictError,
@@ -20,18 +21,19 @@ from anonrisk.errors import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing
     from anonrisk.counts.class_sizes import ClassCounts
 
 
 def summary(
     frame: Any,
-    qid_sets: Any = None,
+    qid_sets: Names | Sequence[Names] | None = None,
     by: Name | None = None,
     at: Sequence[int] = (1, 5, 10, 50, 100),
     *,
     unit: Name | None = None,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> pd.DataFrame:
     """Summarise the class sizes of one or several quasi-identifiers.
 
@@ -83,11 +85,12 @@ def summary(
         ]
         return pd.DataFrame(rows, index=pd.Index(_labels(question.qids), name="qid"))
     as_name(by, "grouping column")
-    require([by], "grouping column", engine.columns(frame))
+    schema = engine.schema(frame)
+    require([by], "grouping column", schema.columns)
     if by == question.unit:
         raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
-    engine.check(frame, {by: "grouping column"})
-    groups = engine.count_by(frame, question, by)
+    schema.check({by: "grouping column"})
+    groups = engine.count(frame, ByGroup(question, by))
     if not any(group.sizes for by_group in groups for group in by_group):
         raise EmptyTableError("no group has a record to measure")
     keys = [

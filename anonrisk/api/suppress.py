@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anonrisk.api.question import ask
 from anonrisk.core.arguments import whole_number
-from anonrisk.counts.question import CellSuppression
+from anonrisk.counts.change import CellSuppression, LargeClasses
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import FrameT, Name, Names
 
 
 def suppress(
-    frame: Any,
-    qids: Any = None,
+    frame: FrameT,
+    qids: Names | None = None,
     k: int = 5,
     *,
     cells: bool = False,
     suppressed: str | float | None = "*",
     unit: Name | None = None,
-) -> Any:
+) -> FrameT:
     """Leave out the records of classes smaller than k, or mark cells of theirs.
 
     Parameters
@@ -66,4 +66,6 @@ def suppress(
     if marker is not None and not text_or_number:
         raise ArgumentError("suppressed= is a text, a number or None")
     engine, question = ask(frame, qids, unit=unit, missing="value")
-    return engine.suppress(frame, question, k, CellSuppression(marker) if cells else None)
+    if cells:
+        return engine.rewrite(frame, CellSuppression(question, k, marker))
+    return engine.keep(frame, LargeClasses(question, k))

@@ -12,20 +12,23 @@ from anonrisk.core.results import Closeness
 from anonrisk.counts.question import Score
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Distance, Missing
 
 
 def tcloseness(
     frame: Any,
-    qids: Any = None,
-    sensitive: Any = None,
-    distance: str = "auto",
+    qids: Names | None = None,
+    sensitive: Names | None = None,
+    distance: Distance = "auto",
     *,
-    order: Any = None,
+    order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: str = "value",
-    missing_sensitive: str = "value",
+    missing: Missing = "value",
+    missing_sensitive: Missing = "value",
 ) -> Closeness:
     """Give the t-closeness of a table: how far the worst class is from the table as a whole.
 
@@ -72,6 +75,6 @@ def tcloseness(
             engine, frame, column, distance, order=order, hierarchy=hierarchy
         )
         score = Score(settled)
-        value = engine.scores(frame, question, about, [score]).worst[score]
+        value = engine.score(frame, question, about, [score]).worst[score]
         found.append(Closeness(value, settled))
     return max(found)

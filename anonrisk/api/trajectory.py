@@ -11,9 +11,10 @@ from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.words import Missing, Points
     from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
-    from anonrisk.predict.linked_records import Measured, Trajectory
+    from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 
 _LONGEST = 50
 
@@ -21,7 +22,7 @@ _LONGEST = 50
 def trajectory(
     frame: Any,
     user: Name,
-    item: Any,
+    item: Names,
     length: int = 4,
     *,
     time: Name | None = None,
@@ -29,10 +30,10 @@ def trajectory(
     sample: int | None = None,
     seed: int | None = None,
     max_length: int | None = None,
-    points: str = "any",
+    points: Points = "any",
     ordered: bool = False,
     draws: int = 1,
-    missing: str = "value",
+    missing: Missing = "value",
 ) -> Trajectory:
     """Tell how many users a few of their linked records single out, measured and modelled.
 
@@ -135,7 +136,8 @@ def trajectory(
         what = "ordered=True" if ordered else "points='consecutive'"
         raise MissingTimeError(f"{what} needs time=, the column that says when a record was made")
     engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine.schema(frame)
+    columns = schema.columns
     as_name(user, "user")
     items = as_names(item, "item", columns)
     roles = [("user", [user]), ("item", items)]
@@ -158,7 +160,7 @@ def trajectory(
         _seed(seed),
         missing,
     )
-    engine.check(frame, question.roles())
+    schema.check(question.roles())
     return _result(engine.traces(frame, question), question, asked)
 
 
@@ -175,7 +177,7 @@ def _seed(seed: Any) -> int:
 
 def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajectory:
     from anonrisk.predict import zipf
-    from anonrisk.predict.linked_records import Trajectory
+    from anonrisk.predict.trajectory import Trajectory
 
     sizes = [size for size, _ in counts.popularity]
     items = [number for _, number in counts.popularity]
@@ -207,12 +209,12 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
     )
 
 
-def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
+def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
     from anonrisk.measures import proportion
-    from anonrisk.predict.linked_records import Measured
+    from anonrisk.predict.trajectory import TrajectoryStep
 
     if not step.n_users:
-        return Measured(step.length, 0, step.n_short, None, None, None)
+        return TrajectoryStep(step.length, 0, step.n_short, None, None, None)
     interval = None
     if not question.consecutive:
         one = question.draws == 1
@@ -221,7 +223,7 @@ def _measured(step: StepCounts, question: TraceQuestion) -> Measured:
             if one
             else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
         )
-    return Measured(
+    return TrajectoryStep(
         step.length,
         step.n_users,
         step.n_short,

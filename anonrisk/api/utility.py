@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ClassesWithValues, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 from anonrisk.planning import utility as measures
@@ -15,17 +15,17 @@ from anonrisk.planning import utility as measures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Names
     from anonrisk.planning.utility import Utility
 
 
 def utility(
     frame: Any,
     original: Any,
-    qids: Any = None,
+    qids: Names | None = None,
     sensitive: Name | None = None,
     *,
-    hierarchies: Mapping[Name, Any] | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
 ) -> Utility:
     """Tell what a changed table is still good for.
 
@@ -71,7 +71,7 @@ def utility(
     changed_engine = engine_for(frame)
     if type(changed_engine) is not type(engine):
         raise ArgumentError("the changed table and the original must be of the same engine")
-    known = engine.columns(frame)
+    known = engine.schema(frame).columns
     require(qid, "quasi-identifier", known)
     more: tuple[Name, ...] = ()
     if sensitive is not None:
@@ -80,15 +80,15 @@ def utility(
             raise RoleConflictError(
                 f"column {sensitive!r} cannot be both quasi-identifier and sensitive column"
             )
-        for columns in (known, engine.columns(original)):
+        for columns in (known, engine.schema(original).columns):
             require(more, "sensitive column", columns)
     roles = dict.fromkeys(qid, "quasi-identifier") | dict.fromkeys(more, "sensitive column")
-    engine.check(frame, roles)
-    engine.check(original, roles)
+    engine.schema(frame).check(roles)
+    engine.schema(original).check(roles)
     given = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
     require(given, "hierarchy of", qid)
-    before = {name: engine.tally(original, (name, *more)) for name in qid}
-    after = {name: engine.tally(frame, (name, *more)) for name in qid}
+    before = {name: engine.tally(original, ClassesWithValues((name, *more))) for name in qid}
+    after = {name: engine.tally(frame, ClassesWithValues((name, *more))) for name in qid}
     n_records, n_left = before[qid[0]].n_records, after[qid[0]].n_records
     if not n_records:
         raise EmptyTableError("the original table is empty: there is nothing to compare with")
@@ -100,7 +100,7 @@ def utility(
     sizes = engine.count(frame, Question((qid,)))[0] if n_left else None
     majority = None
     if sensitive is not None:
-        both = engine.tally(frame, (*qid, sensitive))
+        both = engine.tally(frame, ClassesWithValues((*qid, sensitive)))
         majority = measures.majority_of(both, qid)
     return measures.compare(
         before,

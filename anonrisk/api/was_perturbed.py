@@ -22,4 +22,4 @@ def was_perturbed(frame: Any) -> dict[Name, str]:
     >>> pd.DataFrame({"age": [30, 40]}).anon.permute("age", seed=1).anon.was_perturbed()
     {'age': 'permute'}
     """
-    return dict(engine_for(frame).perturbed(frame))
+    return dict(engine_for(frame).schema(frame).perturbed)

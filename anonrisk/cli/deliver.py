@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import junit, target
+from anonrisk.cli import junit, output_paths
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.core.render import escaped, escaped_json, shown
 from anonrisk.errors import AnonRiskError, ArgumentError
@@ -31,19 +31,19 @@ def perform(
 ) -> int:
     """Run a command and deliver what it has to say; give the exit code."""
     try:
-        target.spare(given)
+        output_paths.refuse_overwriting(given)
     except ArgumentError as error:
-        say(f"wrong usage: {error}")
+        print_error(f"wrong usage: {error}")
         return CODES["wrong_usage"]
     except OSError as error:
-        say(f"wrong usage: a path cannot be used: {error.strerror}")
+        print_error(f"wrong usage: a path cannot be used: {error.strerror}")
         return CODES["wrong_usage"]
     code = None
     try:
         code = _perform(run, given, source)
     finally:
         if code is None:
-            _take_back(given, source)
+            _clear_results(given, source)
     return CODES[COULD_NOT_ASSESS] if code is None else code
 
 
@@ -57,23 +57,23 @@ def _perform(
             outcome = _attempt(run, given, source)
             return _deliver(outcome, given, source)
     except KeyboardInterrupt:
-        say("interrupted")
+        print_error("interrupted")
     except BrokenPipeError:
-        _forget_output()
-        say("could not assess: whoever reads the output has closed it")
+        _silence_stdout()
+        print_error("could not assess: whoever reads the output has closed it")
     except AnonRiskError as error:
-        say(f"could not assess: {error}")
+        print_error(f"could not assess: {error}")
     except OSError as error:
-        _forget_output()
-        say(f"could not assess: the result cannot be written: {error.strerror}")
+        _silence_stdout()
+        print_error(f"could not assess: the result cannot be written: {error.strerror}")
     except Exception as error:
         if getattr(given, "traceback", False):
             raise
-        say(f"could not assess: {_unexpected(error)}")
+        print_error(f"could not assess: {_unexpected(error)}")
     return None
 
 
-def say(message: str) -> None:
+def print_error(message: str) -> None:
     """Write a message of one line to standard error, which may be closed."""
     if sys.stderr is None:
         return
@@ -101,7 +101,7 @@ def _attempt(
     for warning in caught:
         # Warnings of other libraries are for their users, and may quote a cell.
         if warning.category.__module__.startswith("anonrisk."):
-            say(f"note: {warning.message}")
+            print_error(f"note: {warning.message}")
     return outcome
 
 
@@ -115,7 +115,7 @@ def _unexpected(error: Exception) -> str:
 def _deliver(outcome: Outcome, given: argparse.Namespace, source: Source) -> int:
     """Write the files first: a program that waits for the output may look for them."""
     if outcome.message:
-        say(outcome.message)
+        print_error(outcome.message)
     written = _write_results(outcome, given, source)
     if sys.stdout is None:
         raise BrokenPipeError
@@ -148,7 +148,7 @@ def _write_not_finished(given: argparse.Namespace, source: Source, option: str, 
     _write_results(outcome, SimpleNamespace(**{option: path}), source)
 
 
-def _take_back(given: argparse.Namespace, source: Source) -> None:
+def _clear_results(given: argparse.Namespace, source: Source) -> None:
     """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
     for option, path in _files(given, "junit", "output"):
         try:
@@ -187,13 +187,13 @@ def write(path: str, text: str) -> None:
     if _is_stream(place):
         # A pipe, a terminal or a device is written to; a file in its place would reach nobody.
         with place.open("a", encoding="utf-8") as stream:
-            stream.write(_whole(text))
+            stream.write(_encodable(text))
         return
     # What a link points at is replaced, not the link.
     place = place.resolve()
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
-        beside.write_text(_whole(text), encoding="utf-8")
+        beside.write_text(_encodable(text), encoding="utf-8")
         beside.replace(place)
     except OSError:
         # Neither half a result nor that of an earlier run is left.
@@ -209,7 +209,7 @@ def _is_stream(place: Path) -> bool:
 
 def _print(text: str, *, styled: bool = False) -> None:
     # Names are escaped where they are written; nothing that was overlooked reaches a terminal.
-    whole = _whole(escaped(text, but="\n"), sys.stdout.encoding or "utf-8")
+    whole = _encodable(escaped(text, but="\n"), sys.stdout.encoding or "utf-8")
     if styled:
         from anonrisk.cli.style import show
 
@@ -219,18 +219,18 @@ def _print(text: str, *, styled: bool = False) -> None:
     sys.stdout.flush()
 
 
-def _whole(text: str, encoding: str = "utf-8") -> str:
+def _encodable(text: str, encoding: str = "utf-8") -> str:
     r"""Escape what cannot be encoded, as half a character in a name; JSON has the same escapes.
 
     Examples
     --------
-    >>> json.loads(_whole('"a\ud800"')) == "a\ud800"
+    >>> json.loads(_encodable('"a\ud800"')) == "a\ud800"
     True
     """
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _forget_output() -> None:
+def _silence_stdout() -> None:
     """Point standard output at nothing, so that Python does not stumble over it at its end."""
     if sys.stdout is None:
         return

@@ -34,7 +34,7 @@ def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> l
     return [command for command in made if command.isprintable()]
 
 
-def shown(commands: Iterable[str]) -> str:
+def as_text(commands: Iterable[str]) -> str:
     """Give commands as the end of a text; nothing if there are none."""
     lines = [f"  {command}" for command in commands]
     return "\n".join(("", "", "What next:", *lines)) if lines else ""
@@ -55,7 +55,7 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
         if start is None:
             yield f"df.anon.plan({list(qid)!r}, k={k})  # in Python"
         else:
-            words = [*start, *_table(given), *_many("--qids", map(str, qid)), "--k", str(k)]
+            words = [*start, *_table(given), *_option("--qids", map(str, qid)), "--k", str(k)]
             yield shlex.join(words) + rows
 
 
@@ -95,7 +95,7 @@ def _page(given: argparse.Namespace, source: Source) -> Iterator[str]:
     )
     if start is None or beyond or given.fail_on == "warn":
         return
-    columns = [*_many("--qids", given.qids or ()), *_many("--sensitive", given.sensitive or ())]
+    columns = [*_option("--qids", given.qids or ()), *_option("--sensitive", given.sensitive or ())]
     columns += [f"--{name}={value}" for name in ("unit", "missing")
                 if (value := getattr(given, name)) is not None]  # fmt: skip
     words = [*_table(given), "--policy", given.policy, *columns, "--html", _PAGE]
@@ -107,10 +107,10 @@ def _table(given: argparse.Namespace) -> list[str]:
     said = {"--format": given.format, "--sep": given.sep, "--encoding": given.encoding}
     written = [f"{option}={value}" for option, value in said.items() if value is not None]
     dtypes = [f"{column}={kind}" for column, kind in given.dtypes]
-    return [*given.table, *written, *_many("--na", given.na), *_many("--dtypes", dtypes)]
+    return [*given.table, *written, *_option("--na", given.na), *_option("--dtypes", dtypes)]
 
 
-def _many(option: str, values: Iterable[str]) -> list[str]:
+def _option(option: str, values: Iterable[str]) -> list[str]:
     """Write an option with its values; those that look like options are tied to it."""
     values = list(values)
     plain = [value for value in values if not value.startswith("-")]

@@ -54,7 +54,7 @@ def require_qids(frame: Any, qids: list[str] | None) -> None:
     """Refuse a table of which neither the command line nor its file says the quasi-identifier."""
     if qids or roles(frame).quasi:
         return
-    columns = engine_for(frame).columns(frame)
+    columns = engine_for(frame).schema(frame).columns
     listed = ", ".join(map(repr, columns[:_LISTED]))
     more = f" and {len(columns) - _LISTED:,} more" if len(columns) > _LISTED else ""
     raise ArgumentError(

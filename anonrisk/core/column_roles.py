@@ -126,7 +126,7 @@ def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Role
     return roles
 
 
-def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) -> Roles:
+def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name | None] = ()) -> Roles:
     """Bring declared roles to a table as it is now, or refuse where that is in doubt.
 
     A column present by name keeps its role; one that was simply dropped leaves it; a
@@ -139,7 +139,7 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
                 f"declared column {name!r} is in the index now, where it is not measured; "
                 "bring it back with reset_index()"
             )
-    new = newcomer(stored, columns, index)
+    new = new_since_declared(stored, columns, index)
     for role, names in (("quasi-identifier", stored.quasi), ("unit", (stored.unit,))):
         for name in names:
             if name is not None and name not in columns and new:
@@ -151,8 +151,11 @@ def current(stored: Roles, columns: Sequence[Name], index: Sequence[Name] = ()) 
     return replace(stored, **kept, columns=tuple(columns))
 
 
-def newcomer(
-    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+def new_since_declared(
+    stored: Roles,
+    columns: Sequence[Name],
+    index: Sequence[Name | None],
+    known: Container[Name] = (),
 ) -> str | None:
     """Say what was not there at the declaration and may be a column that is gone, renamed.
 
@@ -173,11 +176,14 @@ def newcomer(
 
 
 def renamed_direct(
-    stored: Roles, columns: Sequence[Name], index: Sequence[Name], known: Container[Name] = ()
+    stored: Roles,
+    columns: Sequence[Name],
+    index: Sequence[Name | None],
+    known: Container[Name] = (),
 ) -> str | None:
     """Say why a declared direct identifier that is gone may be there under another name."""
     gone = [name for name in stored.direct if name not in columns and name not in index]
-    new = newcomer(stored, columns, index, known)
+    new = new_since_declared(stored, columns, index, known)
     return f"declared direct identifier {gone[0]!r} is gone and {new}" if gone and new else None
 
 

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import KeysView
 from datetime import date
 from numbers import Number
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from anonrisk.core.render import count_of
+from anonrisk.core.words import Missing
 from anonrisk.errors import (
     ArgumentError,
     ColumnNotFoundError,
@@ -19,12 +20,25 @@ from anonrisk.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
-    Name: TypeAlias = Hashable
-    Qid: TypeAlias = tuple[Hashable, ...]
+    from numpy.typing import NDArray
 
-MISSING = ("value", "drop", "error")
+    class Labels(Protocol):
+        """An Index of pandas. A Series, which holds cells, becomes a frame in another way."""
+
+        def to_frame(self, *, index: bool = ...) -> Any:
+            """Give the labels as cells."""
+
+    # What pandas takes for a label and nobody takes for a number: a float names no column.
+    Name: TypeAlias = str | int | date | tuple[Any, ...]
+    Names: TypeAlias = Name | Sequence[Name] | AbstractSet[Name] | Labels | NDArray[Any]
+    Qid: TypeAlias = tuple[Name, ...]
+
+# A table as the caller gave it, where one of the same kind comes back.
+FrameT = TypeVar("FrameT")
+MISSING: tuple[str, ...] = get_args(Missing)
 # Commas, and everything that ends a line.
 _BETWEEN = re.compile("[,\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Letters that nobody sees, although Unicode does not count them among its formatting characters.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import os
 import secrets
@@ -121,7 +120,7 @@ class Key:
 
     def derived(self, purpose: str) -> bytes:
         """Give 32 bytes that depend on the key and on what they are for."""
-        return hmac.new(self._secret, b"anonrisk/" + purpose.encode(), hashlib.sha256).digest()
+        return hmac.digest(self._secret, b"anonrisk/" + purpose.encode(), "sha256")
 
     def __repr__(self) -> str:
         """Show nothing."""

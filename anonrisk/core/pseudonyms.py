@@ -79,7 +79,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Step:
+class Pseudonymisation:
     """One pseudonymisation, checked: which column, how, and how long a pseudonym lives.
 
     A pseudonym lives for `every` microseconds or, `by_records`, for as many records.
@@ -214,7 +214,9 @@ def _integers(values: list[int], column: Name) -> list[bytes]:
         ) from None
 
 
-def hasher(step: Step, *, periods: bool = False) -> Callable[[Iterable[bytes]], list[str]]:
+def hasher(
+    step: Pseudonymisation, *, periods: bool = False
+) -> Callable[[Iterable[bytes]], list[str]]:
     """Make a function from the ends of messages (period if there are any, value) to pseudonyms."""
     # HMAC by its definition: the two padded blocks are hashed once, not once a value, which makes
     # it twice as fast as the standard library's.

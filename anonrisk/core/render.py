@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -118,3 +119,38 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
         f"<table><caption>{escape(shown(caption))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+class PrintedTable(ABC):
+    """A result that prints itself as a few lines and a table."""
+
+    def __repr__(self) -> str:
+        """Print as text."""
+        return "\n".join((*self._lines(), text_table(self._header(), self._rows())))
+
+    def _repr_html_(self) -> str:
+        return html_table(". ".join(self._lines()), self._header(), self._rows())
+
+    @abstractmethod
+    def _lines(self) -> list[str]: ...
+
+    @abstractmethod
+    def _header(self) -> Sequence[str]: ...
+
+    @abstractmethod
+    def _rows(self) -> Sequence[Sequence[str]]: ...
+
+
+class PrintedLines(ABC):
+    """A result that prints itself as sentences."""
+
+    def __repr__(self) -> str:
+        """Print as sentences."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._lines()
+        return html_table(first, (), [[line] for line in rest])
+
+    @abstractmethod
+    def _lines(self) -> list[str]: ...

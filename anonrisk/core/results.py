@@ -9,20 +9,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval:
-    """From a low to a high end, with the probability that the truth lies between.
+    """From a low to a high end, with the probability that the truth lies between, if it is known.
 
     Examples
     --------
     >>> low, high = Interval(2, 9, level=0.95)
     >>> low, high
     (2, 9)
+    >>> 3 in Interval(1, 4), Interval(1, 4) / 2
+    (True, Interval(low=0.5, high=2.0))
     """
 
     low: float
     high: float
-    level: float
+    level: float | None = None
 
     def __iter__(self) -> Iterator[float]:
         """Unpack as low, high."""
@@ -31,6 +33,15 @@ class Interval:
     def __contains__(self, number: float) -> bool:
         """Tell whether a number lies between the ends, the ends included."""
         return self.low <= number <= self.high
+
+    def __truediv__(self, number: float) -> Interval:
+        """Divide both ends, as a number of people becomes a share of them."""
+        return Interval(self.low / number, self.high / number, self.level)
+
+    def __repr__(self) -> str:
+        """Show the ends, and the level where there is one."""
+        level = "" if self.level is None else f", level={self.level!r}"
+        return f"Interval(low={self.low!r}, high={self.high!r}{level})"
 
 
 class Probability(float):

@@ -13,9 +13,9 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
 
     Integers: TypeAlias = NDArray[np.int64]
 
@@ -53,9 +53,9 @@ class ValueCounts:
     overall: Integers
     ordered: bool = False
     levels: Integers | None = None
-    qid: tuple[Hashable, ...] = ()
-    sensitive: Hashable = None
-    unit: Hashable | None = None
+    qid: Qid = ()
+    sensitive: Name | None = None
+    unit: Name | None = None
     missing: str = "value"
     missing_sensitive: str = "value"
     n_rows: int = 0
@@ -94,6 +94,12 @@ class ValueCounts:
     def sum(self, entries: NDArray[Any]) -> NDArray[Any]:
         """Sum something over the entries of each kind."""
         return np.add.reduceat(entries, self.starts[:-1])
+
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each entry, the share of its value in the class, and in the table."""
+        p = self.counts / self.totals[self.kind]
+        q = self.overall[self.ranks] / self.overall.sum()
+        return p, q
 
     def cumulative(self) -> Integers:
         """Sum the counts of each kind up to and including each entry."""

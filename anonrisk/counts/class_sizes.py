@@ -13,11 +13,13 @@ from anonrisk.core import render
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
+
+    from anonrisk.core.columns import Name, Qid
 
 # Upper ends of the bands that the printed form groups class sizes into.
 _TOO_MANY = 2.0**62
@@ -25,7 +27,7 @@ _BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassCounts:
+class ClassCounts(render.PrintedTable):
     """How many classes there are of each size: the histogram behind every measure of k.
 
     Two of these cannot be merged: a class of one in each half of a table may be a class of two
@@ -67,8 +69,8 @@ class ClassCounts:
     sizes: NDArray[np.int64]
     classes: NDArray[np.int64]
     records: NDArray[np.int64]
-    qid: tuple[Hashable, ...]
-    unit: Hashable | None
+    qid: Qid
+    unit: Name | None
     missing: str
     n_rows: int
     n_dropped: int
@@ -79,8 +81,8 @@ class ClassCounts:
         classes: ArrayLike,
         records: ArrayLike | None = None,
         *,
-        qid: Sequence[Hashable] = (),
-        unit: Hashable | None = None,
+        qid: Sequence[Name] = (),
+        unit: Name | None = None,
         missing: str = "value",
         n_rows: int | None = None,
         n_dropped: int = 0,
@@ -229,9 +231,24 @@ class ClassCounts:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.counts.plot import class_sizes
+        import matplotlib.pyplot as plt
 
-        return class_sizes(self, ax)
+        if ax is None:
+            _, ax = plt.subplots()
+        alone = self.uniqueness
+        # From size 1 on, even where no class is that small, so that two pictures compare.
+        sizes = np.concatenate(([1], self.sizes))
+        share = np.concatenate(([alone], np.cumsum(self.records) / self.n_records))
+        ax.step(sizes, share, where="post")
+        ax.set_xscale("log")
+        ax.set_ylim(0, 1.02)
+        ax.set_xlabel("class size")
+        ax.set_ylabel("share of records in classes of at most this size")
+        ax.set_title(render.joined(self.qid))
+        ax.axhline(alone, linestyle=":", linewidth=1, color="grey")
+        text = f"{alone:.1%} singletons"
+        ax.annotate(text, (1, alone), (4, 4), textcoords="offset points")
+        return ax
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""
@@ -247,17 +264,10 @@ class ClassCounts:
         """Agree with equality."""
         return hash((self.qid, self.unit, self.sizes.tobytes(), self.records.tobytes()))
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(self._header(), self._bands())))
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), self._header(), self._bands())
-
     def _header(self) -> tuple[str, ...]:
         return "class size", "classes", "records" if self.unit is None else "persons", "share"
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         kinds = render.count_of(self.n_classes, "class", "classes")
@@ -295,7 +305,7 @@ class ClassCounts:
                 found.append((name, classes, records))
         return found
 
-    def _bands(self) -> list[list[str]]:
+    def _rows(self) -> list[list[str]]:
         return [
             [name, f"{classes:,}", f"{records:,}", render.percent(records / self.n_records)]
             for name, classes, records in self.bands()
@@ -306,7 +316,7 @@ def _rebuilt(kind: type[ClassCounts], fields: dict[str, Any]) -> ClassCounts:
     return kind(**fields)
 
 
-def _plain(name: Hashable) -> Any:
+def _plain(name: Name | None) -> Any:
     """Give a label as JSON can hold it."""
     return name if name is None or isinstance(name, (str, int, float, bool)) else str(name)
 

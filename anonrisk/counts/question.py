@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.counter import Counter
+from anonrisk.counts.matched import Attacker, Matched
+from anonrisk.counts.tally import Tally
+from anonrisk.counts.weighted import Independence, WeightedClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.class_sizes import ClassCounts
 
 # Scores of which the smallest is the worst.
 LEAST = ("distinct", "entropy", "recursive")
@@ -18,8 +23,15 @@ LEAST = ("distinct", "entropy", "recursive")
 TOLERANCE = 1e-9
 
 
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+class Asks(Generic[Answer_co]):
+    """Something to ask an engine; the parameter is the type of the answer."""
+
+
 @dataclass(frozen=True)
-class Question:
+class Question(Asks[list[ClassCounts]]):
     """Which classes to count: one or several quasi-identifiers, by record or by person."""
 
     qids: tuple[Qid, ...]
@@ -53,6 +65,29 @@ class Group:
 
 
 @dataclass(frozen=True)
+class ByGroup(Asks[list[list[Group]]]):
+    """The classes of a question within each group of a column, in order."""
+
+    question: Question
+    by: Name
+
+
+@dataclass(frozen=True)
+class ManySets(Asks[Counter]):
+    """The classes of many sets of a question's columns, which come up one after another."""
+
+    question: Question
+
+
+@dataclass(frozen=True)
+class MarkedRows(Asks[int]):
+    """How many rows have the marker of a suppressed cell in one of the columns."""
+
+    columns: Qid
+    marker: str
+
+
+@dataclass(frozen=True)
 class Sensitive:
     """A sensitive column, and what is known about its values."""
 
@@ -71,6 +106,57 @@ class Against:
     weight: Name | None = None
     household: Name | None = None
     factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class InPopulation(Asks[Matched]):
+    """The size that each class of a release has in the population."""
+
+    question: Question
+    against: Against
+
+
+@dataclass(frozen=True)
+class InHousehold(Asks[Attacker]):
+    """The risk that a record has by any member of its household."""
+
+    question: Question
+    against: Against
+
+
+@dataclass(frozen=True)
+class ClassesWithValues(Asks[Tally]):
+    """The classes of some columns with their values, which stay inside.
+
+    Where there are too many, close values of the collapsible columns may be put together.
+    """
+
+    columns: Qid
+    collapsible: Qid = ()
+
+
+@dataclass(frozen=True)
+class QuantileBins(Asks[Any]):
+    """A recoding of numbers to bins of about the same number of records."""
+
+    column: Name
+    n_bins: int
+
+
+@dataclass(frozen=True)
+class SumsOfWeights(Asks[WeightedClasses]):
+    """Weights, and risks that follow from them, summed over the classes."""
+
+    question: Question
+    weight: Name
+
+
+@dataclass(frozen=True)
+class IfIndependent(Asks[Independence]):
+    """The classes beside what their columns give if they are independent."""
+
+    question: Question
+    fraction: float
 
 
 @dataclass(frozen=True)
@@ -96,19 +182,3 @@ class Scored:
 
     sizes: ClassCounts
     worst: dict[Score, float]
-
-
-@dataclass(frozen=True)
-class CellSuppression:
-    """Suppress cells instead of records, and write this in their place."""
-
-    marker: str | float | None = "*"
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Random numbers to add: a law, its scale for each column, and a seed."""
-
-    law: str
-    scales: dict[Name, float]
-    seed: int

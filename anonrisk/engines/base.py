@@ -17,173 +17,66 @@ The rules of equality, the same on every engine:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.counts.change import Change, Records
     from anonrisk.counts.class_profiles import ValueCounts
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.counter import Counter
-    from anonrisk.counts.matched import Attacker, Matched
-    from anonrisk.counts.minimal_uniques import Totals
-    from anonrisk.counts.question import (
-        Against,
-        CellSuppression,
-        Group,
-        Noise,
-        Question,
-        Score,
-        Scored,
-        Sensitive,
-    )
-    from anonrisk.counts.tally import Tally
+    from anonrisk.counts.question import Asks, Question, Score, Scored, Sensitive
+    from anonrisk.counts.schema import Schema
     from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.counts.weighted import Independence, WeightedClasses
-    from anonrisk.recode import Bins, Recoding
+
+Answer = TypeVar("Answer")
 
 
 class Engine(Protocol):
-    """One library of tables."""
+    """One library of tables.
+
+    What can be asked, and what becomes of a table, are frozen objects of `anonrisk.counts`: a verb
+    says which kinds it takes, and the kind of a question tells the type of its answer.
+    """
 
     name: str
+    # How many sets of columns share a pass over the table; 0 where they are counted one by one.
+    sets_a_pass: int
 
-    def columns(self, frame: Any) -> Sequence[Name]:
-        """List the names of the table's columns; repeated ones as often as they occur."""
+    def schema(self, frame: Any) -> Schema:
+        """Tell what a table is, without counting."""
 
-    def index(self, frame: Any) -> Sequence[Name]:
-        """List the names of what is published beside the columns."""
+    def with_roles(self, frame: Any, roles: Roles) -> Any:
+        """Give a table that carries these roles; the one at hand stays as it is."""
 
-    def check(self, frame: Any, roles: Mapping[Name, str]) -> None:
-        """Refuse, from the schema alone, a table or column that cannot be counted."""
-
-    def count(self, frame: Any, question: Question) -> list[ClassCounts]:
-        """Count the classes of each quasi-identifier."""
-
-    def count_by(self, frame: Any, question: Question, by: Name) -> list[list[Group]]:
-        """Count the classes of each quasi-identifier within each group of `by`, in order."""
-
-    def sizes(self, frame: Any, question: Question, name: str) -> Any:
-        """Give each record the size of its class, under `name`."""
-
-    def at_risk(self, frame: Any, question: Question, k: int) -> Any:
-        """Select the records in classes smaller than k."""
-
-    def is_scale(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds floats or dates, which have distances by themselves."""
+    def count(self, frame: Any, asked: Asks[Answer]) -> Answer:
+        """Count classes: `Question`, `ByGroup`, `ManySets`; or rows: `MarkedRows`."""
 
     def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
 
-    def scores(
+    def score(
         self, frame: Any, question: Question, sensitive: Sensitive, scores: Sequence[Score]
     ) -> Scored:
         """Score every class by its sensitive values, and give the worst."""
 
-    def breaking(
-        self,
-        frame: Any,
-        question: Question,
-        limits: Sequence[tuple[Sensitive, Score, float]],
-        k: int | None,
-    ) -> Any:
-        """Select the records of the classes that break a limit, or are smaller than k."""
+    def tally(self, frame: Any, asked: Asks[Answer]) -> Answer:
+        """Sum up: `ClassesWithValues`, `QuantileBins`, `SumsOfWeights`, `IfIndependent`."""
 
-    def matched(self, frame: Any, question: Question, against: Against) -> Matched:
-        """Find the size that each class of the release has in the population."""
+    def match(self, frame: Any, asked: Asks[Answer]) -> Answer:
+        """Find classes elsewhere: `InPopulation`, `InHousehold`."""
 
-    def households(self, frame: Any, question: Question, against: Against) -> Attacker:
-        """Give the risk that a record has by any member of its household."""
+    def annotate(self, frame: Any, asked: Asks[Answer]) -> Answer:
+        """Say something of each record: `SizeOfClass`, `MinimalUniques`."""
 
-    def marked(self, frame: Any, columns: Sequence[Name], marker: str) -> int:
-        """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    def keep(self, frame: Any, records: Records) -> Any:
+        """Select records by their classes."""
 
-    def in_intervals(self, frame: Any, widths: Mapping[Name, float]) -> Any:
-        """Give the table with the number of its interval in place of each value."""
-
-    def weighted(self, frame: Any, question: Question, weight: Name) -> WeightedClasses:
-        """Sum weights, and risks that follow from them, over the classes."""
-
-    def independence(self, frame: Any, question: Question, fraction: float) -> Independence:
-        """Compare the classes with what their columns give if they are independent."""
-
-    # How many sets of columns share a pass over the table; 0 where they are counted one by one.
-    sets_a_pass: int
-
-    def counter(self, frame: Any, question: Question) -> Counter:
-        """Get ready to count many sets of the columns of a question."""
-
-    def suda(
-        self,
-        frame: Any,
-        counter: Any,
-        max_size: int,
-        names: list[str],
-        risk: Callable[[Totals], float | None],
-    ) -> tuple[Any, Any, Totals]:
-        """Score every record by its minimal uniques; scores, more of each record, and totals."""
-
-    def tally(self, frame: Any, columns: Qid, collapsible: Qid = ()) -> Tally:
-        """Count the classes of some columns with their values, which stay inside.
-
-        Where there are too many, close values of the collapsible columns may be put together.
-        """
-
-    def recode(self, frame: Any, recodings: Mapping[Name, Recoding]) -> Any:
-        """Give a table with some columns recoded."""
-
-    def is_whole(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds whole numbers."""
-
-    def is_text(self, frame: Any, column: Name) -> bool:
-        """Tell whether a column holds text, or nothing."""
-
-    def quantile_bins(self, frame: Any, column: Name, n_bins: int) -> Bins:
-        """Cut a column of numbers into bins of about the same number of records."""
-
-    def suppress(
-        self, frame: Any, question: Question, k: int, cells: CellSuppression | None = None
-    ) -> Any:
-        """Leave out the records of classes smaller than k, or their cells."""
-
-    def microaggregate(self, frame: Any, columns: Qid, k: int) -> Any:
-        """Replace numbers by the mean of a group of at least k records."""
-
-    def perturb(self, frame: Any, noise: Noise) -> Any:
-        """Add noise to some columns, and mark the table."""
-
-    def permute(self, frame: Any, columns: Qid, by: Qid, seed: int) -> Any:
-        """Shuffle some columns within groups, and mark the table."""
-
-    def nested(self, frame: Any) -> Sequence[str]:
-        """List the paths inside columns that are structs, as `person.name`."""
-
-    def row_labels(self, frame: Any) -> str | None:
-        """Say what rows are labelled by without a name: "row numbers", "unnamed", or nothing."""
-
-    def with_labels(self, frame: Any, name: str) -> Any:
-        """Give the table with its index as columns; labels without a name under this one."""
-
-    def has_rows(self, frame: Any) -> bool:
-        """Tell whether there is any row, without reading more than one."""
-
-    def perturbed(self, frame: Any) -> Mapping[Name, str]:
-        """Tell which columns a random step has changed, and by which."""
+    def rewrite(self, frame: Any, change: Change) -> Any:
+        """Give a table with other cells; the one at hand stays as it is."""
 
     def traces(self, frame: Any, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
 
     def links(self, frame: Any, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
-
-    def pseudonymize(self, frame: Any, step: Step) -> Any:
-        """Give the table with one column replaced by pseudonyms."""
-
-    def read_roles(self, frame: Any) -> Roles | None:
-        """Read the roles that the table carries."""
-
-    def write_roles(self, frame: Any, roles: Roles) -> Any:
-        """Give a table that carries these roles; the one at hand stays as it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Group
+    from anonrisk.counts.question import Asks, Group
     from anonrisk.recode import Recoding
 
 
@@ -171,3 +171,8 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
     with suppress(Exception):
         known.sort(key=lambda group: group.label)
     return known + [group for group in all_ if pd.isna(group.label)]
+
+
+def unknown(asked: Asks[Any]) -> NotImplementedError:
+    """Say that a verb of an engine does not know what it is asked."""
+    return NotImplementedError(f"this engine is not asked for {type(asked).__name__} here")

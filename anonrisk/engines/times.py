@@ -43,12 +43,12 @@ def check_moment(name: Name, *, at_on_calendar: bool, on_calendar: bool) -> None
         raise ArgumentError(f"at= is {given}, but time {name!r} holds {holds}; give {needed}")
 
 
-def missing_time(name: Name, n_missing: int) -> MissingTimeError:
+def missing_time(name: Name | None, n_missing: int) -> MissingTimeError:
     """Say how many records have no place in the order."""
     return MissingTimeError(f"time {name!r} is missing in {count_of(n_missing, 'record')}")
 
 
-def tied_times(name: Name, n_tied: int) -> NoOrderError:
+def tied_times(name: Name | None, n_tied: int) -> NoOrderError:
     """Say how many records have no order among themselves."""
     return NoOrderError(
         f"{count_of(n_tied, 'record')} of a user and of different items have the same time "

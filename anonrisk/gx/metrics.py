@@ -110,7 +110,7 @@ def search_of(table: Any, asked: dict[str, Any]) -> Measured:
         named = [*published.columns, *published.index]
     if not named:
         raise NoColumnsError("there is no column to search")
-    if not engine.has_rows(table):
+    if not engine.schema(table).has_rows():
         raise EmptyTableError("the batch has no records; there is nothing to search")
     absent = [name for name in named if name not in published.names]
     require(absent, "column", published.columns)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from great_expectations import ExpectationSuite
 
+    from anonrisk.core.words import Unlisted
+
 _TYPES = {one.expectation_type for one in EXPECTATIONS}
 _LEVELS = ("info", "warning", "critical")
 
@@ -121,7 +123,7 @@ def _policy(suite: ExpectationSuite | None) -> Policy | None:
         return None
 
 
-def _named(result: Any, unlisted: str) -> Policy:
+def _named(result: Any, unlisted: Unlisted) -> Policy:
     """Make a policy of the columns that the expectations of a result name, each in its role."""
     roles: dict[str, dict[str, None]] = {}
     for one in result.results:
@@ -138,8 +140,10 @@ def _named(result: Any, unlisted: str) -> Policy:
     units = kept.pop("unit")
     kept["insensitive"] += units[1:]
     return Policy(
-        **{role: names for role, names in kept.items() if names},
-        unit=units[0] if units else None,
+        roles={
+            **{role: names for role, names in kept.items() if names},
+            "unit": next(iter(units), None),
+        },
         unlisted=unlisted,
         k=1,
     )

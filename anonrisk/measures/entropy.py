@@ -16,9 +16,7 @@ from anonrisk.core.results import Divergence, LowerBound
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Counts = NDArray[np.int64]
+    from anonrisk.core.arrays import Integers
 
 # So close to order 1, log(Σ p^α) / (1 − α) divides one rounding error by another.
 _NEAR_SHANNON = 0.01
@@ -36,7 +34,7 @@ def check_order(order: object, quantile: object) -> None:
         raise ArgumentError("quantile is a share of the records: above 0, at most 1")
 
 
-def renyi(sizes: Counts, classes: Counts, order: float) -> float:
+def renyi(sizes: Integers, classes: Integers, order: float) -> float:
     """Rényi entropy in bits (H3): log2(Σ p^α) / (1 − α); Shannon's (H1) at α = 1.
 
     Order 0 is log2 of the number of classes, order infinity is −log2 of the largest share.
@@ -61,7 +59,7 @@ def renyi(sizes: Counts, classes: Counts, order: float) -> float:
     return max(bits, 0.0)
 
 
-def addressing_bits(sizes: Counts, classes: Counts, quantile: float) -> float:
+def addressing_bits(sizes: Integers, classes: Integers, quantile: float) -> float:
     """Bits that tell apart the fewest classes which together hold a given share of the records.
 
     log2 of the number of classes, largest first, that it takes to hold `quantile` of the records
@@ -78,7 +76,7 @@ def addressing_bits(sizes: Counts, classes: Counts, quantile: float) -> float:
     return math.log2(before_classes + more)
 
 
-def degree(sizes: Counts, classes: Counts, n_records: int) -> float:
+def degree(sizes: Integers, classes: Integers, n_records: int) -> float:
     """Degree of anonymity (H2): Σ (f/n) log2 f / log2 n.
 
     What an attacker who knows the quasi-identifier still does not know, as a share of what there
@@ -91,18 +89,18 @@ def degree(sizes: Counts, classes: Counts, n_records: int) -> float:
     return min(unknown / math.log(n_records), 1.0)
 
 
-def anvc(sizes: Counts, classes: Counts) -> float:
+def anvc(sizes: Integers, classes: Integers) -> float:
     """Average number of value combinations (H6): 2^H."""
     return float(2 ** renyi(sizes, classes, 1))
 
 
-def rr(sizes: Counts, classes: Counts) -> LowerBound:
+def rr(sizes: Integers, classes: Integers) -> LowerBound:
     """Fischer-Hübner's average risk (H6): min(1, 2^H / n), never above classes / records."""
     n_classes, total = int(classes.sum()), int((sizes * classes).sum())
     return LowerBound(min(1.0, anvc(sizes, classes) / total), n_classes / total)
 
 
-def kl(sizes: Counts, classes: Counts, n_values: Any) -> Divergence:
+def kl(sizes: Integers, classes: Integers, n_values: Any) -> Divergence:
     """Kullback-Leibler distance from the uniform law on `n_values` values (H4), in nats."""
     n_classes = int(classes.sum())
     if n_values is not None and (isinstance(n_values, bool) or not isinstance(n_values, Integral)):

@@ -1,6 +1,7 @@
 """l-diversity (T2 to T4): how many sensitive values a class leaves in doubt.
 
-Every function gives one number per kind of class; the measure of a table is the least of them.
+Every function gives one number per kind of class; the measure of a table is the least of them
+(Machanavajjhala et al. 2007). Below each stands the same as SQL.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from anonrisk.measures.formula import ALL, UP_TO, Formula
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +23,9 @@ def distinct(profiles: ValueCounts) -> NDArray[np.int64]:
     return np.minimum(np.diff(profiles.starts), profiles.sizes)
 
 
+DISTINCT = Formula(distinct, "least(count(1), sum({persons}))")
+
+
 def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
     """Effective number of values of a class (T3): exp(H), H = −Σ p ln p = ln n − Σ c ln c / n."""
     totals = profiles.totals
@@ -27,11 +33,14 @@ def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
     return np.exp(np.maximum(nats, 0.0))
 
 
+ENTROPY = Formula(entropy, "exp(greatest(ln(sum(c)) - sum(c * ln(c)) / sum(c), 0D))")
+
+
 def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:
     """Largest l with r₁ < c (r_l + … + r_m), strictly (T4); 0 if even l = 1 fails.
 
     The tails r_l + … + r_m fall as l grows, so that the largest l is the number of tails above
-    r₁ / c (Machanavajjhala et al. 2007).
+    r₁ / c.
     """
     kind, counts = profiles.descending()
     # Tail sums within each kind, from sums over everything that comes after.
@@ -41,6 +50,13 @@ def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:
     return np.bincount(kind[c * tails > largest], minlength=len(profiles.sizes))
 
 
-def alpha(profiles: ValueCounts) -> NDArray[np.float64]:
-    """Largest share that one value has of a class."""
-    return np.maximum.reduceat(profiles.counts, profiles.starts[:-1]) / profiles.sizes
+RECURSIVE = Formula(
+    recursive,
+    "sum(if({constant}D * tail > most, 1L, 0L))",
+    # From the smallest count up, the running sum is the tail r_l + … + r_m.
+    windows=(
+        f"sum(c) over (partition by {{of_class}} order by c {UP_TO}) as tail",
+        f"max(c) over (partition by {{of_class}} order by c {ALL}) as most",
+    ),
+    order="c",
+)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.counts.matched import Attacker
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Matched
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 # Where the sizes of population classes came from, in words.
 BASES = {

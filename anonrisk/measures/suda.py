@@ -60,7 +60,7 @@ def dis(n_unique: int, n_pairs: int, sampling_fraction: float) -> float | None:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Suda:
+class Suda(render.PrintedTable):
     """Minimal sample uniques: their scores by record, and what they add up to.
 
     Attributes
@@ -120,7 +120,7 @@ class Suda:
         contributions = [[name, share] for name, share in self.contributions.items()]
         return {"qid": list(self.qid), **plain, "contributions": contributions}
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         sizes = ", ".join(f"{n:,} of {size}" for size, n in enumerate(self.n_minimal, start=1))
         scored = render.count_of(self.n_scored, "record")
         have = "has" if self.n_scored == 1 else "have"
@@ -138,11 +138,5 @@ class Suda:
         ordered = sorted(self.contributions.items(), key=lambda item: -item[1])
         return [[str(name), render.percent(share)] for name, share in ordered]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        table = render.text_table(("column", "contribution"), self._rows())
-        return "\n".join((*self._headlines(), table))
-
-    def _repr_html_(self) -> str:
-        caption = ". ".join(self._headlines())
-        return render.html_table(caption, ("column", "contribution"), self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "column", "contribution"

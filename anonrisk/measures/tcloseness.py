@@ -1,7 +1,8 @@
-"""t-closeness (T5 to T7) and its relatives: how far a class is from the whole table.
+"""t-closeness (T5 to T7): how far a class is from the whole table.
 
-Every function gives one number per kind of class; the measure of a table is the largest of them.
-p is the share of a value in the class, q its share in the table.
+Every function gives one number per kind of class; the measure of a table is the largest of them
+(Li et al. 2007). p is the share of a value in the class, q its share in the table. Below each
+stands the same as SQL.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.measures.formula import UP_TO, Formula
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.counts.class_profiles import ValueCounts
 
     Shares = NDArray[np.float64]
+
+# What sums over ranks are off by, for each: an ordered distance below it is none.
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def equal(profiles: ValueCounts) -> Shares:
@@ -24,8 +30,12 @@ def equal(profiles: ValueCounts) -> Shares:
     Both sum to one, so that it is also the sum of p − q over the values that gained: those are
     all in the class, and absent values need no look.
     """
-    p, q = _shares(profiles)
+    p, q = profiles.shares()
     return profiles.sum(np.maximum(p - q, 0.0))
+
+
+_GAINED = "sum(greatest(c / total - share, 0D))"
+EQUAL = Formula(equal, _GAINED, compared=True)
 
 
 def ordered(profiles: ValueCounts) -> Shares:
@@ -50,12 +60,30 @@ def ordered(profiles: ValueCounts) -> Shares:
     above = (prefix[high] - prefix[split]) - P * (high - split)
     moved = np.where(high > low, below + above, 0.0)
     distance = (profiles.sum(moved) + prefix[low[first]]) / (n_values - 1)
-    return np.where(distance < rounding(n_values), 0.0, distance)
+    return np.where(distance < n_values * _EPS, 0.0, distance)
 
 
-def rounding(n_values: int) -> float:
-    """What sums over so many ranks are off by: an ordered distance below it is none."""
-    return n_values * float(np.finfo(np.float64).eps)
+# Between two values that a class has, its cumulative share stands still at `reached`.
+REACHED = "running / total"
+# `below` of the table's cumulative shares are not above that, and `split` is the rank, from r to
+# high, from where on they are. `sum_x` sums them below rank x. Before its first value, a class has
+# reached 0.
+SPLIT = "greatest(least(below, high), r)"
+MOVED = (
+    "if(high > r, reached * (split - r) - (sum_split - sum_r) "
+    "+ ((sum_high - sum_split) - reached * (high - split)), 0D) + if(running = c, sum_r, 0D)"
+)
+_DISTANCE = "sum(moved) / {steps}D"
+ORDERED = Formula(
+    ordered,
+    f"if({_DISTANCE} < {{n_values}} * {_EPS!r}D, 0D, {_DISTANCE})",
+    windows=(
+        f"sum(c) over (partition by {{of_class}} order by r {UP_TO}) as running",
+        "lead(r, 1, {last}) over (partition by {of_class} order by r) as high",
+    ),
+    order="r",
+    compared=True,
+)
 
 
 def hierarchical(profiles: ValueCounts) -> Shares:
@@ -68,31 +96,5 @@ def hierarchical(profiles: ValueCounts) -> Shares:
     return np.asarray(np.mean(distances, axis=0))
 
 
-def beta(profiles: ValueCounts) -> Shares:
-    """Largest relative gain (p − q) / q of a value that gained; 0 if none did."""
-    p, q = _shares(profiles)
-    return np.maximum.reduceat(np.maximum((p - q) / q, 0.0), profiles.starts[:-1])
-
-
-def enhanced_beta(profiles: ValueCounts) -> Shares:
-    """Least β with (p − q) / q ≤ min(β, −ln q) for all values; infinite if there is none."""
-    p, q = _shares(profiles)
-    gain = np.maximum((p - q) / q, 0.0)
-    gain = np.where(gain <= -np.log(q) * (1 + 1e-12), gain, np.inf)
-    return np.maximum.reduceat(gain, profiles.starts[:-1])
-
-
-def delta(profiles: ValueCounts, *, strict: bool = False) -> Shares:
-    """Largest |ln(p / q)| over the values of a class; with `strict`, absent ones are infinite."""
-    p, q = _shares(profiles)
-    apart = np.maximum.reduceat(np.abs(np.log(p / q)), profiles.starts[:-1])
-    if strict:
-        apart = np.where(np.diff(profiles.starts) < len(profiles.overall), np.inf, apart)
-    return apart
-
-
-def _shares(profiles: ValueCounts) -> tuple[Shares, Shares]:
-    """Share of each value in its class, and in the table."""
-    p = profiles.counts / profiles.totals[profiles.kind]
-    q = profiles.overall[profiles.ranks] / profiles.overall.sum()
-    return p, q
+# Over one row per class, level and group of values.
+HIERARCHICAL = Formula(hierarchical, f"{_GAINED} / {{n_levels}}", compared=True)

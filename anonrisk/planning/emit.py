@@ -11,38 +11,39 @@ from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, Top
 from anonrisk.recode.labels import of_earlier, of_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from anonrisk.core.columns import Name
-    from anonrisk.planning.plan import Plan
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.recode import Recoding
 
 DIALECTS = ("ansi", "duckdb", "postgresql", "sqlite", "spark")
 _SIZE = "anonrisk_class_size"
 
 
-def sql_code(plan: Plan, dialect: str, table: str) -> str:
+def sql_code(
+    recodings: Mapping[Name, Recoding], columns: Qid, k: int | None, dialect: str, table: str
+) -> str:
     """Write the plan as one SELECT over a table of the same columns."""
     one_of(dialect, "dialect", DIALECTS)
     write = _Sql(dialect)
-    columns = [str(name) for name in plan.columns or plan.qids]
-    quoted = [write.name(name) for name in columns]
-    new = {str(name): recoding for name, recoding in plan.recodings.items()}
+    names = [str(name) for name in columns or recodings]
+    quoted = [write.name(name) for name in names]
+    new = {str(name): recoding for name, recoding in recodings.items()}
     cells = [
         f"{write.cell(write.name(c), new[c])} AS {write.name(c)}" if c in new else write.name(c)
-        for c in columns
+        for c in names
     ]
     recoded = f"SELECT {_listed(cells)}\nFROM {table}"
-    if plan.k is None:
+    if k is None:
         return recoded
-    keys = ", ".join(write.name(str(name)) for name in plan.qids)
+    keys = ", ".join(write.name(str(name)) for name in recodings)
     sized = (
         f"SELECT *, COUNT(*) OVER (PARTITION BY {keys}) AS {_SIZE}\nFROM (\n{recoded}\n) recoded"
     )
-    return f"SELECT {_listed(quoted)}\nFROM (\n{sized}\n) sized\nWHERE {_SIZE} >= {plan.k}"
+    return f"SELECT {_listed(quoted)}\nFROM (\n{sized}\n) sized\nWHERE {_SIZE} >= {k}"
 
 
-def pyspark_code(plan: Plan) -> str:
+def pyspark_code(recodings: Mapping[Name, Recoding], k: int | None) -> str:
     """Write the plan as a function of PySpark.
 
     Cells are recoded by the same expressions as in Spark's SQL.
@@ -54,11 +55,11 @@ def pyspark_code(plan: Plan) -> str:
         "",
         "",
         "def anonymise(df: DataFrame) -> DataFrame:",
-        f'    """Recode {_quotable(plan.qids)}'
-        + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
+        f'    """Recode {_quotable(recodings)}'
+        + ('."""' if k is None else f', and leave out classes smaller than {k}."""'),
         "    recoded = {",
     ]
-    for name, recoding in plan.recodings.items():
+    for name, recoding in recodings.items():
         if not isinstance(recoding, Keep):
             cell = write.cell(write.name(str(name)), recoding)
             lines.append(f"        {str(name)!r}: F.expr({cell!r}),")
@@ -70,15 +71,15 @@ def pyspark_code(plan: Plan) -> str:
         "        for name in df.columns",
         "    ))",
     ]
-    if plan.k is None:
+    if k is None:
         return "\n".join([*lines, "    return df", ""])
-    keys = ", ".join(f"quoted[{str(name)!r}]" for name in plan.qids)
+    keys = ", ".join(f"quoted[{str(name)!r}]" for name in recodings)
     return "\n".join(
         [
             *lines,
             f"    size = F.count(F.lit(1)).over(Window.partitionBy({keys}))",
             f"    sized = df.withColumn({_SIZE!r}, size)",
-            f"    return sized.where(F.col({_SIZE!r}) >= {plan.k}).drop({_SIZE!r})",
+            f"    return sized.where(F.col({_SIZE!r}) >= {k}).drop({_SIZE!r})",
             "",
         ]
     )

@@ -80,8 +80,8 @@ def safe_harbor(
     0  100   34
     1  000   90
     """
-    engine = engine_for(frame)
-    columns = engine.columns(frame)
+    schema = engine_for(frame).schema(frame)
+    columns = schema.columns
     recodings: dict[Name, Recoding] = {}
 
     def named(given: Any, role: str) -> Qid:
@@ -104,7 +104,7 @@ def safe_harbor(
         area = ZipArea(_large(zip_population))
         codes = named(zips, "zip code")
         for name in codes:
-            if not engine.is_text(frame, name):
+            if not schema.is_text(name):
                 raise UnsupportedColumnError(
                     f"column {name!r} holds no text: zip codes kept as numbers have lost their "
                     "leading zeros, so that their first three digits are others; write them as "
@@ -113,7 +113,7 @@ def safe_harbor(
         recodings |= dict.fromkeys(codes, area)
     if not recodings:
         raise NoColumnsError("name at least one of dates=, births=, ages= and zips=")
-    engine.check(frame, dict.fromkeys(recodings, "column"))
+    schema.check(dict.fromkeys(recodings, "column"))
     return Plan(
         recodings=recodings,
         columns=tuple(columns),

@@ -14,8 +14,7 @@ from anonrisk.planning.losses import group_losses
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
     from anonrisk.recode import Recoding
@@ -31,8 +30,8 @@ class Choice:
     """One offered recoding of one column: the group of each code, and what a group loses."""
 
     recoding: Recoding
-    groups: NDArray[np.int64]
-    losses: NDArray[np.float64]
+    groups: Integers
+    losses: Floats
     n_groups: int
 
     @classmethod
@@ -52,7 +51,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredNode:
     """What is true of a table after the recodings of one node."""
 
     node: Node
@@ -70,8 +69,8 @@ class _Rolled:
     """A tally generalised to one node: codes by column, counts by class."""
 
     node: Node
-    codes: list[NDArray[np.int64]]
-    counts: NDArray[np.int64]
+    codes: list[Integers]
+    counts: Integers
 
 
 @dataclass
@@ -82,10 +81,10 @@ class Lattice:
     columns: tuple[Name, ...]
     choices: list[list[Choice]]
     k: int
-    weights: NDArray[np.float64]
+    weights: Floats
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
-    measured: dict[Node, Measured] = field(default_factory=dict)
+    measured: dict[Node, MeasuredNode] = field(default_factory=dict)
     _rolled: list[_Rolled] = field(default_factory=list)
 
     @classmethod
@@ -124,7 +123,7 @@ class Lattice:
         """Number of choices of each column."""
         return tuple(len(offered) for offered in self.choices)
 
-    def measure(self, node: Node) -> Measured:
+    def measure(self, node: Node) -> MeasuredNode:
         """Measure a node: sizes of its classes, records below k, loss with those suppressed (T9).
 
         The loss is the mean over original records and columns; a suppressed record costs 1.
@@ -140,7 +139,7 @@ class Lattice:
             of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
         kept = float(of_class[~small] @ rolled.counts[~small])
         squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
-        found = Measured(
+        found = MeasuredNode(
             node,
             len(rolled.counts),
             int(small.sum()),
@@ -200,8 +199,8 @@ class Lattice:
 
 
 def _merged(
-    groups: list[NDArray[np.int64]], counts: NDArray[np.int64], sizes: list[int]
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    groups: list[Integers], counts: Integers, sizes: list[int]
+) -> tuple[list[Integers], Integers]:
     """Add up the classes that have become one."""
     keys, _ = radix.keys_of(zip(groups, sizes, strict=True))
     bound = math.prod(sizes)
@@ -230,7 +229,7 @@ def _different(choices: list[Choice]) -> list[Choice]:
     return sorted(kept.values(), key=lambda choice: -choice.n_groups)
 
 
-def _refinements(choices: list[Choice]) -> NDArray[np.bool_]:
+def _refinements(choices: list[Choice]) -> Booleans:
     n = len(choices)
     finer = np.eye(n, dtype=bool)
     for a in range(n):
@@ -240,16 +239,14 @@ def _refinements(choices: list[Choice]) -> NDArray[np.bool_]:
     return finer
 
 
-def _map(fine: Choice, coarse: Choice) -> NDArray[np.int64] | None:
+def _map(fine: Choice, coarse: Choice) -> Integers | None:
     """Give the coarse group of each fine one, if it has only one."""
     mapping = np.zeros(len(fine.losses), dtype=np.int64)
     mapping[fine.groups] = coarse.groups
     return mapping if np.array_equal(mapping[fine.groups], coarse.groups) else None
 
 
-def _maps(
-    choices: list[Choice], finer: NDArray[np.bool_]
-) -> dict[tuple[int, int], NDArray[np.int64]]:
+def _maps(choices: list[Choice], finer: Booleans) -> dict[tuple[int, int], Integers]:
     maps = {}
     for a, b in np.argwhere(finer).tolist():
         found = _map(choices[a], choices[b])

@@ -13,8 +13,7 @@ from anonrisk.recode.labels import extent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
     from anonrisk.recode import Recoding
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 def group_losses(
     recoding: Recoding,
     domain: Domain,
-    groups: NDArray[np.int64],
+    groups: Integers,
     labels: Sequence[str] | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Give what a cell of each group loses, between 0 and 1."""
     n_groups = int(groups.max(initial=-1)) + 1 if labels is None else len(labels)
     if isinstance(recoding, Keep):
@@ -52,9 +51,7 @@ def interval_loss(label: str, domain: Domain) -> float:
     return max(covered, 0.0) / (high - low) if high > low else 0.0
 
 
-def node_losses(
-    hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]
-) -> NDArray[np.float64]:
+def node_losses(hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]) -> Floats:
     """Give the part of the leaves that hang below each label: (leaves − 1) / (all leaves − 1)."""
     below: dict[str, int] = {}
     for label in mapping.values():
@@ -63,13 +60,13 @@ def node_losses(
     return np.array([(below[label] - 1) / scale for label in labels])
 
 
-def _shared(groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+def _shared(groups: Integers, n_groups: int) -> Floats:
     """Take the values that occur for the leaves."""
     members = np.bincount(groups, minlength=n_groups)
     return np.maximum(members - 1, 0) / max(len(groups) - 1, 1)
 
 
-def _spread(domain: Domain, groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+def _spread(domain: Domain, groups: Integers, n_groups: int) -> Floats:
     places = domain.positions()
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, groups, places)

@@ -15,8 +15,7 @@ from anonrisk.recode.edges import apart, optimal_bins, quantile_bins, width_bins
 from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
 
@@ -28,7 +27,7 @@ _CODE = re.compile(r"^[0-9A-Za-z .-]*[0-9][0-9A-Za-z .-]*$")
 
 
 def offer(
-    domain: Domain, margin: NDArray[np.int64], *, k: int, share: int, given: Any, column: Name
+    domain: Domain, margin: Integers, *, k: int, share: int, given: Any, column: Name
 ) -> list[Recoding]:
     """List the recodings of a column, the finest first.
 
@@ -75,7 +74,7 @@ def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
     return [Level.of(hierarchy, level) for level in range(hierarchy.height + 1)]
 
 
-def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list[Recoding]:
+def _bins(domain: Domain, counts: Integers, k: int, share: int) -> list[Recoding]:
     whole = domain.kind == "whole"
     values = domain.values.astype(np.float64)
     found: list[Bins] = []
@@ -92,7 +91,7 @@ def _bins(domain: Domain, counts: NDArray[np.int64], k: int, share: int) -> list
     return [moved for bins in found if (moved := apart(bins, values)) is not None]
 
 
-def _snapped(bins: Bins, values: NDArray[np.float64]) -> Bins:
+def _snapped(bins: Bins, values: Floats) -> Bins:
     """Move edges to where values were put together: no such bin may be cut.
 
     The last value stands for the last bin and is not its lower edge.

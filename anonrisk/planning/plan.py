@@ -11,6 +11,7 @@ import numpy as np
 from anonrisk.core import documents, render
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
+from anonrisk.planning import emit
 from anonrisk.planning.budget import Budget
 from anonrisk.recode import from_dict
 
@@ -25,7 +26,7 @@ _READER = documents.Reader("plan", PlanError)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlanOutcome:
     """What is true of a table: before a plan, or after it.
 
     Attributes
@@ -67,7 +68,7 @@ class Plan:
         The largest share of the records that may be suppressed.
     columns : tuple
         All columns of the table that the plan was made for.
-    before, after : Outcome or None
+    before, after : PlanOutcome or None
         The table as it was, and as it will be.
     budget : Budget or None
         Number of values that the table can bear, by the rule of Lodha & Thomas.
@@ -79,8 +80,8 @@ class Plan:
     k: int | None = None
     max_suppression: float = 0.0
     columns: Qid = ()
-    before: Outcome | None = None
-    after: Outcome | None = None
+    before: PlanOutcome | None = None
+    after: PlanOutcome | None = None
     budget: Budget | None = None
     optimal: bool = False
     note: str = field(default="", repr=False)
@@ -136,7 +137,11 @@ class Plan:
             }
             parts: dict[str, Any] = {
                 name: None if stored[name] is None else kind(**_tuples(stored[name]))
-                for name, kind in (("before", Outcome), ("after", Outcome), ("budget", Budget))
+                for name, kind in (
+                    ("before", PlanOutcome),
+                    ("after", PlanOutcome),
+                    ("budget", Budget),
+                )
             }
             return cls(
                 recodings=recodings,
@@ -167,9 +172,7 @@ class Plan:
 
         The code names the values of hierarchies that the plan uses.
         """
-        from anonrisk.planning.emit import pyspark_code
-
-        return pyspark_code(self)
+        return emit.pyspark_code(self.recodings, self.k)
 
     def to_sql(self, dialect: str = "ansi", *, table: str = "records") -> str:
         """Write the plan as one SELECT over a table of the same columns.
@@ -180,9 +183,7 @@ class Plan:
         table : str
             The name of the table, as it is written in SQL.
         """
-        from anonrisk.planning.emit import sql_code
-
-        return sql_code(self, dialect, table)
+        return emit.sql_code(self.recodings, self.columns, self.k, dialect, table)
 
     def __repr__(self) -> str:
         """Print what becomes of each column, and the table before and after."""

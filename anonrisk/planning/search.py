@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonrisk.planning.lattice import Lattice, Measured, Node
+    from anonrisk.core.arrays import Floats
+    from anonrisk.planning.lattice import Lattice, MeasuredNode, Node
 
 # Lattices of more nodes than this are searched by neighbours only.
 MAX_NODES = 2_000_000
@@ -21,17 +20,17 @@ MAX_MEASURED = 20_000
 
 
 @dataclass(frozen=True)
-class Found:
+class BestNode:
     """The best node, and whether no other can be better; the least suppression of any node."""
 
-    best: Measured | None
+    best: MeasuredNode | None
     optimal: bool
     n_nodes: int
     n_measured: int
     least_below: int
 
 
-def search(lattice: Lattice, allowed: int) -> Found:
+def search(lattice: Lattice, allowed: int) -> BestNode:
     """Find the node of least loss among those that suppress at most so many records."""
     best = _greedy(lattice, allowed)
     if best is not None:
@@ -44,14 +43,14 @@ def search(lattice: Lattice, allowed: int) -> Found:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
         best = min(best, top, key=_rank) if top.n_below <= allowed else best
     least = min(m.n_below for m in lattice.measured.values())
-    return Found(best, optimal, n_nodes, len(lattice.measured), least)
+    return BestNode(best, optimal, n_nodes, len(lattice.measured), least)
 
 
-def _rank(measured: Measured) -> tuple[float, int, Node]:
+def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
     return measured.loss, measured.n_below, measured.node
 
 
-def _greedy(lattice: Lattice, allowed: int) -> Measured | None:
+def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
     """Coarsen the column with most values, one step at a time, until k holds (Datafly)."""
     node = tuple(0 for _ in lattice.shape)
     while True:
@@ -66,7 +65,7 @@ def _greedy(lattice: Lattice, allowed: int) -> Measured | None:
         node = (*node[:widest], node[widest] + 1, *node[widest + 1 :])
 
 
-def _descend(lattice: Lattice, start: Measured, allowed: int) -> Measured:
+def _descend(lattice: Lattice, start: MeasuredNode, allowed: int) -> MeasuredNode:
     """Change one column at a time while that lowers the loss."""
     best, before = start, None
     while best is not before:
@@ -90,7 +89,9 @@ def _without_suppression(lattice: Lattice, node: Node) -> float:
     return float(sum(w * loss[i] for w, loss, i in parts))
 
 
-def _bounded(lattice: Lattice, best: Measured | None, allowed: int) -> tuple[Measured | None, bool]:
+def _bounded(
+    lattice: Lattice, best: MeasuredNode | None, allowed: int
+) -> tuple[MeasuredNode | None, bool]:
     """Measure nodes until every other is known to be no better.
 
     Two bounds, both exact: the loss of a node is at least its loss without suppression plus what
@@ -104,7 +105,7 @@ def _bounded(lattice: Lattice, best: Measured | None, allowed: int) -> tuple[Mea
     open_ = np.ones(shape, dtype=bool)
     finer_than = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
 
-    def learn(measured: Measured) -> None:
+    def learn(measured: MeasuredNode) -> None:
         finer = np.ix_(
             *(np.flatnonzero(f[:, i]) for f, i in zip(lattice.finer, measured.node, strict=True))
         )
@@ -129,7 +130,7 @@ def _bounded(lattice: Lattice, best: Measured | None, allowed: int) -> tuple[Mea
     return best, False
 
 
-def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _summed(parts: list[Floats]) -> Floats:
     total = np.zeros(tuple(len(part) for part in parts))
     for axis, part in enumerate(parts):
         total += part.reshape([-1 if a == axis else 1 for a in range(len(parts))])

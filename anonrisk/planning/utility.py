@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
@@ -141,7 +141,7 @@ class _Label:
     """What a value of the changed table stands for: original values, and what it loses."""
 
     code: int
-    members: NDArray[np.bool_]
+    members: Booleans
     loss: float
     everything: bool
 
@@ -152,8 +152,8 @@ class _Column:
 
     n: int
     n_suppressed: int
-    before: NDArray[np.int64]
-    after: NDArray[np.int64]
+    before: Integers
+    after: Integers
     labels: list[_Label]
 
     @property
@@ -191,7 +191,7 @@ class _Column:
         marked = sum(int(self.after[label.code]) for label in self.labels if label.everything)
         return (marked + self.n_suppressed) / self.n
 
-    def private(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+    def private(self, before: Integers, after: Integers) -> float:
         """T12, from counts of (value, sensitive value) before, and (label, sensitive) after."""
         overall = before.sum(axis=0) / self.n
         total = 0.0
@@ -216,7 +216,7 @@ class _Column:
         return float(np.abs(believed / n_left - self.before / self.n).sum() / 2)
 
 
-def _bits(counts: NDArray[np.int64]) -> float:
+def _bits(counts: Integers) -> float:
     shares = counts[counts > 0] / max(counts.sum(), 1)
     return float(-(shares * np.log2(shares)).sum()) + 0.0
 
@@ -315,9 +315,7 @@ def _private(
     )
 
 
-def _pairs(
-    tally: Tally, name: Name, sensitive: Name, where: NDArray[np.int64], n_values: int
-) -> NDArray[np.int64]:
+def _pairs(tally: Tally, name: Name, sensitive: Name, where: Integers, n_values: int) -> Integers:
     counts = np.zeros((len(tally.domains[name]) + 1, n_values), dtype=np.int64)
     np.add.at(counts, (tally.codes[name], where[tally.codes[sensitive]]), tally.counts)
     return counts
@@ -326,8 +324,8 @@ def _pairs(
 def _labels(
     old: Domain,
     new: Domain,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
+    before: Integers,
+    after: Integers,
     hierarchy: Hierarchy | None,
 ) -> list[_Label] | None:
     """Find what each value of the changed column stands for; None if one names nothing."""

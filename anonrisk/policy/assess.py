@@ -36,7 +36,7 @@ def assess(policy: Policy, frame: Any) -> Assessment:
     measures = dict.fromkeys(
         ("k", "uniqueness", *(name for b in rule.budgets if (name := _measure(b))))
     )
-    about = closeness[0] if closeness else None
+    about: Any = closeness[0] if closeness else None
     return assess_table(
         table.frame,
         list(rule.columns or table.roles.whole) or None,

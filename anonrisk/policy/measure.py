@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.question import ask
 from anonrisk.api.sensitive import diversity_score, with_distance
 from anonrisk.core.render import count_of
-from anonrisk.counts.question import Group, Question, Score, Scored, Sensitive
+from anonrisk.counts.question import ByGroup, Group, MarkedRows, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
 from anonrisk.policy.rules import check_subsets
 from anonrisk.policy.table import Problem, Table, attempt, without_roles
@@ -144,7 +144,7 @@ def _check_by(table: Table, by: Name | None) -> None:
     table.require_columns([by], "grouping column")
     if by == table.roles.unit:
         raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
-    table.engine.check(table.frame, {by: "grouping column"})
+    table.engine.schema(table.frame).check({by: "grouping column"})
 
 
 def _count(
@@ -178,7 +178,7 @@ def _count(
 
 def _groups(table: Table, question: Question, by: Name | None) -> list[list[Group]]:
     if by is not None:
-        return table.engine.count_by(table.frame, question, by)
+        return table.engine.count(table.frame, ByGroup(question, by))
     counted = table.engine.count(table.frame, question)
     return [[Group(None, sizes, sizes.n_dropped)] for sizes in counted]
 
@@ -200,7 +200,7 @@ def _measure_apart(  # noqa: PLR0917
         found.risk = attempt(lambda: _risk(table, policy, qid, population))
     if policy.suppressed is not None and any(b.name == "max_suppressed" for b in budgets):
         marker = policy.suppressed
-        found.n_marked = attempt(lambda: table.engine.marked(table.frame, qid, marker))
+        found.n_marked = attempt(lambda: table.engine.count(table.frame, MarkedRows(qid, marker)))
 
 
 def _risk(table: Table, policy: Policy, qid: Qid, population: Any) -> Risk:
@@ -249,7 +249,7 @@ class _Values:
             raise RoleConflictError(
                 f"column {name!r} cannot be both sensitive and quasi-identifier, unit or by"
             )
-        self.table.engine.check(self.table.frame, {name: "sensitive column"})
+        self.table.engine.schema(self.table.frame).check({name: "sensitive column"})
 
     def _check_groups(self) -> None:
         """Refuse rows without a group where they would be left out, and counted nowhere."""
@@ -312,7 +312,7 @@ class _Values:
 
     def _scored(self, about: Sensitive, scores: list[Score]) -> Scored:
         try:
-            return self.table.engine.scores(self.table.frame, self.question, about, scores)
+            return self.table.engine.score(self.table.frame, self.question, about, scores)
         except MissingSensitiveError as error:
             if self.policy.missing_sensitive is not None:
                 raise

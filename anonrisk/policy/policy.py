@@ -16,9 +16,12 @@ from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Unpack
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name
+    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule
@@ -103,9 +106,9 @@ class Policy:
     name: str | None = None
     description: str | None = None
     reviewed: bool = True
-    unlisted: str = "refuse"
-    missing: str = "value"
-    missing_sensitive: str | None = None
+    unlisted: Unlisted = "refuse"
+    missing: Missing = "value"
+    missing_sensitive: Missing | None = None
     max_dropped_fraction: float | None = None
     dropped_are_removed: bool = False
     by: Name | None = None
@@ -114,9 +117,9 @@ class Policy:
     version: int = VERSION
     drafted: Drafted | None = field(default=None, compare=False)
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, **keywords: Unpack[PolicyArguments]) -> None:
         """Read and check the keywords."""
-        nested = _nested(keywords)
+        nested = _nested(dict(keywords))
         for name, value in _read(nested).items():
             object.__setattr__(self, name, value)
 
@@ -192,7 +195,7 @@ class Policy:
         object.__setattr__(policy, "drafted", drafted)
         return policy
 
-    def with_roles(self, **roles: Any) -> Self:
+    def with_roles(self, **roles: Unpack[RoleArguments]) -> Self:
         """Give the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
 
         Examples

@@ -73,7 +73,7 @@ class Published:
         return tuple(dict.fromkeys((*self.columns, *self.index)))
 
     @property
-    def index_as_declared(self) -> Qid:
+    def index_as_declared(self) -> tuple[Any, ...]:
         """The index as rules of declared roles see it: None for labels that go by no name."""
         return (*self.index, None) if self.labels == UNNAMED else self.index
 
@@ -109,7 +109,9 @@ def listed(policy: Policy, declared: Roles) -> set[Name]:
     A quasi-identifier or sensitive column that the table alone declares counts where the policy
     leaves them to the table. Elsewhere none of its budgets would look at it.
     """
-    known = {*policy.listed, *declared.direct, *declared.insensitive, declared.unit} - {None}
+    known: set[Any] = {*policy.listed, *declared.direct, *declared.insensitive, declared.unit} - {
+        None
+    }
     if not policy.roles.quasi and any(rule.columns is None for rule in policy.rules):
         known |= {*declared.quasi}
     return known if policy.roles.sensitive else known | {*declared.sensitive}

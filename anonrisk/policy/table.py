@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import require
+from anonrisk.counts.change import LabelsAsColumns
 from anonrisk.engines import engine_for
 from anonrisk.errors import (
     AnonRiskError,
@@ -73,7 +74,7 @@ class Table:
     def of(cls, policy: Policy, frame: Any, published: Published | None = None) -> Table:
         """Find the engine, and take from the table what the policy does not say."""
         engine = engine_for(frame)
-        engine.check(frame, {})
+        engine.schema(frame).check({})
         published = published or published_by(frame)
         columns, index, declared = _seen(published)
         roles = policy.roles
@@ -82,7 +83,7 @@ class Table:
             roles = replace(roles, quasi=current.quasi)
         if not roles.sensitive:
             # One that was dropped is no matter; where something is new it may have been renamed.
-            new = column_roles.newcomer(declared, columns, index) is not None
+            new = column_roles.new_since_declared(declared, columns, index) is not None
             left = tuple(name for name in declared.sensitive if new or name in published.names)
             roles = replace(roles, sensitive=left)
         if roles.unit is None:
@@ -100,8 +101,8 @@ class Table:
         loose = release_rules.unlisted(policy, published)
         measured = published
         if published.labels == release_rules.UNNAMED or {*loose} - {*published.columns}:
-            frame = engine.with_labels(frame, ROW_LABELS)
-            measured = replace(published, columns=tuple(engine.columns(frame)), index=())
+            frame = engine.rewrite(frame, LabelsAsColumns(ROW_LABELS))
+            measured = replace(published, columns=engine.schema(frame).columns, index=())
             loose = release_rules.unlisted(policy, measured)
         joined = tuple(name for name in loose if name != roles.unit)
         roles = replace(roles, quasi=(*roles.quasi, *joined))
@@ -128,7 +129,7 @@ class Table:
             )
         require(names, role, self.columns)
         # Engines that have random steps remember which columns they have changed.
-        changed = self.engine.perturbed(self.frame)
+        changed = self.engine.schema(self.frame).perturbed
         for name in names:
             if name in changed:
                 raise UnsupportedColumnError(
@@ -139,20 +140,20 @@ class Table:
 
 def published_by(frame: Any) -> Published:
     """Ask a table's engine what it publishes; no cell is looked at."""
-    engine = engine_for(frame)
-    named = tuple(name for name in engine.index(frame) if name is not None)
+    schema = engine_for(frame).schema(frame)
+    named = tuple(name for name in schema.index if name is not None)
     return Published(
-        columns=tuple(engine.columns(frame)),
+        columns=schema.columns,
         index=named,
-        nested=tuple(engine.nested(frame)),
-        labels=engine.row_labels(frame),
-        declared=engine.read_roles(frame) or Roles(),
+        nested=tuple(schema.nested()),
+        labels=schema.row_labels,
+        declared=schema.roles or Roles(),
     )
 
 
 def is_empty(frame: Any) -> bool:
     """Tell whether a table has no row at all; one that cannot be asked has other faults."""
-    return attempt(lambda: engine_for(frame).has_rows(frame)) is False
+    return attempt(lambda: engine_for(frame).schema(frame).has_rows()) is False
 
 
 def _seen(published: Published) -> tuple[Qid, Qid, Roles]:

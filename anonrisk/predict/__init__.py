@@ -25,7 +25,7 @@ from anonrisk.predict.answers import Answer, JointTable
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
 from anonrisk.predict.group_design import GroupDesign, best_group_size
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
 from anonrisk.predict.width import density_limit, expansion, normal_expansion, suggest_width

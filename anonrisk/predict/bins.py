@@ -8,19 +8,14 @@ import numpy as np
 
 from anonrisk.core.arguments import finite, positive
 from anonrisk.errors import ArgumentError
-from anonrisk.predict.distribution import MAX_DIFFERENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonrisk.predict.distribution import Distribution
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-
+    from anonrisk.core.arrays import Floats, Integers
 MAX_INTERVALS = 10_000_000
+# More different probabilities than this are put together in narrow bins, and the result says so.
+MAX_DIFFERENT = 20_000
 # What lies further out than this is added to the outermost intervals.
 TAIL = 1e-17
 # So many standard deviations from the mean nobody is left.
@@ -142,25 +137,18 @@ def _binned(total: dict[str, Any], room: int) -> dict[str, Any]:
     return {"p": middle, "values": number.round().astype(np.int64), **ends}
 
 
-def multiplied(columns: Sequence[Distribution]) -> dict[str, Any]:
+def multiplied(columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Probabilities of all combinations of independent columns, joined as they grow."""
-    first, *rest = columns
-    total: dict[str, Any] = {
-        "p": first.p,
-        "values": first.values,
-        "low": first.low,
-        "high": first.high,
-    }
+    total, *rest = columns
     for column in rest:
-        if float(total["values"].sum()) * column.n_values >= 2.0**62:
+        if float(total["values"].sum()) * float(column["values"].sum()) >= 2.0**62:
             raise ArgumentError("the columns have more combinations than can be counted")
         total = _outer(total, column)
     return total
 
 
-def _outer(total: dict[str, Any], column: Distribution) -> dict[str, Any]:
+def _outer(total: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Multiply two columns, both put into bins first where there are too many pairs to hold."""
-    other = {"p": column.p, "values": column.values, "low": column.low, "high": column.high}
     if len(total["p"]) * len(other["p"]) > MAX_PAIRS:
         room = int(np.sqrt(MAX_PAIRS))
         # A short column leaves more room to the long one.

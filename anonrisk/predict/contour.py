@@ -22,12 +22,9 @@ import numpy as np
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Complex, Floats
     from anonrisk.predict.independent import Numbers
 
-    Floats = NDArray[np.float64]
-    Complex = NDArray[np.complex128]
 
 # More terms than this take seconds; the saddlepoint takes their place.
 MAX_TERMS = 4_000_000

@@ -10,20 +10,19 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
+from anonrisk.predict import bins
 from anonrisk.predict.inputs import as_array, as_probabilities, histogram, n_values_of
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.counts.class_sizes import ClassCounts
 
-    Floats = NDArray[np.float64]
 
 # Probabilities may be off 1 by what rounding does, not by what a mistake does.
 SUM_TOLERANCE = 1e-9
-# More different probabilities than this are put together in narrow bins, and the result says so.
-MAX_DIFFERENT = 20_000
 MAX_VALUES = 2.0**62
 # Every rank of Zipf's law is computed.
 MAX_RANKS = 50_000_000
@@ -64,7 +63,7 @@ class Distribution:
     """
 
     p: Floats
-    values: NDArray[np.int64]
+    values: Integers
     low: Floats
     high: Floats
     n_records: int | None
@@ -148,12 +147,12 @@ class Distribution:
 
         Examples
         --------
-        >>> from anonrisk import ClassCounts
-        >>> Distribution.from_class_sizes(ClassCounts([1, 4], [2, 3])).n_values
+        >>> from anonrisk import ClassSizes
+        >>> Distribution.from_class_sizes(ClassSizes([1, 4], [2, 3])).n_values
         5
         """
         if not hasattr(counted, "n_memberships"):
-            raise ArgumentError("give the ClassCounts of a table, such as df.anon.classes(…)")
+            raise ArgumentError("give the ClassSizes of a table, such as df.anon.classes(…)")
         n = counted.n_memberships
         return cls(counted.sizes / n, counted.classes, n_records=n)
 
@@ -238,9 +237,7 @@ class Distribution:
         >>> Distribution.from_density(uniform(0, 100), 10).n_values
         10
         """
-        from anonrisk.predict.bins import interval_probabilities
-
-        p = interval_probabilities(density, positive(width, "width"), offset)
+        p = bins.interval_probabilities(density, positive(width, "width"), offset)
         return cls._put_together(p)
 
     @classmethod
@@ -265,9 +262,7 @@ class Distribution:
         >>> round(singletons(d, 10).mean, 1)
         7.5
         """
-        from anonrisk.predict.bins import rectangle_probabilities
-
-        return cls._put_together(rectangle_probabilities(sigmas, rho, widths))
+        return cls._put_together(bins.rectangle_probabilities(sigmas, rho, widths))
 
     @classmethod
     def product(cls, *columns: Distribution) -> Self:
@@ -282,12 +277,10 @@ class Distribution:
         >>> Distribution.product(sex, age).n_values
         160
         """
-        from anonrisk.predict.bins import multiplied
-
         if not columns or not all(isinstance(column, Distribution) for column in columns):
             raise ArgumentError("give the distribution of each column")
         return cls(
-            **multiplied(columns),
+            **bins.multiplied([column._fields() for column in columns]),
             note="columns taken as independent; what they share is not covered",
         )
 
@@ -305,9 +298,10 @@ class Distribution:
     @classmethod
     def _put_together(cls, p: Floats) -> Self:
         """Join equal probabilities, and near ones where there are too many different ones."""
-        from anonrisk.predict.bins import joined
+        return cls(**bins.joined(p, np.ones(len(p), dtype=np.int64)))
 
-        return cls(**joined(p, np.ones(len(p), dtype=np.int64)))
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("p", "values", "low", "high")}
 
     # ---- what it knows --------------------------------------------------------------------
 

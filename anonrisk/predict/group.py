@@ -13,11 +13,11 @@ from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict import contour, moments, sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.independent import Poisson
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 
 if TYPE_CHECKING:
-    from anonrisk.predict.sources import Source
+    from anonrisk.predict.sources import PredictionSource
 
 # Where the tilted recursion is run, its cost is this at most.
 MAX_STEPS = 50_000_000
@@ -81,7 +81,7 @@ def classes(known: Distribution | KnownByKl, group_size: int, upto: int = 10) ->
     return predicted_classes(source, upto)
 
 
-def predicted_classes(source: Source, upto: int) -> PredictedClasses:
+def predicted_classes(source: PredictionSource, upto: int) -> PredictedClasses:
     """Ask a source for its classes."""
     if source.k == 0:
         raise ArgumentError("a group of nobody has no classes; group_size must be at least 1")
@@ -223,7 +223,7 @@ def group_of(group_size: Any) -> int:
     return k
 
 
-def _source(known: Any, group_size: int) -> Source:
+def _source(known: Any, group_size: int) -> PredictionSource:
     k = group_of(group_size)
     if isinstance(known, Distribution):
         return sources.FromDistribution(known, k)

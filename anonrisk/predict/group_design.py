@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from math import ceil, e, exp
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,15 @@ from anonrisk.core.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import kl as _kl
 from anonrisk.predict.distribution import Distribution
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.moments import mean
-from anonrisk.predict.search import best_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 @dataclass(frozen=True, repr=False)
-class GroupDesign:
+class GroupDesign(render.PrintedLines):
     """The best size of a group; made by `best_group_size`.
 
     Attributes
@@ -46,14 +46,6 @@ class GroupDesign:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return dict(vars(self))
-
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return render.html_table(first, (), [[line] for line in rest])
 
     def _lines(self) -> list[str]:
         people = render.count_of(self.group_size, "person", "people")
@@ -131,7 +123,7 @@ def _exactly(known: Distribution, cost: float) -> GroupDesign:
 def _by_kl(known: KnownByKl, cost: float) -> GroupDesign:
     n, kl = known.n_values, known.kl
     if cost >= (1 - kl) * n / e:
-        raise _too_dear(cost, n)
+        raise _too_expensive(cost, n)
 
     def share(k: int) -> float:
         a = k / n
@@ -148,11 +140,11 @@ def _design(
 ) -> GroupDesign:
     k, worth = best_whole(share, cost, upto)
     if worth <= 0:
-        raise _too_dear(cost, n_values)
+        raise _too_expensive(cost, n_values)
     return GroupDesign(k, cost, share(k), worth, method)
 
 
-def _too_dear(cost: float, n_values: int) -> ArgumentError:
+def _too_expensive(cost: float, n_values: int) -> ArgumentError:
     return ArgumentError(
         f"cost_per_group={cost:g} is more than a group of any size is worth: with {n_values:,} "
         f"values a group can single out about {n_values / e:.3g} people at best"
@@ -167,3 +159,49 @@ def _known(given: Any) -> Distribution | KnownByKl:
     raise ArgumentError(
         f"give a Distribution, or n_values and kl as a pair, not a {type(given).__name__}"
     )
+
+
+def best_whole(share: Callable[[int], float], cost: float, upto: int) -> tuple[int, float]:
+    """Find the whole k from 1 to `upto` with the largest share(k) − cost/k; the least of equals.
+
+    `share` must not rise with k. Then share(a) − cost/b bounds everything between a and b, and
+    intervals whose bound is no better than the best seen are never looked into: the answer is
+    the true maximum, however many local ones there are.
+
+    Examples
+    --------
+    >>> best_whole(lambda k: 0.9**k, 1.0, 1_000)[0]
+    4
+    """
+    best, value = 1, share(1) - cost
+
+    def see(k: int) -> float:
+        nonlocal best, value
+        part = share(k)
+        if (part - cost / k, -k) > (value, -best):
+            best, value = k, part - cost / k
+        return part
+
+    waiting: list[tuple[float, int, int]] = []
+
+    def look_into(low: int, high: int, at_low: float) -> None:
+        bound = at_low - cost / high
+        if high > low and bound >= value:
+            heappush(waiting, (-bound, low, high))
+
+    # Doubling first: a good value soon, and no interval in which cost/k changes its magnitude.
+    low, at_low = 1, share(1)
+    while low < upto:
+        high = min(2 * low, upto)
+        at_high = see(high)
+        look_into(low, high, at_low)
+        low, at_low = high, at_high
+    while waiting:
+        bound, low, high = heappop(waiting)
+        if -bound < value or high - low < 2:
+            continue
+        middle = (low + high) // 2
+        at_middle = see(middle)
+        look_into(low, middle, share(low))
+        look_into(middle, high, at_middle)
+    return best, value

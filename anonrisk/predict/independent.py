@@ -16,11 +16,7 @@ import numpy as np
 from anonrisk.predict import stirling
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Complex = NDArray[np.complex128]
-    Integers = NDArray[np.int64]
+    from anonrisk.core.arrays import Complex, Floats, Integers
 
 
 @dataclass(frozen=True)

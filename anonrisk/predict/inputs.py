@@ -1,4 +1,4 @@
-"""Lists of counts and of probabilities, as somebody gives them."""
+"""Counts, probabilities and shares, as somebody gives them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core.arguments import whole_number
+from anonrisk.core.arguments import not_negative, whole_number
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from anonrisk.core.arrays import Floats, Integers
 
 
 def n_values_of(given: Any, most: float) -> int:
@@ -21,6 +21,20 @@ def n_values_of(given: Any, most: float) -> int:
     if n > most:
         raise ArgumentError(f"n_values must be at most {most:,.0f}")
     return n
+
+
+def share_of(given: Any) -> float:
+    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
+
+    Examples
+    --------
+    >>> share_of(0.05)
+    0.05
+    """
+    share = not_negative(given, "share")
+    if share > 1:
+        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
+    return share
 
 
 def as_array(given: ArrayLike, what: str) -> NDArray[Any]:
@@ -44,7 +58,7 @@ def as_probabilities(p: ArrayLike) -> Floats:
     return array
 
 
-def histogram(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def histogram(counts: NDArray[Any]) -> tuple[Integers, Integers]:
     """Give the different counts above 0, and how many values have each."""
     if int(counts.max()) <= 4 * len(counts) + 1_000:
         # One pass, where sorting all counts takes many.

@@ -7,20 +7,53 @@ gives no bound: two distributions of the same κ differ.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, lgamma, log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.errors import ApproximationError, warn_of_approximation
-
-if TYPE_CHECKING:
-    from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.core import render
+from anonrisk.core.arguments import not_negative, whole_number
+from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 
 _EXACT = (
     "give the distribution itself (Distribution.from_counts, from_probabilities or "
     "from_class_sizes): the exact form is always at hand then"
 )
+
+
+@dataclass(frozen=True, repr=False)
+class KnownByKl(render.PrintedLines):
+    """A quasi-identifier of which only the number of values and the divergence are known.
+
+    Only the approximations by the Kullback-Leibler distance are offered for it (Koot 2012,
+    chapters 4 and 5), within the limits where they may be used.
+
+    Parameters
+    ----------
+    n_values : int
+        Number of values that somebody may have.
+    kl : float
+        Kullback-Leibler distance in nats from the uniform law on those values.
+    """
+
+    n_values: int
+    kl: float
+
+    def __post_init__(self) -> None:
+        """Check both numbers."""
+        n = whole_number(self.n_values, "n_values", at_least=1)
+        kl = not_negative(self.kl, "kl")
+        if kl > np.log(n) * (1 + 1e-12):
+            raise ArgumentError(
+                f"kl cannot exceed log(n_values) = {np.log(n):.6g} nats; is it in bits?"
+            )
+        object.__setattr__(self, "n_values", n)
+        object.__setattr__(self, "kl", kl)
+
+    def _lines(self) -> list[str]:
+        values = render.count_of(self.n_values, "value")
+        return [f"{values}, {self.kl:.4g} nats from uniform; nothing else is known"]
 
 
 def check_singletons(known: KnownByKl, k: int) -> None:

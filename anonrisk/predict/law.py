@@ -12,11 +12,9 @@ from anonrisk.errors import ArgumentError
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.predict.independent import Numbers
 
-    Floats = NDArray[np.float64]
 
 # More chances than this are not put into a list.
 MAX_DENSE = 100_000_000
@@ -109,7 +107,7 @@ def cost(numbers: Numbers, k: int, sd: float) -> float:
     return len(numbers.w) * (10 * sqrt(k) + 40) * roots / 2
 
 
-def cheap(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
+def approximate(k: int, mean: float, variance: float, pairs: float, triples: float) -> Law | None:
     """Give an approximation with a total variation distance of at most .03, where one has it (S15).
 
     `pairs` and `triples` are the expected numbers of pairs and triples of people who share a value.

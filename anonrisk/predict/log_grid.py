@@ -11,9 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from anonrisk.core.arrays import Floats
 
 # Steps of the grid: the error of a smooth expectation falls with their square.
 _STEPS = 2**17

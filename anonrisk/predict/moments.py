@@ -15,10 +15,7 @@ from anonrisk.predict.pairs import pair_sum
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from anonrisk.core.arrays import Booleans, Floats, Integers
 
 # Up to this K the variance of the number of people in classes smaller than K is exact.
 MAX_K = 12
@@ -74,7 +71,7 @@ def covariance(p: Floats, w: Integers, k: int, i: int, j: int) -> float:
     return max(0.0, total) if i == j else total
 
 
-def matters(expected: Floats, variance: float) -> NDArray[np.bool_]:
+def matters(expected: Floats, variance: float) -> Booleans:
     """Tell which values matter to a sum over pairs, of which none exceeds their expectation."""
     return expected * max(1.0, float(expected.sum())) * len(expected) > 1e-17 * abs(variance)
 

@@ -9,9 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from anonrisk.core.arrays import Floats
 
 # Up to this many pairs are simply added.
 _FEW = 250_000

@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.predict.law import Law
-    from anonrisk.predict.sources import Source
+    from anonrisk.predict.sources import PredictionSource
 
-    Floats = NDArray[np.float64]
 
 # Where so few singletons are expected, two terms of inclusion and exclusion are exact to 1e-9.
 _RARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction:
+class Prediction(render.PrintedLines):
     """How many of a group will be singletons: alone with their value of the quasi-identifier.
 
     Attributes
@@ -59,14 +58,14 @@ class Prediction:
     Interval(low=21, high=23, level=0.5)
     """
 
-    source: Source
+    source: PredictionSource
     group_size: int
     mean: float
     variance: float
     bracket: Interval | None
     drawn: str
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PredictionSource) -> None:
         """Ask for the mean and the variance; the rest is computed when it is asked for."""
         fields = {
             "source": source,
@@ -169,14 +168,6 @@ class Prediction:
         except ApproximationError:
             return None
 
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return render.html_table(first, (), [[line] for line in rest])
-
     def _lines(self) -> list[str]:
         low, high = self.interval(0.95)
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
@@ -233,12 +224,12 @@ class PredictedClasses:
     """
 
     group_size: int
-    sizes: NDArray[np.int64]
+    sizes: Integers
     classes: Floats
     share: Floats
     drawn: str
 
-    def __init__(self, source: Source, upto: int) -> None:
+    def __init__(self, source: PredictionSource, upto: int) -> None:
         """Ask for each size."""
         sizes = np.arange(1, upto + 1)
         classes = np.array([source.classes(int(j)) for j in sizes])
@@ -290,7 +281,7 @@ class PredictedClasses:
 
 
 @dataclass(frozen=True, repr=False)
-class PredictedRecords:
+class PredictedRecords(render.PrintedLines):
     """How many people of a group will be in classes smaller than `k` (S10)."""
 
     group_size: int
@@ -313,16 +304,14 @@ class PredictedRecords:
         known = {"group_size": self.group_size, "k": self.k, "mean": self.mean}
         return {**known, "variance": self.variance}
 
-    def __repr__(self) -> str:
-        """Print as a sentence."""
+    def _lines(self) -> list[str]:
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
-        return (
-            f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
-            f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
-        )
-
-    def _repr_html_(self) -> str:
-        return render.html_table(repr(self), (), ())
+        return [
+            (
+                f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
+                f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
+            )
+        ]
 
 
 def _number(value: float) -> str:

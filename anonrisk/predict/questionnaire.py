@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
@@ -120,9 +122,36 @@ class Questionnaire:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how the set shrinks, a bar for each answer (needs matplotlib)."""
-        from anonrisk.predict.plot import questionnaire
+        import matplotlib.pyplot as plt
 
-        return questionnaire(self, ax)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8, 1.4 + 0.5 * len(self.steps)), layout="constrained")
+        names = ["everybody"]
+        for step in self.steps:
+            question, answer = render.shown(step.question), render.shown(step.answer)
+            names.append(f"+ {question}\n{answer}".strip())
+        sizes = [float(self.population), *(step.size for step in self.steps)]
+        highest = [float(self.population), *(step.highest for step in self.steps)]
+        # A logarithmic scale has no zero; half a person stands for nobody.
+        floor = 0.5
+        places = np.arange(len(names))
+        ax.barh(places, np.maximum(sizes, floor), left=0, color="tab:blue", label="expected")
+        ax.plot(
+            np.maximum(highest, floor), places, "|", color="black", markersize=14, label="at most"
+        )
+        for place, size in enumerate(sizes):
+            text = f"{size:,.0f}" if size >= 10 else f"{size:.2g}"
+            ax.text(1.01, place, text, va="center", transform=ax.get_yaxis_transform())
+        ax.axvline(1, linestyle=":", linewidth=1, color="grey")
+        ax.set_xscale("log")
+        ax.set_xlim(floor, self.population * 3)
+        ax.set_yticks(places, names)
+        ax.invert_yaxis()
+        ax.set_xlabel("people who could have given these answers")
+        independent = len(self.independent) > 1
+        ax.set_title("anonymity set" + (", answers taken as independent" if independent else ""))
+        ax.legend(loc="lower right")
+        return ax
 
     def __repr__(self) -> str:
         """Print as text."""

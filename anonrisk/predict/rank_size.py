@@ -11,9 +11,10 @@ import numpy as np
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from anonrisk.core.arrays import Floats, Integers
+
 
 # Sums over ranks are term by term up to here, and by the Euler-Maclaurin formula beyond.
 _TERMS = 100_000
@@ -117,7 +118,7 @@ def _tail(a: int, d: int, c: float) -> tuple[float, float]:
     return plain, logged
 
 
-def _histogram(counts: ArrayLike, items: ArrayLike | None) -> tuple[Floats, NDArray[np.int64]]:
+def _histogram(counts: ArrayLike, items: ArrayLike | None) -> tuple[Floats, Integers]:
     try:
         frequency = np.asarray(counts, dtype=float)
         ones = np.ones(frequency.shape, np.int64)
@@ -133,7 +134,7 @@ def _histogram(counts: ArrayLike, items: ArrayLike | None) -> tuple[Floats, NDAr
     return frequency[order], number[order]
 
 
-def _log_ranks(number: NDArray[np.int64]) -> tuple[Floats, float]:
+def _log_ranks(number: Integers) -> tuple[Floats, float]:
     """Sum the logarithms of the ranks of each run of equal counts, and all their squares."""
     from scipy.special import gammaln
 
@@ -146,7 +147,7 @@ def _log_ranks(number: NDArray[np.int64]) -> tuple[Floats, float]:
     return sums, squares
 
 
-def _least_squares(frequency: Floats, number: NDArray[np.int64]) -> tuple[float, float]:
+def _least_squares(frequency: Floats, number: Integers) -> tuple[float, float]:
     d = float(number.sum())
     sums, squares = _log_ranks(number)
     log = np.log(frequency)
@@ -156,7 +157,7 @@ def _least_squares(frequency: Floats, number: NDArray[np.int64]) -> tuple[float,
     return (max(-slope, 0.0), y - slope * x) if np.ptp(log) else (0.0, y)
 
 
-def _likeliest(frequency: Floats, number: NDArray[np.int64]) -> float:
+def _likeliest(frequency: Floats, number: Integers) -> float:
     """Find c at which the expected logarithm of a rank equals the observed one."""
     sums, _ = _log_ranks(number)
     d = int(number.sum())
@@ -174,7 +175,7 @@ def _likeliest(frequency: Floats, number: NDArray[np.int64]) -> float:
 
 
 def _r_squared(
-    frequency: Floats, number: NDArray[np.int64], c: float, intercept: float | None
+    frequency: Floats, number: Integers, c: float, intercept: float | None
 ) -> float | None:
     d = float(number.sum())
     sums, squares = _log_ranks(number)

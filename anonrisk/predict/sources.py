@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,47 +20,48 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
-    from anonrisk.predict.known_by_kl import KnownByKl
+    from anonrisk.predict.kl import KnownByKl
     from anonrisk.predict.population.good_toulmin import GoodToulmin
 
 
-class Source(Protocol):
+class PredictionSource(ABC):
     """What a prediction asks."""
 
-    @property
-    def k(self) -> int:
-        """Size of the group."""
+    # Size of the group.
+    k: int
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """How the group comes about."""
 
+    @abstractmethod
     def mean(self) -> float:
         """Expected number of singletons."""
 
+    @abstractmethod
     def variance(self) -> float:
         """Variance of their number."""
 
     def bracket(self) -> Interval | None:
         """What putting near probabilities together may do to the mean."""
+        return None
 
+    @abstractmethod
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
 
+    @abstractmethod
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
 
+    @abstractmethod
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
 
 
-class _Drawn(ABC):
+class _Drawn(PredictionSource):
     """What the two kinds of draw share."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def k(self) -> int: ...
 
     @property
     @abstractmethod
@@ -76,14 +77,6 @@ class _Drawn(ABC):
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
 
-    @abstractmethod
-    def mean(self) -> float:
-        """Expected number of singletons."""
-
-    @abstractmethod
-    def variance(self) -> float:
-        """Variance of their number."""
-
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
         return self.k <= 1
@@ -95,7 +88,7 @@ class _Drawn(ABC):
             return law.normal(self.k, mean, 0.0)
         sd = sqrt(variance)
         if law.cost(self.numbers, self.k, sd) > law.CHEAP:
-            near = law.cheap(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
+            near = law.approximate(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
             if near is not None:
                 return near
         return law.exact(self.numbers, self.k, mean, sd)
@@ -193,10 +186,6 @@ class FromTable(_Drawn):
             return 0.0
         return subgroup.variance(self.counted.sizes, self.counted.classes, self.n, self.k)
 
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
-
     def shared_by(self, people: int) -> float:
         """Expected number of sets of so many people who share a value."""
         return subgroup.shared_by(self.counted.sizes, self.counted.classes, self.n, self.k, people)
@@ -218,7 +207,7 @@ class FromTable(_Drawn):
 
 
 @dataclass(frozen=True)
-class FromKl:
+class FromKl(PredictionSource):
     """A group of which only the number of values and their divergence are known (S5 to S8, U6)."""
 
     known: KnownByKl
@@ -237,10 +226,6 @@ class FromKl:
     def variance(self) -> float:
         """Variance of their number."""
         return kl.variance(self.known, self.k)
-
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
@@ -264,7 +249,7 @@ class FromKl:
 
 
 @dataclass(frozen=True)
-class Enlarged:
+class Enlarged(PredictionSource):
     """A group up to twice as large as the table, by Good and Toulmin's estimate (P2)."""
 
     counted: ClassCounts
@@ -290,10 +275,6 @@ class Enlarged:
     def variance(self) -> float:
         """Variance about the number of a group drawn anew, that of the estimate included."""
         return self.found.sd_separate**2
-
-    def bracket(self) -> None:
-        """What putting near probabilities together may do to the mean."""
-        return
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""

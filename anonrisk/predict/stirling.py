@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
+    from anonrisk.core.arrays import Floats
 _SMALL = 16
 _TABLE = np.array(
     [0.0] + [lgamma(n + 1) - ((n + 0.5) * log(n) - n + 0.5 * log(2 * pi)) for n in range(1, _SMALL)]

@@ -15,10 +15,7 @@ from anonrisk.predict.pairs import pair_sum
 from anonrisk.predict.stirling import log_apart, log_falling
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from anonrisk.core.arrays import Floats, Integers
 
 
 def classes_each(c: Integers, n: int, k: int, j: int) -> Floats:

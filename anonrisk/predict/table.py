@@ -11,13 +11,13 @@ from anonrisk.measures import entropy
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import group_of, predicted_classes
-from anonrisk.predict.known_by_kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
 if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.prediction import PredictedClasses
-    from anonrisk.predict.sources import Source
+    from anonrisk.predict.sources import PredictionSource
 
 DRAWS = ("auto", "replacement")
 METHODS = ("exact", "kl")
@@ -47,7 +47,7 @@ def classes(
 
 def _source(
     counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
-) -> Source:
+) -> PredictionSource:
     k = group_of(group_size)
     one_of(draw, "draw", DRAWS)
     one_of(method, "method", METHODS)

@@ -49,7 +49,7 @@ class Tried:
 
 
 @dataclass(frozen=True, repr=False)
-class SuggestedWidth:
+class SuggestedWidth(render.PrintedTable):
     """The smallest width that keeps singletons within a budget, and those that did not.
 
     Attributes
@@ -78,18 +78,10 @@ class SuggestedWidth:
 
         return asdict(self)
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), self._header(), self._rows())
-
-    def _headline(self) -> str:
-        return (
-            f"Intervals of {self.width:g}: at most {render.percent(self.max_fraction)} of a group "
-            f"of {self.group_size:,} are singletons with 95% probability, {self.where}"
-        )
+    def _lines(self) -> list[str]:
+        share = f"at most {render.percent(self.max_fraction)} of a group of {self.group_size:,}"
+        likely = "are singletons with 95% probability"
+        return [f"Intervals of {self.width:g}: {share} {likely}, {self.where}"]
 
     def _header(self) -> tuple[str, ...]:
         return "width", "worst offset", "expected", "not exceeded (95%)"

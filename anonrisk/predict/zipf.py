@@ -17,24 +17,21 @@ from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import log_grid
-from anonrisk.predict.linked_records import share_of
+from anonrisk.predict.inputs import share_of
 from anonrisk.predict.rank_size import Fit, fit, power_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
-__all__ = ["Fit", "Product", "Step", "Zipf", "fit", "product"]
+    from anonrisk.core.arrays import Floats
+__all__ = ["Fit", "Product", "Zipf", "ZipfStep", "fit", "product"]
 
 _MOST_RECORDS = 100
 _NODES = 40
 
 
 @dataclass(frozen=True)
-class Step:
+class ZipfStep:
     """What the model says of people whose records are linked `length` at a time.
 
     `unique` is the share of people whose records fewer than k people have; see `unique_share`.
@@ -224,9 +221,9 @@ class Zipf:
                 return s - 1
         return up_to
 
-    def step(self, length: int, k: float = 2, *, discrete: bool = False) -> Step:
+    def step(self, length: int, k: float = 2, *, discrete: bool = False) -> ZipfStep:
         """Give everything about one length; `discrete` makes the shares sums over whole ranks."""
-        return Step(
+        return ZipfStep(
             length,
             self.least_rank(length, k),
             self.mean_rank(length, k),
@@ -235,10 +232,10 @@ class Zipf:
             self.unique_share(length, k, discrete=discrete),
         )
 
-    def table(self, max_length: int = 5, k: float = 2) -> Table:
+    def table(self, max_length: int = 5, k: float = 2) -> ZipfTable:
         """Give everything for 1, 2, …, `max_length` linked records: the paper's Table 2."""
         lengths = range(1, whole_number(max_length, "max_length", at_least=1) + 1)
-        return Table(self, float(k), tuple(self.step(s, k) for s in lengths))
+        return ZipfTable(self, float(k), tuple(self.step(s, k) for s in lengths))
 
     def _alone(self) -> Product:
         if self.g is not None:
@@ -277,12 +274,12 @@ class Zipf:
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class ZipfTable(render.PrintedTable):
     """The model for several lengths, as a table that prints itself."""
 
     model: Zipf
     k: float
-    steps: tuple[Step, ...]
+    steps: tuple[ZipfStep, ...]
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -296,19 +293,14 @@ class Table:
             for step in self.steps
         ]
 
-    def _caption(self) -> str:
+    def _lines(self) -> list[str]:
         model = self.model
-        return (
-            f"Zipf model: {model.d:,} items, exponent {model.c:.3g}, {model.n:,.0f} people, "
-            f"k = {self.k:g}"
-        )
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._caption()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._caption(), self._header(), self._rows())
+        return [
+            (
+                f"Zipf model: {model.d:,} items, exponent {model.c:.3g}, {model.n:,.0f} people, "
+                f"k = {self.k:g}"
+            )
+        ]
 
     def _header(self) -> tuple[str, ...]:
         few = "unique" if self.k == 2 else "fewer than k"

@@ -21,18 +21,16 @@ from anonrisk.priors import precision
 from anonrisk.priors.checks import ROUNDING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.priors.prior import Prior
 
-    Floats = NDArray[np.float64]
 
 # Neighbouring probabilities of the grid differ by about two percent.
 _POINTS = 800
 
 
 @dataclass(frozen=True)
-class Bounds:
+class SingletonBounds:
     """What a group may have at least and at most.
 
     Attributes
@@ -48,13 +46,13 @@ class Bounds:
     variance: float
 
 
-def of_singletons(prior: Prior, k: int) -> Bounds:
+def of_singletons(prior: Prior, k: int) -> SingletonBounds:
     """Give the least and the largest expected number of singletons in a group of `k`.
 
     Allowed for are rounding and three standard errors of every published number.
     """
     if k <= 1:
-        return Bounds(Interval(k, k, level=1.0), 0.0)
+        return SingletonBounds(Interval(k, k, level=1.0), 0.0)
     p = _grid(prior)
     rows, limits = _constraints(prior, p)
     others = np.log1p(-np.minimum(p, 1 - 1e-12))
@@ -63,7 +61,7 @@ def of_singletons(prior: Prior, k: int) -> Bounds:
     low, high = (sign * _least(sign * alone, rows, limits) for sign in (1, -1))
     spread = -_least(-(alone + paired), rows, limits)
     mean = Interval(k * max(low, 0.0), k * min(high, 1.0), level=1.0)
-    return Bounds(mean, k * max(spread, 0.0))
+    return SingletonBounds(mean, k * max(spread, 0.0))
 
 
 def _least(objective: Floats, rows: Floats, limits: Floats) -> float:

@@ -22,7 +22,7 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast:
+class Forecast(render.PrintedLines):
     """Singletons in a group, predicted from published numbers; made by `Repository.predict`.
 
     Attributes
@@ -118,14 +118,6 @@ class Forecast:
             "high": high,
         }
 
-    def __repr__(self) -> str:
-        """Print as sentences."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return render.html_table(first, (), [[line] for line in rest])
-
     def _lines(self) -> list[str]:
         k = self.group_size
         low, high = self.interval()
@@ -184,7 +176,7 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
 
 def _predicted(prior: Prior, k: int, method: str) -> Prediction | None:
     from anonrisk.predict import Distribution, Prediction, singletons
-    from anonrisk.priors.pairs import FromMoments
+    from anonrisk.priors.from_moments import FromMoments
 
     if method == "bounds":
         return None

@@ -94,7 +94,7 @@ class Prior:
             "qid": as_qid(self.qid),
             "population": as_population(self.population),
             "by": as_text(self.by, "by"),
-            "when": not_ahead(as_day(self.when)),
+            "when": not_in_future(as_day(self.when)),
         }
         for name, value in (own | numbers).items():
             object.__setattr__(self, name, value)
@@ -254,7 +254,7 @@ def as_day(given: Any) -> date:
         raise ArgumentError("when must be a date, such as '2021-06-01'") from None
 
 
-def not_ahead(day: date) -> date:
+def not_in_future(day: date) -> date:
     """Refuse a day that has not come yet: it would stay the latest for good."""
     # Somewhere it is tomorrow already.
     if day > datetime.now(UTC).date() + timedelta(days=1):

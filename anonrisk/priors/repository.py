@@ -21,10 +21,11 @@ from anonrisk.priors.checks import rounded
 from anonrisk.priors.forecast import Forecast, forecast
 from anonrisk.priors.listing import Disagreements, Submissions
 from anonrisk.priors.prior import Prior, as_population, as_qid, as_text
-from anonrisk.priors.store import Store
+from anonrisk.priors.store import PriorStore
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
+    from anonrisk.core.words import Missing
 
 DEFAULT_PLACE = "anonrisk_priors.sqlite"
 DEFAULT_FLOOR = 1_000
@@ -67,7 +68,7 @@ class Repository:
         """Open a repository, or make one."""
         if floor is not None:
             whole_number(floor, "floor", at_least=1)
-        self._store = Store(DEFAULT_PLACE if url is None else url, floor or DEFAULT_FLOOR)
+        self._store = PriorStore(DEFAULT_PLACE if url is None else url, floor or DEFAULT_FLOOR)
         if floor is not None and floor < self._store.floor:
             raise ArgumentError(
                 f"this repository was made with a floor of {self._store.floor:,} records; "
@@ -89,7 +90,7 @@ class Repository:
         when: Any = None,
         n_values: int | None = None,
         unit: Name | None = None,
-        missing: str = "value",
+        missing: Missing = "value",
     ) -> Prior:
         """Publish how a quasi-identifier is distributed; give what was stored.
 

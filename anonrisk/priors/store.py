@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.database import check_installed, make_engine, withheld
 from anonrisk.errors import ArgumentError, StoreError
 
 if TYPE_CHECKING:
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
 
 VERSION = 1
 SUBMISSIONS, ABOUT = "anonrisk_priors", "anonrisk_priors_about"
-# So long a writer waits for the one before it.
-SECONDS_TO_WAIT = 60
 # Any number will do, as long as nobody else locks the same: "priors" as a number.
 _LOCK = 0x7072696F7273
 
 
-class Store:
+class PriorStore:
     """Rows of submissions in a database.
 
     Parameters
@@ -41,7 +40,7 @@ class Store:
     def __init__(self, url: Any, floor: int) -> None:
         """Connect; make the tables in a new database, check the version of an old one."""
         self._engine, self.place = _engine(url)
-        with _withheld(self.place):
+        with self._withheld():
             about = self._about()
             if about is None:
                 about = self._make(floor)
@@ -56,7 +55,7 @@ class Store:
         """Store one submission; give its number."""
         table = _tables().tables[SUBMISSIONS]
         values = dict(row) | {"qid": json.dumps(row["qid"], ensure_ascii=False)}
-        with _withheld(self.place), self._writing() as connection:
+        with self._withheld(), self._writing() as connection:
             done = connection.execute(table.insert().values(**values))
             (number,) = done.inserted_primary_key or (0,)
         return int(number)
@@ -64,10 +63,13 @@ class Store:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Give every submission, in the order they came."""
         table = _tables().tables[SUBMISSIONS]
-        with _withheld(self.place), self._engine.connect() as connection:
+        with self._withheld(), self._engine.connect() as connection:
             found = connection.execute(table.select().order_by(table.c.number)).mappings().all()
         for row in found:
             yield dict(row) | {"qid": _names(row["qid"])}
+
+    def _withheld(self) -> contextlib.AbstractContextManager[None]:
+        return withheld(f"{self.place} cannot be used")
 
     def _about(self) -> dict[str, str] | None:
         """What the database says about its own tables; None if it has none."""
@@ -108,9 +110,8 @@ class Store:
 
 def _engine(url: Any) -> tuple[Engine, str]:
     """Make an engine, and the name of the place for messages: no user, password or options."""
-    if find_spec("sqlalchemy") is None:
-        raise StoreError("a repository needs SQLAlchemy: pip install 'anonrisk[store]'")
-    from sqlalchemy import NullPool, StaticPool, create_engine, event, make_url
+    check_installed("a repository")
+    from sqlalchemy import NullPool, StaticPool, event, make_url
 
     if isinstance(url, Path) or (isinstance(url, str) and "://" not in url):
         parsed = make_url("sqlite://").set(database=str(url))
@@ -126,16 +127,12 @@ def _engine(url: Any) -> tuple[Engine, str]:
     if parsed.get_backend_name() == "sqlite":
         # A database in memory is gone with its connection, which therefore is kept.
         in_memory = parsed.database in {None, "", ":memory:"}
-        engine = create_engine(
-            parsed,
-            connect_args={"timeout": SECONDS_TO_WAIT},
-            poolclass=StaticPool if in_memory else NullPool,
-        )
+        engine = make_engine(parsed, poolclass=StaticPool if in_memory else NullPool)
         event.listen(engine, "connect", _leave_transactions_to_us)
         event.listen(engine, "begin", _begin)
         return engine, place
-    with _withheld(place):
-        return create_engine(parsed, poolclass=NullPool), place
+    with withheld(f"{place} cannot be used"):
+        return make_engine(parsed, poolclass=NullPool), place
 
 
 def _with_driver(url: URL) -> URL:
@@ -168,18 +165,6 @@ def _leave_transactions_to_us(connection: Any, _record: object) -> None:
 def _begin(connection: Connection) -> None:
     writing = connection.get_execution_options().get("writing")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-@contextlib.contextmanager
-def _withheld(place: str) -> Iterator[None]:
-    """Replace errors of the database, whose messages may quote a URL or a row."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except (SQLAlchemyError, OSError) as error:
-        kind = type(error).__name__
-        raise StoreError(f"{place} cannot be used ({kind}); its message is withheld") from None
 
 
 def _tables() -> MetaData:

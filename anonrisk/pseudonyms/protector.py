@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.keys import as_key
-from anonrisk.core.pseudonyms import Form, Step, canonical, check_scope, hasher
+from anonrisk.core.pseudonyms import Form, Pseudonymisation, canonical, check_scope, hasher
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError, UnknownPseudonymError
 from anonrisk.pseudonyms.sealing import seal, unseal
-from anonrisk.pseudonyms.store import Store
+from anonrisk.pseudonyms.store import IdentityStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +136,7 @@ class IdentityProtector:
         self._form = Form.of(format, length)
         if admin is not None:
             _name(admin, "admin")
-        self._store = Store(url, self._key)
+        self._store = IdentityStore(url, self._key)
         if admin is not None:
             self._appoint(admin)
 
@@ -319,7 +319,7 @@ class IdentityProtector:
     # ---- how ------------------------------------------------------------------------------
 
     def _pseudonyms(self, values: list[bytes], scope: str) -> list[str]:
-        step = Step("identity", self._key, self._form, scope)
+        step = Pseudonymisation("identity", self._key, self._form, scope)
         return hasher(step)(values)
 
     def _look_up(  # noqa: PLR0917

@@ -8,7 +8,6 @@ byte, scope, pseudonym or key is noticed when it is opened.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from typing import TYPE_CHECKING, Any
 
@@ -51,14 +50,13 @@ def unseal(key: Key, scope: str, pseudonym: str, sealed: Any) -> bytes:
 
 def _tag(key: Key, scope: str, pseudonym: str, text: bytes) -> bytes:
     message = sized(scope.encode()) + sized(pseudonym.encode()) + text
-    return hmac.new(key.derived("identity tag"), message, hashlib.sha256).digest()
+    return hmac.digest(key.derived("identity tag"), message, "sha256")
 
 
 def _mixed(key: Key, tag: bytes, text: bytes) -> bytes:
     secret = key.derived("identity stream")
     blocks = range(-(-len(text) // _TAG))
     stream = b"".join(
-        hmac.new(secret, tag + number.to_bytes(8, "big"), hashlib.sha256).digest()
-        for number in blocks
+        hmac.digest(secret, tag + number.to_bytes(8, "big"), "sha256") for number in blocks
     )
     return bytes(a ^ b for a, b in zip(text, stream, strict=False))

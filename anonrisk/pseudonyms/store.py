@@ -6,7 +6,8 @@ import hmac
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.errors import AnonRiskError, ArgumentError, StoreError, WrongKeyError
+from anonrisk.core.database import check_installed, make_engine, withheld
+from anonrisk.errors import ArgumentError, WrongKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,32 +16,28 @@ if TYPE_CHECKING:
 
     from anonrisk.core.keys import Key
 
-# Seconds that a writer waits for another one to finish.
-_PATIENCE = 60
 # Rows that one statement holds; databases limit the number of its parameters.
 _ROWS = 300
 
 
-class Store:
+class IdentityStore:
     """Rows go in once and are never changed; all errors of the database become ours."""
 
-    def __init__(self, url: str, key: Key) -> None:
+    def __init__(self, url: Any, key: Key) -> None:
         """Open the database, make its tables if they are not there, and check the key."""
-        self.sa = _sqlalchemy()
-        self.engine = self._opened(url)
-        self.tables = _tables(self.sa)
+        check_installed("the identity protector")
+        import sqlalchemy
+
+        if not isinstance(url, str) or "://" not in url:
+            raise ArgumentError(
+                "url= is the address of a database, such as sqlite:///identities.db"
+            )
+        self.sa = sqlalchemy
+        with withheld("cannot open the store"):
+            self.engine = make_engine(url)
+        self.tables = _tables(sqlalchemy)
         self._make_tables()
         self._check(key)
-
-    def _opened(self, url: str) -> sa.Engine:
-        with _guarded("open the store"):
-            try:
-                engine: sa.Engine = self.sa.create_engine(url, **_options(url))
-            except ModuleNotFoundError as error:
-                raise StoreError(
-                    f"this kind of database needs the driver {error.name!r}; install it"
-                ) from None
-        return engine
 
     def _make_tables(self) -> None:
         metadata = self.tables["setting"].metadata
@@ -48,7 +45,7 @@ class Store:
             metadata.create_all(self.engine)
         except Exception:  # noqa: BLE001
             # Another process may have made them between our looking and our making.
-            with _guarded("make the tables of the store"):
+            with withheld("cannot make the tables of the store"):
                 metadata.create_all(self.engine)
 
     def _check(self, key: Key) -> None:
@@ -64,13 +61,13 @@ class Store:
     @contextmanager
     def read(self, doing: str) -> Iterator[sa.Connection]:
         """Open a connection; errors that could quote a person are replaced."""
-        with _guarded(doing), self.engine.connect() as connection:
+        with withheld(f"cannot {doing}"), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self, doing: str) -> Iterator[sa.Connection]:
         """Open a transaction that is committed at the end, or not at all."""
-        with _guarded(doing), self.engine.begin() as connection:
+        with withheld(f"cannot {doing}"), self.engine.begin() as connection:
             yield connection
 
     def insert(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -81,7 +78,8 @@ class Store:
                 with self.write("write to the store") as connection:
                     connection.execute(self._insert_new(name), part)
             else:
-                self._insert_one_by_one(name, part)
+                for row in part:
+                    self.insert_together({name: [row]})
 
     def _insert_new(self, name: str) -> Any:
         from importlib import import_module
@@ -89,47 +87,20 @@ class Store:
         dialect = import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}")
         return dialect.insert(self.tables[name]).on_conflict_do_nothing()
 
-    def _insert_one_by_one(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        for row in rows:
-            try:
-                with self.engine.begin() as connection:
-                    connection.execute(self.tables[name].insert(), row)
-            except self.sa.exc.IntegrityError:
-                continue
-            except Exception as error:  # noqa: BLE001
-                raise _ours(error, "write to the store") from None
-
     def insert_together(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
         """Put rows into several tables, all or none; tell whether they were new."""
-        try:
-            with self.engine.begin() as connection:
-                for name, part in rows.items():
-                    connection.execute(self.tables[name].insert(), [dict(row) for row in part])
-        except self.sa.exc.IntegrityError:
-            return False
-        except Exception as error:  # noqa: BLE001
-            raise _ours(error, "write to the store") from None
+        with withheld("cannot write to the store"):
+            try:
+                with self.engine.begin() as connection:
+                    for name, part in rows.items():
+                        connection.execute(self.tables[name].insert(), [dict(row) for row in part])
+            except self.sa.exc.IntegrityError:
+                return False
         return True
 
     def close(self) -> None:
         """Give back the connections."""
         self.engine.dispose()
-
-
-def _sqlalchemy() -> Any:
-    try:
-        import sqlalchemy
-    except ImportError:
-        raise StoreError(
-            "the identity protector needs SQLAlchemy: pip install 'anonrisk[store]'"
-        ) from None
-    return sqlalchemy
-
-
-def _options(url: Any) -> dict[str, Any]:
-    if not isinstance(url, str) or "://" not in url:
-        raise ArgumentError("url= is the address of a database, such as sqlite:///identities.db")
-    return {"connect_args": {"timeout": _PATIENCE}} if url.startswith("sqlite") else {}
 
 
 def _tables(sa: Any) -> dict[str, sa.Table]:
@@ -169,20 +140,3 @@ def _tables(sa: Any) -> dict[str, sa.Table]:
         ),
     ]
     return {table.name.removeprefix("anonrisk_"): table for table in tables}
-
-
-@contextmanager
-def _guarded(doing: str) -> Iterator[None]:
-    try:
-        yield
-    except AnonRiskError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        raise _ours(error, doing) from None
-
-
-def _ours(error: Exception, doing: str) -> StoreError:
-    return StoreError(
-        f"cannot {doing} ({type(error).__name__}); the message of the database is withheld "
-        "because it may quote a person"
-    )

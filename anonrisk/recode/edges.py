@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Floats
+
 # The cells of a grid among which the least cost is looked for.
 _CELLS = 256
 
@@ -67,7 +69,7 @@ def _least_step(edge: float, spread: float) -> float:
     return min(fine, 10.0 ** (math.floor(math.log10(abs(edge))) - 1)) if edge else fine
 
 
-def apart(bins: Bins, values: NDArray[np.float64]) -> Bins | None:
+def apart(bins: Bins, values: Floats) -> Bins | None:
     """Move edges of many digits that are values themselves down, not beyond the next value.
 
     The same values stay together. Between whole numbers there may be nothing, so theirs stay.

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
 
@@ -38,7 +39,7 @@ class Recoding(ABC):
     takes: ClassVar[tuple[str, ...] | None] = None
 
     @abstractmethod
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give each known value the number of its group, and the groups their labels.
 
         Labels are None where values stay themselves.
@@ -50,8 +51,10 @@ class Recoding(ABC):
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON, none of them a cell."""
-        return {"recoding": self.name}
+        """Give plain values that serialise as JSON, none of them a cell; None is left out."""
+        stored = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in stored.items()}
+        return {"recoding": self.name, **{k: v for k, v in plain.items() if v is not None}}
 
     def __str__(self) -> str:
         """Say in a few words what is done."""
@@ -64,7 +67,7 @@ class Keep(Recoding):
 
     name: ClassVar[str] = "keep"
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give each value a group of its own."""
         return np.arange(len(domain)), None
 
@@ -80,7 +83,7 @@ class Star(Recoding):
     label: str = text.MARKER
     name: ClassVar[str] = "star"
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give all values one group."""
         return np.zeros(len(domain), dtype=np.int64), [self.label]
 
@@ -88,10 +91,6 @@ class Star(Recoding):
     def for_missing(self) -> str | None:
         """Put missing values with the others."""
         return self.label
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
-        return {"recoding": self.name, "label": self.label}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -128,17 +127,13 @@ class Bins(Recoding):
         """Name the bins."""
         return text.of_bins(self.edges, whole=self.whole)
 
-    def places(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def places(self, values: NDArray[Any]) -> Integers:
         """Find the bin of each number."""
         return np.searchsorted(np.asarray(self.edges, dtype=np.float64), values, side="right")
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give each number its bin."""
         return self.places(domain.values.astype(np.float64)), self.labels
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the inner edges."""
-        return {"recoding": self.name, "edges": list(self.edges), "whole": self.whole}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -177,16 +172,9 @@ class Prefix(Recoding):
         head = value[: self.length]
         return head + text.MARKER * max((self.width or len(value)) - len(head), 0)
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the length, and the width if there is one."""
-        stored: dict[str, Any] = {"recoding": self.name, "length": self.length}
-        if self.width is not None:
-            stored["width"] = self.width
-        return stored
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -228,13 +216,9 @@ class ZipArea(Recoding):
         head = value[: self.digits]
         return head if ZIP.fullmatch(value) and head in self.known else self.other
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values with the same label one group."""
         return numbered([self.label(value) for value in domain.texts()])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the areas that may be told."""
-        return {"recoding": self.name, "known": list(self.known)}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -260,7 +244,7 @@ class DatePart(Recoding):
         if self.earliest is not None and self.part != "year":
             raise ArgumentError("earliest= is a year, and goes with part='year'")
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give the dates of one period one group."""
         days = domain.positions().astype(np.int64).astype("datetime64[D]")
         months = days.astype("datetime64[M]").astype(np.int64)
@@ -286,11 +270,6 @@ class DatePart(Recoding):
             for year in periods
         ]
         return number.astype(np.int64), names
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the part."""
-        earliest = {} if self.earliest is None else {"earliest": self.earliest}
-        return {"recoding": self.name, "part": self.part, **earliest}
 
     def __str__(self) -> str:
         """Say what is done."""
@@ -324,7 +303,7 @@ class TopBottom(Recoding):
         """Put values beyond an end to that end."""
         return np.asarray(np.clip(values, self.bottom, self.top))
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give the values beyond an end one group."""
         _, number = np.unique(self.clipped(domain.values), return_inverse=True)
         return number.astype(np.int64), None
@@ -373,7 +352,7 @@ class Level(Recoding):
             )
         return {leaf: self.hierarchy.group(leaf, self.level)[-1] for leaf in self.hierarchy.leaves}
 
-    def groups(self, domain: Domain) -> tuple[NDArray[np.int64], list[str] | None]:
+    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values below one node one group."""
         mapping = self.mapping()
         unknown = sum(value not in mapping for value in domain.texts())
@@ -403,7 +382,7 @@ def fingerprint_of(hierarchy: Hierarchy) -> str:
     return hashlib.sha256(paths.encode()).hexdigest()[:16]
 
 
-def numbered(names: list[str]) -> tuple[NDArray[np.int64], list[str] | None]:
+def numbered(names: list[str]) -> tuple[Integers, list[str] | None]:
     """Number names in order of their text."""
     different = sorted(set(names))
     place = {name: i for i, name in enumerate(different)}

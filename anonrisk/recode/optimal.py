@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.core.arrays import Floats, Integers
+
 COSTS = ("diameter", "median", "radius", "squared")
 
 
-def optimal_groups(
-    values: NDArray[np.float64], counts: NDArray[Any], k: int, cost: str
-) -> list[int]:
+def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> list[int]:
     """Find where the groups of least cost start, each of at least k records.
 
     Parameters
@@ -84,7 +84,7 @@ def optimal_groups(
 
 
 def _price(
-    values: NDArray[np.float64], counts: NDArray[Any], below: list[int], cost: str
+    values: Floats, counts: NDArray[Any], below: list[int], cost: str
 ) -> Callable[[int, int], float]:
     """Give the cost of a group of the values from i up to, not including, j."""
     # Around their mean, sums of squares lose the least to rounding.
@@ -110,7 +110,7 @@ def _price(
     )
 
 
-def mdav(points: NDArray[np.float64], counts: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def mdav(points: Floats, counts: Integers, k: int) -> Integers:
     """Group points in several dimensions by their distance to far ones (MDAV).
 
     Parameters
@@ -140,10 +140,10 @@ def mdav(points: NDArray[np.float64], counts: NDArray[np.int64], k: int) -> NDAr
     left = np.arange(len(points))
     number = 0
 
-    def distances(place: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(place: Floats) -> Floats:
         return np.asarray(((scaled[left] - place) ** 2).sum(axis=1))
 
-    def take(around: NDArray[np.float64]) -> None:
+    def take(around: Floats) -> None:
         nonlocal left, number
         order = np.argsort(distances(around), kind="stable")
         size = int(np.searchsorted(np.cumsum(counts[left[order]]), k)) + 1

@@ -45,7 +45,7 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class RiskExplanation:
+class RiskExplanation(render.PrintedTable):
     """The singletons of a quasi-identifier, and of it with one column dropped or coarsened.
 
     Attributes
@@ -73,8 +73,7 @@ class RiskExplanation:
         """Give a pandas table, a change a row."""
         import pandas as pd
 
-        names = ["column", "change", "singletons", "share", "fewer"]
-        return pd.DataFrame([list(row.values()) for row in self._plain()], columns=names)
+        return pd.DataFrame(self._plain(), columns=self._header())
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
@@ -92,13 +91,15 @@ class RiskExplanation:
             for change in self.changes
         ]
 
-    def _headline(self) -> str:
+    def _lines(self) -> list[str]:
         who = "record" if self.sizes.unit is None else "person"
         columns = render.joined(self.sizes.qid)
-        return (
-            f"{columns}: {self.singletons:,} of {render.count_of(self.sizes.n_records, who)} "
-            f"({render.percent(self.sizes.uniqueness)}) are singletons"
-        )
+        return [
+            (
+                f"{columns}: {self.singletons:,} of {render.count_of(self.sizes.n_records, who)} "
+                f"({render.percent(self.sizes.uniqueness)}) are singletons"
+            )
+        ]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "change", "singletons", "share", "fewer"
@@ -114,10 +115,3 @@ class RiskExplanation:
             ]
             for row in self._plain()
         ]
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), self._header(), self._rows())

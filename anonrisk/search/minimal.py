@@ -39,7 +39,7 @@ _BETWEEN_LOOKS = 1_000
 
 
 @dataclass(frozen=True)
-class Found:
+class MinimalSet:
     """One minimal set, by the positions of its columns, with its classes."""
 
     positions: Positions
@@ -47,12 +47,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MinimalSets:
     """What a search has found, and how it went.
 
     Attributes
     ----------
-    found : tuple of Found
+    found : tuple of MinimalSet
         The minimal sets.
     columns : tuple of ClassCounts
         The classes of each column by itself.
@@ -64,7 +64,7 @@ class Outcome:
         Number of sets that are decided: counted, or ruled out by a proof.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[MinimalSet, ...]
     columns: tuple[ClassCounts, ...]
     n_sets: int
     n_counted: int
@@ -92,8 +92,8 @@ def most_singletons(sizes: ClassCounts, n_values: int) -> int:
 
     Examples
     --------
-    >>> from anonrisk import ClassCounts
-    >>> most_singletons(ClassCounts([2, 5], [10, 3]), 3)
+    >>> from anonrisk import ClassSizes
+    >>> most_singletons(ClassSizes([2, 5], [10, 3]), 3)
     26
     """
     pieces = np.where(sizes.sizes <= n_values, sizes.sizes, n_values - 1)
@@ -107,7 +107,7 @@ def search(
     *,
     time_budget: float | None = None,
     tell: Callable[[int, int], None] = lambda _settled, _found: None,
-) -> Outcome:
+) -> MinimalSets:
     """Find the minimal sets of at most `max_size` columns that single out more than `alpha`."""
     deadline = None if time_budget is None else monotonic() + time_budget
     return _Search(counter, alpha, max_size, deadline, tell).run()
@@ -120,7 +120,7 @@ class _Search:
     max_size: int
     deadline: float | None
     tell: Callable[[int, int], None]
-    found: list[Found] = field(default_factory=list)
+    found: list[MinimalSet] = field(default_factory=list)
     n_counted: int = 0
     n_settled: int = 0
     # Sets, as bits, proven not to exceed the share (rule 2), before they were counted.
@@ -130,7 +130,7 @@ class _Search:
     # Bounds on the number of classes of the sets of the last level.
     classes: dict[int, int] = field(default_factory=dict)
 
-    def run(self) -> Outcome:
+    def run(self) -> MinimalSets:
         n_columns = len(self.counter.columns)
         per_size = number_of_sets(n_columns, self.max_size)
         singles = [(i,) for i in range(n_columns)]
@@ -158,7 +158,7 @@ class _Search:
                 # Whatever was not a candidate had a found subset.
                 self._settled(sum(per_size[:size]) - self.n_settled)
         total = sum(per_size)
-        return Outcome(tuple(self.found), tuple(columns), total, self.n_counted, self.n_settled)
+        return MinimalSets(tuple(self.found), tuple(columns), total, self.n_counted, self.n_settled)
 
     def _next(self, alive: set[int], size: int) -> set[int]:
         """Decide the sets of one size, from those of the size before that have no found subset."""
@@ -224,7 +224,7 @@ class _Search:
         for positions, sizes in counted:
             mask = _mask(positions)
             if self._exceeds(sizes.records_at_most(1)):
-                self.found.append(Found(positions, sizes))
+                self.found.append(MinimalSet(positions, sizes))
                 continue
             alive.add(mask)
             self.classes[mask] = sizes.n_classes

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ProbabilisticK:
+class ProbabilisticK(render.PrintedTable):
     """The k that each value has in the population with probability 1 − β, one value at a time.
 
     Attributes
@@ -93,13 +93,15 @@ class ProbabilisticK:
             "table_failing": self.table_failing,
         }
 
-    def _headline(self) -> str:
+    def _lines(self) -> list[str]:
         source = "given" if self.domain_given else "from the values that this table shows"
-        return (
-            f"{render.joined(self.sizes.qid)} in a population of {self.population_size:,}, "
-            f"with probability {1 - self.beta:.4g} for each value by itself\n"
-            f"{self.domain:,} values are possible ({source})"
-        )
+        return [
+            (
+                f"{render.joined(self.sizes.qid)} in a population of {self.population_size:,}, "
+                f"with probability {1 - self.beta:.4g} for each value by itself"
+            ),
+            f"{self.domain:,} values are possible ({source})",
+        ]
 
     def _rows(self) -> list[list[str]]:
         distinct = f"{self.domain:,}"
@@ -113,14 +115,8 @@ class ProbabilisticK:
             ],
         ]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        header = ("assumption", "k", "values expected below k")
-        return f"{self._headline()}\n{render.text_table(header, self._rows())}"
-
-    def _repr_html_(self) -> str:
-        header = ("assumption", "k", "values expected below k")
-        return render.html_table(self._headline(), header, self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "assumption", "k", "values expected below k"
 
 
 EXCLUDED, POSSIBLE, MEASURED = "excluded in expectation", "possible", "measured"

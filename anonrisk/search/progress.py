@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    Tell = Callable[[int, int], None]
+    Report = Callable[[int, int], None]
 
 # Often enough to be seen to move, and seldom enough to cost nothing.
 _SECONDS = 0.1
 
 
 @contextmanager
-def shown(sets: Sequence[int], *, progress: bool | None) -> Iterator[Tell]:
-    """Give a function that is told the sets decided and found.
+def show_progress(sets: Sequence[int], *, progress: bool | None) -> Iterator[Report]:
+    """Give a function that is given the sets decided and found.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def shown(sets: Sequence[int], *, progress: bool | None) -> Iterator[Tell]:
         from rich.console import Console
         from rich.progress import Progress
     except ImportError:
-        yield _told(sets, lambda text, _done, _total: _write(f"\r\033[K{text}"))
+        yield _reporter(sets, lambda text, _done, _total: _write(f"\r\033[K{text}"))
         _write("\n")
         return
     with Progress(console=Console(file=stream), transient=True) as bar:
         task = bar.add_task("sets of 1 column", total=sets[0])
-        yield _told(
+        yield _reporter(
             sets,
             lambda text, done, total: bar.update(
                 task, completed=done, total=total, description=text
@@ -55,12 +55,12 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
-def _told(sets: Sequence[int], show: Callable[[str, int, int], object]) -> Tell:
+def _reporter(sets: Sequence[int], show: Callable[[str, int, int], object]) -> Report:
     """Show the size that is being decided, now and then, and the end."""
     upto = list(accumulate(sets))
     last = -_SECONDS
 
-    def tell(done: int, found: int) -> None:
+    def report(done: int, found: int) -> None:
         nonlocal last
         if done < upto[-1] and monotonic() - last < _SECONDS:
             return
@@ -71,4 +71,4 @@ def _told(sets: Sequence[int], show: Callable[[str, int, int], object]) -> Tell:
         text = f"sets of {size + 1} {columns}: {decided:,} of {total:,} decided, {found:,} found"
         show(text, decided, total)
 
-    return tell
+    return report

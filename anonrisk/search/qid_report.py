@@ -150,8 +150,8 @@ class Coverage:
         return f"{self.decided:,} of {self.sets:,} sets {of}" if self.decided else f"no set {of}"
 
 
-@dataclass(frozen=True)
-class SearchPlan:
+@dataclass(frozen=True, repr=False)
+class SearchPlan(render.PrintedTable):
     """What a search would take, at most; nothing was counted.
 
     Attributes
@@ -180,23 +180,21 @@ class SearchPlan:
         """Give plain values that serialise as JSON."""
         return {"columns": list(self.columns), "sets": list(self.sets), "passes": self.passes}
 
-    def _headline(self) -> str:
+    def _lines(self) -> list[str]:
         columns = render.count_of(len(self.columns), "column")
         passes = render.count_of(self.passes, "pass", "passes")
-        return (
-            f"{render.count_of(self.n_sets, 'set')} of {columns}; "
-            f"at most {passes} on {self.engine}, fewer where sets are ruled out by proof"
-        )
+        return [
+            (
+                f"{render.count_of(self.n_sets, 'set')} of {columns}; "
+                f"at most {passes} on {self.engine}, fewer where sets are ruled out by proof"
+            )
+        ]
 
     def _rows(self) -> list[list[str]]:
         return [[str(size), f"{number:,}"] for size, number in enumerate(self.sets, start=1)]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._headline()}\n{render.text_table(('columns', 'sets'), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), ("columns", "sets"), self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "columns", "sets"
 
 
 @dataclass(frozen=True, repr=False)

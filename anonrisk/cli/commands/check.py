@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import options
-from anonrisk.cli.next_steps import next_steps, shown
+from anonrisk.cli.next_steps import as_text, next_steps
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.engines.reading.files import without_values
@@ -79,7 +79,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     if outcome.code == CODES[FAIL]:
         steps = next_steps(verdict, given, source)
         document = {**outcome.document, "next_steps": steps}
-        outcome = replace(outcome, text=outcome.text + shown(steps), document=document)
+        outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, target
+from anonrisk.cli import options, output_paths
 from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import wanted
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Draft, and write it; a draft is no verdict, and done is a 0."""
-    to = _to(given)
+    to = _output_path(given)
     read(given.ready)
     frame = source.read(given, wanted(None))
     policy = anonrisk.Policy.draft(
@@ -74,20 +74,20 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     made = Outcome.of(**parts)
     if to is not None:
         write(str(to), policy.to_json() + "\n" if document.is_json(to) else policy.to_yaml())
-        return Outcome(_told(policy, to), made.document)
+        return Outcome(_summary(policy, to), made.document)
     return Outcome("" if given.json else policy.to_yaml().rstrip("\n"), made.document)
 
 
-def _to(given: argparse.Namespace) -> Path | None:
+def _output_path(given: argparse.Namespace) -> Path | None:
     """Read where the draft goes; before any data, as all usage."""
     if given.draft is not None:
-        return target.policy("--output", given.draft, given.table, force=given.force)
+        return output_paths.policy_path("--output", given.draft, given.table, force=given.force)
     if given.force:
         raise ArgumentError("--force goes with --output")
     return None
 
 
-def _told(policy: Policy, to: Path) -> str:
+def _summary(policy: Policy, to: Path) -> str:
     return (
         f"{policy!r}\nWrote {to}. Read it, decide, remove reviewed: false; then:\n"
         f"  anonrisk check TABLE --policy {to}"

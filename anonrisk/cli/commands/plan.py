@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, target
+from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.render import shown
@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
-    to = _to(given)
+    to = _output_path(given)
     frame = source.read(given, wanted(None if to else given.qids))
     options.require_qids(frame, given.qids)
     try:
@@ -88,11 +88,11 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         _write(given, anonrisk.apply(frame, plan), *to)
         as_it_is = [name for name in plan.columns if name not in plan.qids]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
-        text += "" if given.yaml else _told(to[0], as_it_is)
+        text += "" if given.yaml else _summary(to[0], as_it_is)
     return Outcome(text, Outcome.of(**parts).document)
 
 
-def _to(given: argparse.Namespace) -> tuple[Path, str] | None:
+def _output_path(given: argparse.Namespace) -> tuple[Path, str] | None:
     """Read where the changed table goes; before any data, as all usage."""
     if given.yaml and given.json:
         raise ArgumentError("--json and --yaml exclude each other")
@@ -100,7 +100,7 @@ def _to(given: argparse.Namespace) -> tuple[Path, str] | None:
         if given.force:
             raise ArgumentError("--force goes with --apply")
         return None
-    return target.table("--apply", given.apply, given.table, force=given.force)
+    return output_paths.table_path("--apply", given.apply, given.table, force=given.force)
 
 
 def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
@@ -111,7 +111,7 @@ def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> No
     write(changed, path, kind, sep=sep, encoding=text.encoding or "utf-8")
 
 
-def _told(path: Path, as_it_is: list[Any]) -> str:
+def _summary(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
     rest = ", ".join(map(shown, as_it_is))
     told = f"\nWrote {shown(path)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
-from anonrisk.cli import options, target
+from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
 from anonrisk.cli.commands.measure import measures_of
 from anonrisk.cli.deliver import write
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
+    from anonrisk.core.words import Missing
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -39,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the page; where that fails, a page that says so."""
-    path = target.apart("--html", given.html, given.table)
+    path = output_paths.outside_table("--html", given.html, given.table)
     # Whatever kills this run, no page of an earlier one is taken for its own.
     _write(str(path), report.refused("It has not finished.", given.title))
     try:
@@ -56,7 +57,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
 def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     policy = None if given.policy is None else check.policy_of(given)
     qids, sensitive, unit = given.qids, given.sensitive, given.unit
-    missing = given.missing or "value"
+    missing: Missing = given.missing or "value"
     if policy is None:
         names = [] if unit is None else [unit]
         frame = source.read(given, wanted(qids, sensitive, names))

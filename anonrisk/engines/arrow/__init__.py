@@ -13,20 +13,74 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.counts.question import Against
+from anonrisk.counts.change import LabelsAsColumns, MinimalUniques
+from anonrisk.counts.schema import Schema
 from anonrisk.engines.arrow import cells, tables
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.engines.pandas.guard import guarded
-from anonrisk.engines.pandas.sets import SetCounter
+from anonrisk.engines.pandas.schema import PandasSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.change import Change
     from anonrisk.engines.arrow.tables import ArrowTable
 
-# What can be told without a column, and what from the types of columns.
-OF_THE_TABLE = ("index", "row_labels", "read_roles", "perturbed", "write_roles")
-OF_THE_TYPES = ("check", "is_scale", "nested")
+# Verbs that give tables back.
+GIVE_TABLES = ("annotate", "keep", "rewrite")
+
+
+@guarded
+class ArrowSchema(Schema):
+    """What a table that speaks the Arrow stream is, as pandas sees its types."""
+
+    @property
+    def columns(self) -> Qid:
+        """The names of the columns."""
+        return tuple(tables.table_of(self.frame).names())
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles that the table carries."""
+        return _without_columns(self.frame).roles
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns that a random step has changed."""
+        return _without_columns(self.frame).perturbed
+
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse types that have no equality."""
+        self._of_types(roles).check(roles)
+
+    def nested(self) -> Sequence[str]:
+        """List the paths inside structs."""
+        return self._of_types().nested()
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row."""
+        return len(self.frame) > 0
+
+    def is_scale(self, column: Name) -> bool:
+        """Look at the type."""
+        return self._of_types([column]).is_scale(column)
+
+    def is_whole(self, column: Name) -> bool:
+        """Look at all values."""
+        return self._of_cells(column).is_whole(column)
+
+    def is_text(self, column: Name) -> bool:
+        """Look at the first known value."""
+        return self._of_cells(column).is_text(column)
+
+    def _of_types(self, named: Iterable[Any] = ()) -> PandasSchema:
+        table = tables.table_of(self.frame)
+        return PandasSchema(cells.to_pandas(table.types(list(named) or table.names())))
+
+    def _of_cells(self, column: Any) -> PandasSchema:
+        return PandasSchema(cells.to_pandas(tables.table_of(self.frame).read([column])))
 
 
 @guarded
@@ -36,45 +90,44 @@ class ArrowEngine:
     name = "arrow"
     sets_a_pass = PandasEngine.sets_a_pass
 
-    def columns(self, frame: Any) -> Sequence[str]:
-        """List the names of the columns."""
-        return tables.table_of(frame).names()
+    def schema(self, frame: Any) -> ArrowSchema:
+        """Tell what a table is."""
+        return ArrowSchema(frame)
 
-    def has_rows(self, frame: Any) -> bool:
-        """Tell whether there is any row."""
-        return len(frame) > 0
+    def with_roles(self, frame: Any, roles: Roles) -> Any:
+        """Give a table that carries these roles, where its kind can."""
+        # What cannot carry them becomes a table that can, where it must be read anyway.
+        table, given = tables.table_of(frame).held(), _without_columns(frame).frame
+        return table.changed(given, None, PandasEngine().with_roles(given, roles).attrs)
 
-    def with_labels(self, frame: Any, name: str) -> Any:  # noqa: ARG002
-        """Give the table as it is: its rows have no labels."""
-        return frame
+    def rewrite(self, frame: Any, change: Change) -> Any:
+        """Give a table with other cells; rows have no labels to bring back."""
+        if isinstance(change, LabelsAsColumns):
+            return frame
+        return self.answer("rewrite", frame, change)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         """Answer like the pandas engine, whatever it is asked."""
-        return partial(self.answer, getattr(PandasEngine(), verb))
+        if not hasattr(PandasEngine, verb):
+            raise AttributeError(verb)
+        return partial(self.answer, verb)
 
-    def answer(self, method: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
+    def answer(self, verb: str, frame: Any, *asked: Any) -> Any:
         """Bring over what is asked about, let the pandas engine answer, and give tables back."""
-        verb, table = method.__name__, tables.table_of(frame)
-        gives_table = "pd." in str(method.__annotations__.get("return"))
-        if gives_table:
-            if any(isinstance(one, SetCounter) for one in args):
+        method, table = getattr(PandasEngine(), verb), tables.table_of(frame)
+        if verb in GIVE_TABLES:
+            if any(isinstance(one, MinimalUniques) for one in asked):
                 table.check_order(verb)
             # Read once: a second look may find the rows in another order.
             table = table.held()
-        asked: Any = (args, kwargs)
-        given = _given(table, verb, asked)
+        given = _given(table, asked)
         given.attrs = table.attrs()
-        result = method(
-            given,
-            *(_population(one, asked) for one in args),
-            **{key: _population(one, asked) for key, one in kwargs.items()},
-        )
+        result = method(given, *(_with_population(one, asked) for one in asked))
         if isinstance(result, pd.DataFrame):
-            changed = None if verb in OF_THE_TABLE else result
-            return table.changed(given, changed, result.attrs)
+            return table.changed(given, result, result.attrs)
         if isinstance(result, pd.Series):
             return table.with_columns(result.to_frame())
-        if gives_table:
+        if verb in GIVE_TABLES:
             return tuple(
                 table.with_columns(pd.DataFrame(part))
                 if isinstance(part, (pd.DataFrame, pd.Series))
@@ -84,24 +137,28 @@ class ArrowEngine:
         return result
 
 
-def _given(table: ArrowTable, verb: str, asked: Any) -> pd.DataFrame:
+def _without_columns(frame: Any) -> PandasSchema:
+    """Give what a table says of itself."""
+    table = tables.table_of(frame)
+    empty = pd.DataFrame(columns=table.names())
+    empty.attrs = table.attrs()
+    return PandasSchema(empty)
+
+
+def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
     """Bring over what is asked about, or everything where no column is named."""
-    names = table.names()
-    if verb in OF_THE_TABLE:
-        return pd.DataFrame(columns=names)
-    words = set(_words(asked))
+    names, words = table.names(), set(_words(asked))
     named = [name for name in dict.fromkeys(names) if name in words]
-    if verb in OF_THE_TYPES:
-        return cells.to_pandas(table.types(named or names))
     return cells.to_pandas(table.read(named or names))
 
 
-def _population(argument: Any, asked: Any) -> Any:
-    if not isinstance(argument, Against) or argument.population is None:
-        return argument
-    return replace(
-        argument, population=_given(tables.table_of(argument.population), "matched", asked)
-    )
+def _with_population(one: Any, asked: Any) -> Any:
+    """Bring over the population that a question is about, too."""
+    against = getattr(one, "against", None)
+    if against is None or against.population is None:
+        return one
+    population = _given(tables.table_of(against.population), asked)
+    return replace(one, against=replace(against, population=population))
 
 
 def _words(asked: Any) -> Iterator[str]:

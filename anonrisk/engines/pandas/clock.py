@@ -31,7 +31,7 @@ class Clock:
     on_calendar: bool
 
 
-def clock(frame: pd.DataFrame, name: Name, *, calendar: bool = False) -> Clock:
+def clock(frame: pd.DataFrame, name: Any, *, calendar: bool = False) -> Clock:
     """Read a column of dates, timestamps or whole numbers; `calendar` refuses the last."""
     column = column_of(frame, name)
     try:

@@ -14,9 +14,13 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def guarded(kind: Kind) -> Kind:
-    """Let our own errors out of every public method of a class, and replace all others."""
+    """Let our own errors out of all that is public in a class, and replace all others."""
     for name, method in list(vars(kind).items()):
-        if callable(method) and not isinstance(method, type) and not name.startswith("_"):
+        if name.startswith("_"):
+            continue
+        if isinstance(method, property) and method.fget is not None:
+            setattr(kind, name, property(_guarded(method.fget)))
+        elif callable(method) and not isinstance(method, type):
             setattr(kind, name, _guarded(method))
     return kind
 

@@ -23,30 +23,15 @@ from anonrisk.engines.numpy.count import (
 from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.rank import ranked
 from anonrisk.errors import EmptyTableError
-from anonrisk.measures import ldiv as diversity
-from anonrisk.measures import tcloseness as closeness
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
-
-_SCORES: dict[str, Callable[[ValueCounts, Score], NDArray[Any]]] = {
-    "distinct": lambda profiles, _: diversity.distinct(profiles),
-    "entropy": lambda profiles, _: diversity.entropy(profiles),
-    "recursive": lambda profiles, score: diversity.recursive(profiles, score.c or 0.0),
-    "alpha": lambda profiles, _: diversity.alpha(profiles),
-    "equal": lambda profiles, _: closeness.equal(profiles),
-    "ordered": lambda profiles, _: closeness.ordered(profiles),
-    "hierarchical": lambda profiles, _: closeness.hierarchical(profiles),
-    "beta": lambda profiles, _: closeness.beta(profiles),
-    "enhanced_beta": lambda profiles, _: closeness.enhanced_beta(profiles),
-    "delta": lambda profiles, _: closeness.delta(profiles),
-    "strict_delta": lambda profiles, _: closeness.delta(profiles, strict=True),
-}
 
 
 @dataclass(frozen=True)
@@ -75,7 +60,7 @@ def scores(
     found = _count(frame, question, sensitive)
     worst = {}
     for score in asked:
-        values = _SCORES[score.name](found.profiles, score)
+        values = FORMULAS[score.name].of(found.profiles, score.c)
         worst[score] = (values.min() if score.least else values.max()).item()
     return Scored(found.sizes, worst)
 
@@ -95,7 +80,7 @@ def breaking(
         except EmptyTableError:
             # Every value was dropped: no class is left that could break this limit.
             continue
-        values = _SCORES[score.name](found.profiles, score)
+        values = FORMULAS[score.name].of(found.profiles, score.c)
         beyond = score.breaks(limit)
         bad = values < beyond if score.least else values > beyond
         # A row whose own value was dropped still belongs to its class, if that was scored.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
 
     Integers = NDArray[np.int64]
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _REFUSED = "bfcmV"
 
 
-def pseudonymize(frame: pd.DataFrame, step: Step) -> pd.DataFrame:
+def pseudonymize(frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
     """Give the table with one column replaced."""
     codes, values = _distinct(column_of(frame, step.column), step.column)
     if step.time is None or step.every is None:
@@ -42,7 +42,9 @@ def pseudonymize(frame: pd.DataFrame, step: Step) -> pd.DataFrame:
     return _replaced(frame, step, pairs, hasher(step, periods=True)(ends))
 
 
-def _ends(step: Step, codes: Integers, numbers: Integers, values: list[bytes]) -> Iterator[bytes]:
+def _ends(
+    step: Pseudonymisation, codes: Integers, numbers: Integers, values: list[bytes]
+) -> Iterator[bytes]:
     for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
         yield sized(step.period_label(number).encode()) + values[code]
 
@@ -115,7 +117,7 @@ def _span(column: pd.Series[Any]) -> tuple[Integers, list[Any]] | None:
 
 
 def _numbers(
-    frame: pd.DataFrame, step: Step, codes: Integers, known: NDArray[np.bool_]
+    frame: pd.DataFrame, step: Pseudonymisation, codes: Integers, known: NDArray[np.bool_]
 ) -> Integers:
     """Give the time, or the rank in time, of each record that has a value."""
     time = clock(frame, step.time, calendar=not step.by_records)
@@ -157,7 +159,7 @@ def _pairs(
 
 
 def _replaced(
-    frame: pd.DataFrame, step: Step, codes: Integers, pseudonyms: list[str]
+    frame: pd.DataFrame, step: Pseudonymisation, codes: Integers, pseudonyms: list[str]
 ) -> pd.DataFrame:
     missing = [None] if (codes < 0).any() else []
     named = pd.Series([*pseudonyms, *missing], dtype=_text_type())

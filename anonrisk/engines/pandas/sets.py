@@ -39,7 +39,7 @@ _SMALL = 4_096
 _INT32 = 2**31
 
 
-class SetCounter:
+class PandasSets:
     """Counts the classes of sets of columns; the codes of a set grow from those of its prefix."""
 
     batch = 0

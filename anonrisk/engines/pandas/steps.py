@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.change import Noise
     from anonrisk.counts.domain import Domain
-    from anonrisk.counts.question import Noise
 
 _ATTRS_KEY = "anonrisk_perturbed"
 _COLUMNS_KEY = "anonrisk_perturbed_among"

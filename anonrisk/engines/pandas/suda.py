@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.counts.minimal_uniques import Totals
-    from anonrisk.engines.pandas.sets import SetCounter
+    from anonrisk.engines.pandas.sets import PandasSets
 
 
 def scores(
     frame: pd.DataFrame,
-    counter: SetCounter,
+    counter: PandasSets,
     max_size: int,
     names: list[str],
     risk: Callable[[Totals], float | None],

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.pseudonyms import Pseudonymisation
+from anonrisk.counts import change as changes
+from anonrisk.counts import question as questions
+from anonrisk.engines import refusals
 from anonrisk.engines.spark import (
     count,
     interval,
@@ -12,7 +16,6 @@ from anonrisk.engines.spark import (
     match,
     population,
     profile,
-    project,
     pseudonym,
     recode,
     rewrite,
@@ -25,37 +28,16 @@ from anonrisk.engines.spark import (
     tally,
     traces,
 )
-from anonrisk.engines.spark import sensitive as sensitive_values
-from anonrisk.engines.spark.guard import guarded
-from anonrisk.engines.spark.project import Projection, refuse_nested
-from anonrisk.errors import UnsupportedFrameError
+from anonrisk.engines.spark.schema import SparkSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
     from anonrisk.core.column_roles import Roles
-    from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.pseudonyms import Step
     from anonrisk.counts.class_profiles import ValueCounts
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.matched import Attacker, Matched
-    from anonrisk.counts.minimal_uniques import Totals
-    from anonrisk.counts.question import (
-        Against,
-        CellSuppression,
-        Group,
-        Noise,
-        Question,
-        Score,
-        Scored,
-        Sensitive,
-    )
-    from anonrisk.counts.tally import Tally
     from anonrisk.counts.traces import LinkCounts, LinkQuestion, TraceCounts, TraceQuestion
-    from anonrisk.counts.weighted import Independence, WeightedClasses
-    from anonrisk.recode import Bins, Recoding
 
 
 def frame_types() -> tuple[type, ...]:
@@ -70,170 +52,105 @@ class SparkEngine:
     """Counts Spark DataFrames."""
 
     name = "spark"
-    sets_a_pass = sets.SetCounter.batch
+    sets_a_pass = sets.SparkSets.batch
 
-    def columns(self, frame: DataFrame) -> Sequence[Name]:
-        """List the column names."""
-        with guarded("read the columns"):
-            return list(frame.columns)
+    def schema(self, frame: DataFrame) -> SparkSchema:
+        """Tell what a table is."""
+        return SparkSchema(frame)
 
-    def index(self, frame: DataFrame) -> Sequence[Name]:  # noqa: ARG002
-        """List nothing: a Spark table has no index."""
-        return ()
+    def with_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
+        """Keep the roles in column metadata, which survives `select` and Parquet."""
+        return roles.write(frame, declared)
 
-    def check(self, frame: DataFrame, roles: Mapping[Name, str]) -> None:
-        """Refuse streams and nested types from the schema, before any job."""
-        with guarded("read the schema"):
-            if frame.isStreaming:
-                raise UnsupportedFrameError(
-                    "a streaming table has no end to count to; take a batch of it"
-                )
-            fields = frame.schema.fields
-        for field in fields:
-            if field.name in roles:
-                refuse_nested(field, roles[field.name])
+    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+        """Count classes, those of all quasi-identifiers in one action over one scan."""
+        match asked:
+            case questions.Question():
+                return count.class_sizes(frame, asked)
+            case questions.ByGroup(question, by):
+                return count.class_sizes_by(frame, question, by)
+            case questions.ManySets(question):
+                return sets.SparkSets(frame, question)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(frame, columns, marker)
+        raise refusals.unknown(asked)
 
-    def count(self, frame: DataFrame, question: Question) -> list[ClassCounts]:
-        """Count the classes of every quasi-identifier in one action over one scan."""
-        return count.class_sizes(frame, question)
-
-    def count_by(self, frame: DataFrame, question: Question, by: Name) -> list[list[Group]]:
-        """Count within each group of `by`."""
-        return count.class_sizes_by(frame, question, by)
-
-    def sizes(self, frame: DataFrame, question: Question, name: str) -> DataFrame:
-        """Give the table with one column more; lazy."""
-        return rewrite.sizes(frame, question, name)
-
-    def at_risk(self, frame: DataFrame, question: Question, k: int) -> DataFrame:
-        """Select the records in classes smaller than k; lazy."""
-        return rewrite.at_risk(frame, question, k)
-
-    def is_scale(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return sensitive_values.is_scale(frame, column)
-
-    def profiles(self, frame: DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
+    def profiles(
+        self, frame: DataFrame, question: questions.Question, sensitive: questions.Sensitive
+    ) -> ValueCounts:
         """Bring the kinds of class to the driver, if they are not too many."""
         return profile.profiles(frame, question, sensitive)
 
-    def scores(
-        self, frame: DataFrame, question: Question, sensitive: Sensitive, scores: Sequence[Score]
-    ) -> Scored:
+    def score(
+        self,
+        frame: DataFrame,
+        question: questions.Question,
+        sensitive: questions.Sensitive,
+        scores: Sequence[questions.Score],
+    ) -> questions.Scored:
         """Score every class where it is, and give the worst."""
         return score.scores(frame, question, sensitive, scores)
 
-    def breaking(
-        self,
-        frame: DataFrame,
-        question: Question,
-        limits: Sequence[tuple[Sensitive, Score, float]],
-        k: int | None,
-    ) -> DataFrame:
-        """Select the records of the classes that break a limit, or are smaller than k; lazy."""
-        return score.breaking(frame, question, limits, k)
+    def tally(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+        """Count or sum over classes; on the driver only where they are not too many."""
+        match asked:
+            case questions.ClassesWithValues(columns, collapsible):
+                return tally.tally(frame, columns, collapsible)
+            case questions.QuantileBins(column, n_bins):
+                return tally.quantile_bins(frame, column, n_bins)
+            case questions.SumsOfWeights(question, weight):
+                return population.weighted(frame, question, weight)
+            case questions.IfIndependent(question, fraction):
+                return population.independence(frame, question, fraction)
+        raise refusals.unknown(asked)
 
-    def matched(self, frame: DataFrame, question: Question, against: Against) -> Matched:
-        """Find the size that each class of the release has in the population."""
-        return match.matched(frame, question, against)
+    def match(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+        """Match the classes of a release with those of a population, or of households."""
+        match asked:
+            case questions.InPopulation(question, against):
+                return match.matched(frame, question, against)
+            case questions.InHousehold(question, against):
+                return match.households(frame, question, against)
+        raise refusals.unknown(asked)
 
-    def households(self, frame: DataFrame, question: Question, against: Against) -> Attacker:
-        """Give the risk that a record has by any member of its household."""
-        return match.households(frame, question, against)
+    def annotate(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+        """Give the table with more columns; lazy, but for totals."""
+        match asked:
+            case changes.SizeOfClass(question, name):
+                return rewrite.sizes(frame, question, name)
+            case changes.MinimalUniques(sets.SparkSets() as counter, max_size, names, risk):
+                return suda.scores(counter, max_size, names, risk)
+        raise refusals.unknown(asked)
 
-    def marked(self, frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
-        """Count the rows that have the marker in one of the columns."""
-        return count.marked(frame, columns, marker)
+    def keep(self, frame: DataFrame, records: changes.Records) -> DataFrame:
+        """Select records by their classes; lazy."""
+        match records:
+            case changes.LargeClasses(question, k):
+                return suppress.records(frame, question, k)
+            case changes.BreakingClasses(question, k, ()):
+                return rewrite.at_risk(frame, question, k)
+            case changes.BreakingClasses(question, k, limits):
+                return score.breaking(frame, question, limits, k or None)
 
-    def in_intervals(self, frame: DataFrame, widths: Mapping[Name, float]) -> DataFrame:
-        """Give the table with the number of its interval in place of each value."""
-        return interval.in_intervals(frame, widths)
-
-    def weighted(self, frame: DataFrame, question: Question, weight: Name) -> WeightedClasses:
-        """Sum weights, and risks that follow from them, over the classes."""
-        return population.weighted(frame, question, weight)
-
-    def independence(self, frame: DataFrame, question: Question, fraction: float) -> Independence:
-        """Compare the classes with what their columns give if they are independent."""
-        return population.independence(frame, question, fraction)
-
-    def counter(self, frame: DataFrame, question: Question) -> sets.SetCounter:
-        """Get ready to count many sets, several in a job."""
-        return sets.SetCounter(frame, question)
-
-    def suda(
-        self,
-        frame: DataFrame,  # noqa: ARG002
-        counter: sets.SetCounter,
-        max_size: int,
-        names: list[str],
-        risk: Callable[[Totals], float | None],
-    ) -> tuple[DataFrame, DataFrame, Totals]:
-        """Score every record by its minimal uniques; lazy, but for the totals."""
-        return suda.scores(counter, max_size, names, risk)
-
-    def tally(self, frame: DataFrame, columns: Qid, collapsible: Qid = ()) -> Tally:
-        """Count the classes of some columns on the driver, if they are not too many."""
-        return tally.tally(frame, columns, collapsible)
-
-    def recode(self, frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
-        """Give a table with some columns recoded; lazy."""
-        return recode.recode(frame, recodings)
-
-    def is_whole(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return recode.kind_of(Projection.of(frame), column) == "whole"
-
-    def is_text(self, frame: DataFrame, column: Name) -> bool:
-        """Look at the type."""
-        return recode.kind_of(Projection.of(frame), column) == "text"
-
-    def quantile_bins(self, frame: DataFrame, column: Name, n_bins: int) -> Bins:
-        """Cut a column of numbers into bins of about the same number of records."""
-        return tally.quantile_bins(frame, column, n_bins)
-
-    def suppress(
-        self, frame: DataFrame, question: Question, k: int, cells: CellSuppression | None = None
-    ) -> DataFrame:
-        """Leave out the records of classes smaller than k, or their cells."""
-        if cells is None:
-            return suppress.records(frame, question, k)
-        return suppress.cells(frame, question, k, cells.marker)
-
-    def microaggregate(self, frame: DataFrame, columns: Qid, k: int) -> DataFrame:
-        """Replace numbers by the mean of a group of at least k records."""
-        return steps.microaggregate(frame, columns, k)
-
-    def perturb(self, frame: DataFrame, noise: Noise) -> DataFrame:
-        """Add noise to some columns, and mark them."""
-        return steps.perturb(frame, noise)
-
-    def permute(self, frame: DataFrame, columns: Qid, by: Qid, seed: int) -> DataFrame:
-        """Shuffle some columns within groups, and mark them."""
-        return steps.permute(frame, columns, by, seed)
-
-    def nested(self, frame: DataFrame) -> Sequence[str]:
-        """List the paths inside structs, also in arrays and maps of them."""
-        with guarded("read the schema"):
-            fields = frame.schema.fields
-        return [path for field in fields for path in project.paths(field.name, field.dataType)]
-
-    def row_labels(self, frame: DataFrame) -> str | None:  # noqa: ARG002
-        """Rows have no labels."""
-        return None
-
-    def with_labels(self, frame: DataFrame, name: str) -> DataFrame:  # noqa: ARG002
-        """There are none to bring back."""
-        return frame
-
-    def has_rows(self, frame: DataFrame) -> bool:
-        """Tell whether there is any row; no cell comes to the driver."""
-        with guarded("look for a row"):
-            return bool(frame.limit(1).count())
-
-    def perturbed(self, frame: DataFrame) -> Mapping[Name, str]:
-        """Read from column metadata which columns a random step has changed."""
-        return steps.perturbed(frame)
+    def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: PLR0911
+        """Give a table with other cells; lazy."""
+        match change:
+            case changes.Recode(recodings):
+                return recode.recode(frame, recodings)
+            case changes.Intervals(widths):
+                return interval.in_intervals(frame, widths)
+            case changes.GroupMeans(columns, k):
+                return steps.microaggregate(frame, columns, k)
+            case changes.Noise():
+                return steps.perturb(frame, change)
+            case changes.Shuffle(columns, by, seed):
+                return steps.permute(frame, columns, by, seed)
+            case changes.CellSuppression(question, k, marker):
+                return suppress.cells(frame, question, k, marker)
+            case Pseudonymisation():
+                return pseudonym.pseudonymize(frame, change)
+            case changes.LabelsAsColumns():
+                return frame
 
     def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""
@@ -242,15 +159,3 @@ class SparkEngine:
     def links(self, frame: DataFrame, question: LinkQuestion) -> LinkCounts:
         """Count the persons who can be linked across a change of pseudonyms."""
         return link.links(frame, question)
-
-    def pseudonymize(self, frame: DataFrame, step: Step) -> DataFrame:
-        """Give the table with one column replaced by pseudonyms; lazy."""
-        return pseudonym.pseudonymize(frame, step)
-
-    def read_roles(self, frame: DataFrame) -> Roles | None:
-        """Read the roles from column metadata."""
-        return roles.read(frame)
-
-    def write_roles(self, frame: DataFrame, declared: Roles) -> DataFrame:
-        """Keep the roles in column metadata, which survives `select` and Parquet."""
-        return roles.write(frame, declared)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.core.pseudonyms import Step
+    from anonrisk.core.pseudonyms import Pseudonymisation
 
 _TEXT = ("string", "char", "varchar")
 _WHOLE = ("byte", "short", "integer", "long")
 
 
-def pseudonymize(frame: DataFrame, step: Step) -> DataFrame:
+def pseudonymize(frame: DataFrame, step: Pseudonymisation) -> DataFrame:
     """Give the table with one column replaced; lazy."""
     with guarded("make the pseudonyms"):
         projection = Projection.of(frame)
@@ -41,7 +41,7 @@ def pseudonymize(frame: DataFrame, step: Step) -> DataFrame:
         return projection.table.select(*columns).toDF(*projection.names)
 
 
-def _function(step: Step) -> Callable[[str | None, str | None], str | None]:
+def _function(step: Pseudonymisation) -> Callable[[str | None, str | None], str | None]:
     """Make the function that executors run: nested, so that it travels by value, and plain."""
     secret, prefix = step.key.reveal(), step.prefix
     format_, length = step.form.format, step.form.length
@@ -64,7 +64,7 @@ def _function(step: Step) -> Callable[[str | None, str | None], str | None]:
     return pseudonym
 
 
-def _canonical(projection: Projection, step: Step) -> Any:
+def _canonical(projection: Projection, step: Pseudonymisation) -> Any:
     """Give the letter and the text of each value; NULL where it is missing."""
     f = projection.functions
     column = projection.column(step.column)
@@ -80,7 +80,7 @@ def _canonical(projection: Projection, step: Step) -> Any:
     raise refused(step.column, kind)
 
 
-def _period(projection: Projection, step: Step) -> Any:
+def _period(projection: Projection, step: Pseudonymisation) -> Any:
     """Name the period of each record."""
     f = projection.functions
     if step.time is None or step.every is None:

@@ -17,17 +17,17 @@ from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing, size_of_class
 from anonrisk.engines.spark.sensitive import Pairs
 from anonrisk.errors import ArgumentError
-from anonrisk.measures.tcloseness import rounding
+from anonrisk.measures import tcloseness
+from anonrisk.measures.formula import Words
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, Row
 
-_COMPARED = ("equal", "ordered", "beta", "enhanced_beta", "delta", "strict_delta")
 # Cells of the grid by which a cumulative share is looked up among those of the table.
 _GRID, _LARGEST_GRID = 1 << 10, 1 << 16
-_INFINITE = "double('inf')"
 
 
 def scores(
@@ -111,75 +111,39 @@ def scored_classes(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
 
 def _by_values(pairs: Pairs, asked: Sequence[Score], counts: list[int]) -> DataFrame:
     f, table = pairs.f, pairs.counted
-    names = {score.name for score in asked}
-    if names & set(_COMPARED):
+    words = Words(pairs.of_class, pairs.first, n_values=len(counts))
+    formulas = [FORMULAS[score.name] for score in asked]
+    if any(formula.compared for formula in formulas):
         table = table.join(f.broadcast(pairs.values()), f.expr("s <=> v"), "left")
-    order, windows = "", []
-    if "ordered" in names:
-        order = "r"
-        windows += [
-            f"sum(c) over ({pairs.upto(order)}) as running",
-            f"lead(r, 1, {max(len(counts) - 1, 0)}) over ({pairs.of_class(order)}) as high",
-        ]
-    if "recursive" in names:
-        # From the smallest count up, the running sum is the tail r_l + … + r_m.
-        order = "c"
-        windows += [
-            f"sum(c) over ({pairs.upto(order)}) as tail",
-            f"max(c) over ({pairs.whole(order)}) as most",
-        ]
-    table = table.selectExpr("*", *windows, f"sum(c) over ({pairs.whole(order)}) as total")
-    if "ordered" in names:
+    windows = dict.fromkeys(text for formula in formulas for text in formula.windows)
+    order = next((formula.order for formula in formulas if formula.order), "")
+    table = table.selectExpr("*", *map(words.text, windows), pairs.total(order))
+    if tcloseness.ORDERED in formulas:
         table = _moved(pairs, table, counts)
-    scored = [
-        f.expr(f"{_formula(pairs, score, len(counts))} as x{i}") for i, score in enumerate(asked)
-    ]
+    # As text: an expression built call by call costs more than many a query.
+    texts = (words.text(FORMULAS[score.name].sql, score.c) for score in asked)
+    scored = [f.expr(f"{text} as x{i}") for i, text in enumerate(texts)]
     return table.groupBy(*pairs.keys).agg(*pairs.tallies(), *scored)
 
 
-def _formula(pairs: Pairs, score: Score, n_values: int) -> str:
-    """Give the aggregate of one score over the pairs of a class; formulas as in `measures`.
-
-    Written as text: an expression built call by call costs more than many a query.
-    """
-    gain = "greatest((c / total - share) / share, 0D)"
-    apart = "max(abs(ln(c / total / share)))"
-    moved = f"sum(moved) / {max(n_values - 1, 1)}D"
-    return {
-        "distinct": f"least(count(1), sum({pairs.first}))",
-        "entropy": "exp(greatest(ln(sum(c)) - sum(c * ln(c)) / sum(c), 0D))",
-        "recursive": f"sum(if({score.c!r}D * tail > most, 1L, 0L))",
-        "alpha": f"max(c) / sum({pairs.first})",
-        "equal": "sum(greatest(c / total - share, 0D))",
-        "ordered": f"if({moved} < {rounding(n_values)!r}D, 0D, {moved})",
-        "beta": f"max({gain})",
-        "enhanced_beta": f"max(if({gain} <= -ln(share) * (1 + 1e-12D), {gain}, {_INFINITE}))",
-        "delta": apart,
-        # Shares of the values that a class has add up to one only if it has all of them.
-        "strict_delta": f"if(sum(t) < first(t_all), {_INFINITE}, {apart})",
-    }[score.name]
-
-
 def _moved(pairs: Pairs, table: DataFrame, counts: list[int]) -> DataFrame:
-    """Add what each value moves in an ordered distance; see `measures.closeness.ordered`."""
+    """Add what each value moves in an ordered distance; see `measures.tcloseness.ordered`."""
     f = pairs.f
     Q = np.cumsum(counts) / max(sum(counts), 1)
-    prefix = np.concatenate(([0.0], np.cumsum(Q)))
-    table = _split(pairs, table.selectExpr("*", "running / total as P"), Q)
-    names = ("r", "high", "split")
-    sums = _array(f, prefix)
+    sums = _array(f, np.concatenate(([0.0], np.cumsum(Q))))
+    table = _split(pairs, table.selectExpr("*", f"{tcloseness.REACHED} as reached"), Q)
     table = table.select(
-        "*", *(f.element_at(sums, f.expr(f"cast({x} as int) + 1")).alias(f"S_{x}") for x in names)
+        "*",
+        *(
+            f.element_at(sums, f.expr(f"cast({rank} as int) + 1")).alias(f"sum_{rank}")
+            for rank in ("r", "high", "split")
+        ),
     )
-    below = "P * (split - r) - (S_split - S_r)"
-    above = "(S_high - S_split) - P * (high - split)"
-    # A class's first value is where its running count begins; before it, its P is 0.
-    moved = f"if(high > r, {below} + {above}, 0D) + if(running = c, S_r, 0D)"
-    return table.selectExpr("*", f"{moved} as moved")
+    return table.selectExpr("*", f"{tcloseness.MOVED} as moved")
 
 
 def _split(pairs: Pairs, table: DataFrame, Q: Any) -> DataFrame:
-    """Add the rank, from r to high, from where on the table's Q is above the class's P.
+    """Add the rank, from r to high, from where on the table's Q is above the class's P (`reached`).
 
     A grid says how many Q are below the cell in which P lies; those inside are searched by halves.
     """
@@ -187,13 +151,13 @@ def _split(pairs: Pairs, table: DataFrame, Q: Any) -> DataFrame:
     grid = min(max(_GRID, 1 << int(4 * len(Q)).bit_length()), _LARGEST_GRID)
     starts = np.searchsorted(Q, np.arange(grid + 1) / grid, side="right")
     rounds = int(np.diff(starts).max(initial=0)).bit_length()
-    below = _array(f, np.concatenate((Q, np.full(1 << rounds, 2.0))))
-    cell = f.expr(f"cast(least(floor(P * {grid}), {grid}) as int) + 1")
-    table = table.withColumn("split", f.element_at(_array(f, starts), cell).cast("int"))
+    shares = _array(f, np.concatenate((Q, np.full(1 << rounds, 2.0))))
+    cell = f.expr(f"cast(least(floor(reached * {grid}), {grid}) as int) + 1")
+    table = table.withColumn("below", f.element_at(_array(f, starts), cell).cast("int"))
     for step in (1 << i for i in reversed(range(rounds))):
-        beyond = f.element_at(below, f.expr(f"split + {step}")) <= f.col("P")
-        table = table.withColumn("split", f.expr("split") + f.when(beyond, step).otherwise(0))
-    return table.withColumn("split", f.expr("greatest(least(split, high), r)"))
+        beyond = f.element_at(shares, f.expr(f"below + {step}")) <= f.col("reached")
+        table = table.withColumn("below", f.expr("below") + f.when(beyond, step).otherwise(0))
+    return table.withColumn("split", f.expr(tcloseness.SPLIT))
 
 
 def _array(f: Any, numbers: Any) -> Any:
@@ -212,13 +176,11 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
     values = pairs.values()
     groups = f.array(*(f.col(f"h{level}") for level in range(n_levels)))
     by_level = values.select("t", "t_all", f.posexplode(groups).alias("level_", "group_"))
-    totals = by_level.groupBy("level_", "group_").agg(
-        f.sum("t").alias("t"), f.first("t_all").alias("t_all")
-    )
+    totals = by_level.groupBy("level_", "group_").agg(f.expr("sum(t) / first(t_all) as share"))
     table = pairs.counted.join(
         f.broadcast(values.drop("t", "t_all")), f.col("s").eqNullSafe(f.col("v")), "left"
     )
-    table = table.selectExpr("*", f"sum(c) over ({pairs.whole()}) as total")
+    table = table.selectExpr("*", pairs.total())
     no_unit = f.lit(0) if pairs.persons is None else f.col("no_unit")
     missing = f.when(f.col("s").isNull(), f.col(pairs.rows)).otherwise(0)
     levels = table.select(
@@ -236,7 +198,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
     )
     here = (f.col("level") == f.col("level_")) & (f.col("group") == f.col("group_"))
     compared = merged.join(f.broadcast(totals), here, "left")
-    gained = f.greatest(f.col("c") / f.col("total") - f.col("t") / f.col("t_all"), f.lit(0.0))
+    words = Words(pairs.of_class, pairs.first, n_levels=n_levels)
     # Every level has seen every row, so that one of them speaks for all.
     lowest = f.col("level") == 0
 
@@ -248,7 +210,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
         at_lowest("rows").alias("rows"),
         at_lowest("none").alias("no_value"),
         at_lowest("no_unit").alias("no_unit"),
-        (f.sum(gained) / n_levels).alias("x0"),
+        f.expr(f"{words.text(tcloseness.HIERARCHICAL.sql)} as x0"),
     )
 
 

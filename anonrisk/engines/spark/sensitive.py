@@ -15,6 +15,7 @@ from anonrisk.engines.order import check_kinds
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.places import kind_of_cells, place
 from anonrisk.engines.spark.project import Projection
+from anonrisk.measures.formula import ALL
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -49,21 +50,15 @@ class Pairs:
         # Without a unit, a pair's rows are its records, and one column serves for all three.
         self.first, self.rows = ("c", "c") if self.persons is None else ("first", "rows")
 
-    def of_class(self, order: str = "") -> str:
-        """Write the window of a class, in an order if there is one."""
-        # Numbers that hardly repeat sort faster than the keys, which then decide the rest.
-        window = f"partition by {', '.join(('hash', *self.keys))}"
-        return f"{window} order by {order}" if order else window
+    @property
+    def of_class(self) -> str:
+        """The columns of a class; numbers that hardly repeat sort faster than the keys."""
+        return ", ".join(("hash", *self.keys))
 
-    def whole(self, order: str = "") -> str:
-        """Write the window of a whole class: windows of one order are one pass."""
-        if not order:
-            return self.of_class()
-        return f"{self.of_class(order)} rows between unbounded preceding and unbounded following"
-
-    def upto(self, order: str) -> str:
-        """Write the window of a class up to a pair."""
-        return f"{self.of_class(order)} rows between unbounded preceding and current row"
+    def total(self, order: str = "") -> str:
+        """Write the sum over a class, in an order that other windows have: those are one pass."""
+        in_order = f" order by {order} {ALL}" if order else ""
+        return f"sum(c) over (partition by {self.of_class}{in_order}) as total"
 
     def _records(self) -> DataFrame:
         """One row per record under our names; dropped ones have no key and no value."""

@@ -33,7 +33,7 @@ _NUMBERS = (*_WHOLE, "float", "double", "decimal")
 _DATES = ("date", "timestamp", "timestamp_ntz")
 
 
-class SetCounter:
+class SparkSets:
     """Counts the classes of sets of columns, up to `batch` of them in one job."""
 
     batch = 64

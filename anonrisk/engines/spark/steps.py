@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.change import Noise
     from anonrisk.counts.domain import Domain
-    from anonrisk.counts.question import Noise
 
 _METADATA_KEY = "anonrisk_perturbed"
 

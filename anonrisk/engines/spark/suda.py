@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from anonrisk.engines.spark.sets import SetCounter
+    from anonrisk.engines.spark.sets import SparkSets
 
 
 def scores(
-    counter: SetCounter,
+    counter: SparkSets,
     max_size: int,
     names: list[str],
     risk: Callable[[Totals], float | None],
@@ -45,7 +45,7 @@ def scores(
 class _Scores:
     """The minimal uniques of each record that is alone with all columns, as one lazy table."""
 
-    def __init__(self, counter: SetCounter, max_size: int) -> None:
+    def __init__(self, counter: SparkSets, max_size: int) -> None:
         self.counter = counter
         self.f = counter.projection.functions
         self.n_columns = len(counter.columns)

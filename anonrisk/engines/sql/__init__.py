@@ -7,18 +7,20 @@ leave the database.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from anonrisk.engines.sql import count, nested, score
+from anonrisk.counts.change import LabelsAsColumns
+from anonrisk.counts.question import Question
+from anonrisk.engines.sql import count, score
+from anonrisk.engines.sql.schema import SqlSchema, refused
 from anonrisk.engines.sql.table import SqlTable
-from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from anonrisk.core.columns import Name
+    from anonrisk.counts.change import Change
     from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.question import Question, Score, Scored, Sensitive
+    from anonrisk.counts.question import Asks, Score, Scored, Sensitive
 
 __all__ = ["SqlEngine", "SqlTable"]
 
@@ -28,54 +30,30 @@ class SqlEngine:
 
     name = "sql"
 
-    def columns(self, table: SqlTable) -> Sequence[Name]:
-        """List the names of the columns."""
-        return list(table.names)
+    def schema(self, table: SqlTable) -> SqlSchema:
+        """Tell what a table is."""
+        return SqlSchema(table)
 
-    def index(self, _: SqlTable) -> Sequence[Name]:
-        """Nothing is published beside the columns."""
-        return []
-
-    def check(self, table: SqlTable, roles: Mapping[Name, str]) -> None:
-        """Refuse columns by their type or collation when they are counted, not before."""
-
-    def count(self, table: SqlTable, question: Question) -> list[ClassCounts]:
+    def count(self, table: SqlTable, asked: Asks[Any]) -> list[ClassCounts]:
         """Count the classes of each quasi-identifier."""
-        return count.class_sizes(table, question)
+        if not isinstance(asked, Question):
+            raise refused(f"'count' of {type(asked).__name__}")
+        return count.class_sizes(table, asked)
 
-    def scores(
+    def score(
         self, table: SqlTable, question: Question, sensitive: Sensitive, scores: Sequence[Score]
     ) -> Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
 
-    def read_roles(self, _: SqlTable) -> None:
-        """Tables in a database carry no roles."""
-
-    def nested(self, table: SqlTable) -> Sequence[str]:
-        """List the paths inside structs, where the database has them."""
-        return nested.paths(table)
-
-    def row_labels(self, _: SqlTable) -> None:
-        """Rows have no labels."""
-
-    def with_labels(self, table: SqlTable, _: str) -> SqlTable:
-        """There are none to bring back."""
+    def rewrite(self, table: SqlTable, change: Change) -> SqlTable:
+        """Bring the index back, of which there is none; refuse all else."""
+        if not isinstance(change, LabelsAsColumns):
+            raise refused(f"'rewrite' by {type(change).__name__}")
         return table
-
-    def has_rows(self, table: SqlTable) -> bool:
-        """Tell whether there is any row."""
-        return table.has_rows()
-
-    def perturbed(self, _: SqlTable) -> dict[Name, str]:
-        """Nothing tells of columns that were changed at random."""
-        return {}
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""
         if name.startswith("__"):
             raise AttributeError(name)
-        raise UnsupportedFrameError(
-            f"tables in a database are counted and scored, not asked for {name!r}: "
-            "read the table into pandas or Spark"
-        )
+        raise refused(repr(name))

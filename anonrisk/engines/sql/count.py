@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
-from anonrisk.engines.sql.table import any_missing, look
+from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.errors import EngineError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Records:
     qs: list[str]
     n_rows: int
     n_dropped: int
+    value_kind: str = ""  # what the sensitive column holds
 
     @classmethod
     def of(
@@ -71,6 +72,7 @@ class Records:
             list(names),
             found.n_rows - found.n_incomplete,
             found.n_incomplete,
+            "" if sensitive is None else kind_of_cells(kinds[sensitive.column]),
         )
         if sensitive is not None and sensitive.missing == "error":
             records.refuse_missing(sensitive)

@@ -1,4 +1,8 @@
-"""Scores of classes in SQL: by group-bys and window sums, so that only the worst leave."""
+"""Scores of classes in SQL: by group-bys and window sums, so that only the worst leave.
+
+What touches the user's table is built with SQLAlchemy, down to one row per class and value:
+`steps` has the text of all that follows.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts.question import Question, Score, Scored, Sensitive
+from anonrisk.engines.sql import ranks, steps
 from anonrisk.engines.sql.count import Records, made, of_persons
-from anonrisk.errors import ArgumentError
+from anonrisk.engines.sql.text import check_logarithms, written
+from anonrisk.errors import ArgumentError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.engines.sql.table import SqlTable
-
-_KNOWN = ("distinct", "entropy", "recursive", "equal")
 
 
 def scores(
@@ -25,77 +29,53 @@ def scores(
     asked: Sequence[Score],
 ) -> Scored:
     """Score every class in one query, and give the worst of each class size."""
-    for score in asked:
-        if score.name not in _KNOWN:
-            raise ArgumentError(
-                f"{score.name!r} is not computed in SQL, which does {', '.join(_KNOWN)}; "
-                "use a pandas or Spark batch for it"
-            )
     records = Records.of(table, question, question.qid, sensitive)
-    classes = _classes(records, question, asked)
-    worst = [
-        (sa.func.min if score.least else sa.func.max)(classes.c[f"x{i}"])
-        for i, score in enumerate(asked)
-    ]
-    query = sa.select(classes.c.n, sa.func.count(), sa.func.sum(classes.c.rows), *worst).group_by(
-        classes.c.n
-    )
-    rows = records.fetch(query, "score the classes")
+    pairs = _pairs(records) if question.unit is None else _pairs_of_persons(records)
+    if any(score.name == "hierarchical" for score in asked):
+        if len(asked) > 1:
+            raise ArgumentError("a hierarchical distance is scored by itself")
+        groups = ranks.groups(records, sensitive)
+        assert sensitive.hierarchy is not None  # noqa: S101
+        query = steps.in_hierarchy(records.qs, max(sensitive.hierarchy.height, 1))
+        tables = [pairs.cte(steps.PAIRS), groups.cte(steps.GROUPS)]
+    else:
+        n_values = 0
+        if any(score.name == "ordered" for score in asked):
+            order, n_values = ranks.in_order(records, sensitive)
+            place = sa.cast(sa.func.dense_rank().over(order_by=order), sa.Integer)
+            counted = pairs.subquery("p")
+            pairs = sa.select(*map(sa.column, counted.c.keys()), (place - 1).label("r"))
+            pairs = pairs.select_from(counted)
+        query = steps.by_values(records.qs, asked, n_values)
+        tables = [pairs.cte(steps.PAIRS)]
+    check_logarithms(table, query)
+    found = sa.text(written(query, table.dialect)).columns().add_cte(*tables)
+    rows = records.fetch(found, "score the classes")
     sizes = made([row[:3] for row in rows], records, question, question.qid)
     if question.unit is not None:
         sizes = of_persons(records, question, question.qid)
-    found = {}
-    for i, score in enumerate(asked):
-        values = [row[3 + i] for row in rows]
-        worst_value = min(values) if score.least else max(values)
-        whole = score.name in {"distinct", "recursive"}
-        found[score] = int(worst_value) if whole else float(worst_value)
-    return Scored(sizes, found)
+    return Scored(sizes, {score: _worst(rows, i, score) for i, score in enumerate(asked)})
 
 
-def _classes(records: Records, question: Question, asked: Sequence[Score]) -> Any:
-    """One row per class: its size `n`, its `rows`, and the scores `x0`, `x1`, …."""
-    pairs = _pairs(records) if question.unit is None else _pairs_of_persons(records)
-    of_class = [pairs.c[q] for q in records.qs]
-    up = {"partition_by": of_class, "order_by": pairs.c.c, "rows": (None, 0)}
-    columns = [
-        *of_class,
-        *(pairs.c[name] for name in ("c", "first", "rows")),
-        sa.func.sum(pairs.c.t).over(partition_by=pairs.c.s).label("t"),
-        sa.func.sum(pairs.c.t).over().label("t_all"),
-        sa.func.sum(pairs.c.c).over(partition_by=of_class).label("all_"),
-    ]
-    if any(score.name == "recursive" for score in asked):
-        # From the smallest count up, the running sum is the tail r_l + … + r_m.
-        columns += [
-            sa.func.sum(pairs.c.c).over(**up).label("tail"),
-            sa.func.max(pairs.c.c).over(partition_by=of_class).label("most"),
-        ]
-    table = sa.select(*columns).subquery("w")
-    return (
-        sa.select(
-            sa.func.sum(table.c.first).label("n"),
-            sa.func.sum(table.c.rows).label("rows"),
-            *(_expression(table.c, score).label(f"x{i}") for i, score in enumerate(asked)),
-        )
-        .group_by(*(table.c[q] for q in records.qs))
-        .subquery("g")
-    )
+def _worst(rows: Sequence[Any], i: int, score: Score) -> float:
+    """Find the worst score among classes of all sizes; every class must have one."""
+    if any(row[4 + 2 * i] != row[1] for row in rows):
+        raise EngineError(f"the database found no {score.name!r} score of some classes")
+    values = [row[3 + 2 * i] for row in rows]
+    value = min(values) if score.least else max(values)
+    return int(value) if score.name in {"distinct", "recursive"} else float(value)
 
 
 def _pairs(records: Records) -> Any:
     """Count each (class, value) pair."""
     rows = records.rows
     n = sa.func.count()
-    return (
-        sa.select(*records.keys, rows.c.s, *(n.label(name) for name in ("c", "first", "rows", "t")))
-        .group_by(*records.keys, rows.c.s)
-        .subquery("p")
-    )
+    counts = (_double(n).label(name) for name in steps.COUNTS)
+    return sa.select(*records.keys, rows.c.s, *counts).group_by(*records.keys, rows.c.s)
 
 
 def _pairs_of_persons(records: Records) -> Any:
-    """Count each person once per pair, once per class (`first`) and once per value (`t`)."""
+    """Count each person once per pair, once per class (`persons`), once per value (`t`)."""
     rows = records.rows
     once = (
         sa.select(*records.keys, rows.c.s, rows.c.u, sa.func.count().label("rows"))
@@ -118,35 +98,11 @@ def _pairs_of_persons(records: Records) -> Any:
     first = sa.func.sum(sa.case((marked.c.in_class == 1, 1), else_=0))
     of_table = sa.func.sum(sa.case((marked.c.in_value == 1, 1), else_=0))
     keys = [marked.c[q] for q in records.qs]
-    return (
-        sa.select(
-            *keys,
-            marked.c.s,
-            sa.func.count().label("c"),
-            first.label("first"),
-            sa.func.sum(marked.c.rows).label("rows"),
-            of_table.label("t"),
-        )
-        .group_by(*keys, marked.c.s)
-        .subquery("p")
-    )
+    counted = (sa.func.count(), first, sa.func.sum(marked.c.rows), of_table)
+    counts = (_double(n).label(name) for n, name in zip(counted, steps.COUNTS, strict=True))
+    return sa.select(*keys, marked.c.s, *counts).group_by(*keys, marked.c.s)
 
 
-def _expression(c: Any, score: Score) -> Any:
-    """Give the aggregate of one score over the pairs of a class; formulas as in `measures`."""
-    count, everything = _double(c.c), _double(sa.func.sum(c.c))
-    if score.name == "distinct":
-        values, persons = sa.func.count(), sa.func.sum(c.first)
-        return sa.case((values < persons, values), else_=persons)
-    if score.name == "entropy":
-        nats = sa.func.ln(everything) - sa.func.sum(count * sa.func.ln(count)) / everything
-        return sa.func.exp(sa.case((nats > 0.0, nats), else_=_double(sa.literal(0.0))))
-    if score.name == "recursive":
-        enough = _double(sa.literal(score.c)) * _double(c.tail) > _double(c.most)
-        return sa.func.sum(sa.case((enough, 1), else_=0))
-    gain = count / _double(c.all_) - _double(c.t) / _double(c.t_all)
-    return sa.func.sum(sa.case((gain > 0.0, gain), else_=_double(sa.literal(0.0))))
-
-
-def _double(expression: Any) -> Any:
-    return sa.cast(expression, sa.Double())
+def _double(number: Any) -> Any:
+    """Make counts floats: sums and quotients of those are floats in every database."""
+    return sa.cast(number, sa.Double())

@@ -33,6 +33,23 @@ _OTHER = {
         *("UUID", "ENUM", '"NULL"'),
     ),
 }
+# What columns hold, in the words of `engines.order`, but numbers by how they are compared.
+_HELD = {
+    "text": (*_TEXT["postgresql"], "VARCHAR", "ENUM", '"NULL"', "stored as text", "empty"),
+    "whole numbers": (
+        *("smallint", "integer", "bigint", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+        *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "stored as integer"),
+    ),
+    "floats": ("real", "double precision", "FLOAT", "DOUBLE", "stored as real"),
+    "decimals": ("numeric", "DECIMAL"),
+    "booleans": ("boolean", "BOOLEAN"),
+    "dates": ("date", "DATE"),
+    "times": ("time without time zone", "TIME"),
+    "timestamps": (
+        *("timestamp without time zone", "timestamp with time zone", "TIMESTAMP", "TIMESTAMP_S"),
+        *("TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"),
+    ),
+}
 DIALECTS = ("sqlite", "duckdb", "postgresql")
 # Texts that differ, although some collations hold a pair of them for the same.
 _DIFFERENT = ("a", "A", "a ", "\N{LATIN SMALL LETTER A WITH ACUTE}", "a\N{COMBINING ACUTE ACCENT}")
@@ -101,6 +118,11 @@ class SqlTable:
                 self._check_collation(name, role)
         return kinds
 
+    def is_scale(self, name: Name) -> bool:
+        """Tell whether a column holds floats or dates, which have distances by themselves."""
+        held = kind_of_cells(self.kinds({name: "sensitive column"})[name])
+        return held in {"floats", "dates", "timestamps"}
+
     def _declared(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         of = sa.func.pg_typeof if self.dialect == "postgresql" else sa.func.typeof
         types = [
@@ -142,7 +164,7 @@ class SqlTable:
             # 1 and 1.0 are the same number, as in a column of floats.
             if len(present) > 1 and present != ["integer", "real"]:
                 raise _unsupported(role, name, f"of mixed types ({', '.join(present)})")
-            kinds[name] = f"stored as {present[0]}" if present else "empty"
+            kinds[name] = f"stored as {present[-1]}" if present else "empty"
         return kinds
 
     def _check_collation(self, name: Name, role: str) -> None:
@@ -187,6 +209,11 @@ def _plain(kind: Any) -> str:
     """Name a type without its parameters, which for an enumeration are values."""
     name, _, parameters = str(kind).partition("(")
     return f"{name}[]" if parameters.endswith("]") else name
+
+
+def kind_of_cells(kind: str) -> str:
+    """Say what a column of some type holds; the type itself where we have no word for it."""
+    return next((word for word, kinds in _HELD.items() if kind in kinds), kind)
 
 
 def _unsupported(role: str, name: Name, what: str) -> UnsupportedColumnError:

@@ -88,16 +88,17 @@ def draft(
     document, left_out = _document(start, made, name)
     n_rows = next((seen.n_rows for seen in facts.values()), None)
     notes = [*_notes(made, found, seconds, left_out)]
-    if engine.row_labels(frame) == "unnamed":
+    if engine.schema(frame).row_labels == "unnamed":
         notes.append(_LABELS)
     return document, Drafted(made, tuple(notes), ready, n_rows, left_out)
 
 
 def _names(engine: Engine, frame: Any) -> tuple[Qid, Qid]:
     """List the columns and the names in the index, all of which a policy must be able to name."""
-    engine.check(frame, {})
-    columns = tuple(engine.columns(frame))
-    labels = tuple(label for label in engine.index(frame) if label is not None)
+    schema = engine.schema(frame)
+    schema.check({})
+    columns = schema.columns
+    labels = tuple(label for label in schema.index if label is not None)
     for column in (*columns, *labels):
         try:
             fields.name(column, "column")
@@ -109,7 +110,7 @@ def _names(engine: Engine, frame: Any) -> tuple[Qid, Qid]:
     if not columns:
         raise NoColumnsError("the table has no column that a policy could be about")
     require(dict.fromkeys((*columns, *labels)), "column", (*columns, *labels))
-    if not engine.has_rows(frame):
+    if not schema.has_rows():
         raise EmptyTableError("the table is empty: there is no record to draft a policy from")
     return columns, labels
 
@@ -125,9 +126,10 @@ def _fixed(
         for column in getattr(named, role)
         if column in columns
     }
-    stored = engine.read_roles(frame)
+    schema = engine.schema(frame)
+    stored = schema.roles
     if stored is not None:
-        declared = column_roles.current(stored, columns, engine.index(frame))
+        declared = column_roles.current(stored, columns, schema.index)
         made |= {c: _declared(declared, c) for c in columns if c in declared.classified}
     return made
 

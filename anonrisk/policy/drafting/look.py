@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ManySets, Question
 from anonrisk.measures.entropy import renyi
 from anonrisk.search import lookalikes
 from anonrisk.search.minimal import search
@@ -127,7 +127,7 @@ class Together:
 
 def look(engine: Engine, frame: Any, columns: Qid) -> tuple[dict[Name, Facts], dict[Name, str]]:
     """Count each column by itself; those that cannot be compared are given apart, with why."""
-    counter = engine.counter(frame, Question((columns,)))
+    counter = engine.count(frame, ManySets(Question((columns,))))
     if not counter.columns:
         return {}, dict(counter.unsupported)
     sizes = counter.count([(i,) for i in range(len(counter.columns))])
@@ -140,7 +140,7 @@ def together(
     engine: Engine, frame: Any, columns: Qid, unit: Name | None, time_budget: float
 ) -> Together:
     """Search the sets of columns that single people out, for so many seconds."""
-    counter = engine.counter(frame, Question((columns,), unit))
+    counter = engine.count(frame, ManySets(Question((columns,), unit)))
     outcome = search(counter, ALPHA, MAX_SIZE, time_budget=time_budget)
     best: dict[Name, tuple[Qid, float]] = {}
     for found in outcome.found:

@@ -6,12 +6,13 @@ Everything here is a function of a table's class sizes and of the size of the po
 
 from __future__ import annotations
 
+from anonrisk.core.results import Interval
 from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 from anonrisk.predict.population.bounds import Bounds, bounds
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.estimate import PopulationEstimate
-from anonrisk.predict.population.figures import Interval, ModelEstimate
 from anonrisk.predict.population.good_toulmin import GoodToulmin, good_toulmin, thinned
+from anonrisk.predict.population.model_estimate import ModelEstimate
 from anonrisk.predict.population.models import dankar, estimate, most_uniques
 from anonrisk.predict.population.pitman import Pitman, pitman
 from anonrisk.predict.population.poisson_gamma import bethlehem, poisson_gamma

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from numpy.typing import NDArray
     from scipy.optimize import OptimizeResult
 
-    from anonrisk.predict.population.sample import Floats, Sample
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.predict.population.sample import Sample
 
-    Gain: TypeAlias = Callable[[NDArray[np.int64]], Floats]
+    Gain: TypeAlias = Callable[[Integers], Floats]
 
 LEVEL = 0.95
 # Sample classes up to this size have a row each in the programme, larger ones share one.
@@ -150,7 +150,7 @@ class Programme:
     rounds, and whatever sizes between those used would add, is added to the bound.
     """
 
-    def __init__(self, sample: Sample, *, sizes: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, sample: Sample, *, sizes: Integers | None = None) -> None:
         """Set up the rows; `sizes` are the population class sizes to use."""
         self.sample = sample
         self.widened = 1.0
@@ -172,7 +172,7 @@ class Programme:
         high = gammainccinv(counts + 1, self.alpha / 2)
         return np.maximum(np.minimum(low, counts - spread), 0.0), np.maximum(high, counts + spread)
 
-    def _steps(self, every: int, ratio: float) -> NDArray[np.int64]:
+    def _steps(self, every: int, ratio: float) -> Integers:
         top = min(self.sample.N, ceil(_SURE / self.sample.f))
         small = np.arange(1, min(every, top) + 1)
         n_more = ceil(np.log(top / small[-1]) / np.log(ratio))
@@ -180,20 +180,20 @@ class Programme:
         # Beyond the top only the number of people matters, which is linear in between.
         return np.unique(np.concatenate((small, more, [self.sample.N]))).astype(np.int64)
 
-    def uniques(self, sizes: NDArray[np.int64]) -> Floats:
+    def uniques(self, sizes: Integers) -> Floats:
         """Give the uniques per person in classes of each size."""
         unique: Floats = (sizes == 1).astype(float)
         return unique
 
-    def matches(self, sizes: NDArray[np.int64]) -> Floats:
+    def matches(self, sizes: Integers) -> Floats:
         """Give the expected correct matches per person in classes of each size."""
         matched: Floats = self._chances(sizes)[0] / sizes / sizes
         return matched
 
-    def _rows(self, sizes: NDArray[np.int64]) -> Floats:
+    def _rows(self, sizes: Integers) -> Floats:
         return self._chances(sizes) / sizes * (self.sample.N / self.half[:, None])
 
-    def _chances(self, sizes: NDArray[np.int64]) -> Floats:
+    def _chances(self, sizes: Integers) -> Floats:
         """Give P(j | F) for j = 1, 2, …, and for all larger j, a column for each F."""
         F, j = sizes[None, :].astype(float), np.arange(_ROWS + 1)[:, None]
         exact = sizes <= ceil(_SURE / self.sample.f)
@@ -203,7 +203,7 @@ class Programme:
         larger = np.where(exact, np.maximum(1 - table.sum(axis=0), 0.0), 1.0)
         return np.vstack((table[1:], larger))
 
-    def _binomial(self, F: Floats, j: NDArray[np.int64]) -> Floats:
+    def _binomial(self, F: Floats, j: Integers) -> Floats:
         from scipy.special import gammaln
 
         f = self.sample.f
@@ -212,7 +212,7 @@ class Programme:
         logs = logs + j * np.log(f) + (F - j) * np.log1p(-f)
         return np.where(j <= F, np.exp(logs), 0.0)
 
-    def _urn(self, F: Floats, j: NDArray[np.int64]) -> Floats:
+    def _urn(self, F: Floats, j: Integers) -> Floats:
         """Give hypergeometric chances, from falling factorials summed term by term."""
         from scipy.special import gammaln
 
@@ -229,7 +229,7 @@ class Programme:
         return self._rows(self.sizes)
 
     @cached_property
-    def _checked(self) -> tuple[NDArray[np.int64], Floats]:
+    def _checked(self) -> tuple[Integers, Floats]:
         sizes = self._steps(*_CHECKED)
         return sizes, self._rows(sizes)
 

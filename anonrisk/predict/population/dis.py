@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import ONE_MATCH, Interval, ModelEstimate
+from anonrisk.predict.population.model_estimate import ONE_MATCH, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.predict.population.sample import Histogram
 
 _Z = 1.96
 # Below this many pairs the figure is up to a fifth too high.
@@ -20,7 +19,7 @@ _FEW = 20
 
 
 def dis(
-    histogram: ClassCounts | Mapping[int, int] | Sample,
+    histogram: Histogram | Sample,
     population_size: int = 0,
     *,
     weight_of_pairs: float | None = None,
@@ -49,7 +48,7 @@ def dis(
     >>> round(found.match_correct, 6), round(found.interval.low, 3), round(found.interval.high, 3)
     (0.181818, 0.12, 0.38)
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     f, s1, s2, s3 = sample.f, sample.s(1), sample.s(2), sample.s(3)
     if not s1:
         raise ModelError("DIS needs singletons, and the table has none")

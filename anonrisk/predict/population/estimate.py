@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL
-from anonrisk.predict.population.figures import LINKER, Interval, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
+
+    from anonrisk.core.results import Interval
 
 # Where the bounds come from, in words.
 BASES = {

@@ -13,10 +13,9 @@ from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.predict.population.sample import Floats
+    from anonrisk.predict.population.sample import Histogram
 
 # A mean whose standard deviation is more than this share of it says nothing.
 MAX_RELATIVE_SD = 0.5
@@ -44,7 +43,7 @@ class GoodToulmin:
     sd_separate: float
 
 
-def thinned(histogram: ClassCounts | Mapping[int, int], t: float, *, size: int = 1) -> float:
+def thinned(histogram: Histogram, t: float, *, size: int = 1) -> float:
     """Give the expected number of classes of a size when each record stays with chance `t`.
 
     Parameters
@@ -72,7 +71,7 @@ def thinned(histogram: ClassCounts | Mapping[int, int], t: float, *, size: int =
 
 
 def good_toulmin(
-    histogram: ClassCounts | Mapping[int, int],
+    histogram: Histogram,
     t: float,
     *,
     size: int = 1,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from anonrisk.core.arrays import Floats
     from anonrisk.counts.weighted import Independence
-    from anonrisk.predict.population.sample import Floats, Sample
+    from anonrisk.predict.population.sample import Sample
 
 # Up to this many products of margins are looked at one by one; beyond, ln μ is on a grid.
 _PRODUCTS = 200_000

@@ -8,20 +8,20 @@ from math import log
 from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
 from anonrisk.predict.population.dis import dis
 from anonrisk.predict.population.estimate import PopulationEstimate
-from anonrisk.predict.population.figures import (
+from anonrisk.predict.population.loglinear import loglinear
+from anonrisk.predict.population.model_estimate import (
     EVERY_RECORD,
     LINKER,
     ONE_MATCH,
     REGISTER,
-    Interval,
     ModelEstimate,
 )
-from anonrisk.predict.population.loglinear import loglinear
 from anonrisk.predict.population.pitman import pitman
 from anonrisk.predict.population.poisson_gamma import poisson_gamma
 from anonrisk.predict.population.sample import FINITE, Sample

@@ -10,14 +10,12 @@ import numpy as np
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 from anonrisk.predict.population.special import digamma_rise, log_rising
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.predict.population.sample import Histogram
 
 # Where the likelihood is looked at before its peak is narrowed down.
 _GRID = np.concatenate(([0.0, 1e-4, 1e-3, 5e-3], np.linspace(0.01, 0.99, 50), [0.999, 0.9999]))
@@ -87,9 +85,7 @@ class Pitman:
         return (t + n - 1) * expm1(rise) / ((rest + 1) * a)
 
 
-def pitman(
-    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
-) -> ModelEstimate:
+def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
     """Estimate the people who are unique in the population by Pitman's model, given the sample.
 
     Parameters
@@ -108,7 +104,7 @@ def pitman(
     >>> round(pitman({1: 25, 2: 5, 3: 3, 4: 2, 8: 1}, 300).uniques)
     50
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     if not sample.s(1):
         raise ModelError("Pitman's model needs singletons, and the table has none")
     model = fit(sample)

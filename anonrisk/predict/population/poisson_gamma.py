@@ -9,13 +9,11 @@ import numpy as np
 
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.predict.population.sample import Histogram
 
 # The values of ln α over which the likelihood is searched.
 _LOWEST, _HIGHEST = -9.0, 14.0
@@ -48,9 +46,7 @@ def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
     return N * exp(-(1 + a) * log1p(N / (a * K)))
 
 
-def poisson_gamma(
-    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
-) -> ModelEstimate:
+def poisson_gamma(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
     """Estimate the people who are unique in the population by the Poisson-gamma model.
 
     Parameters
@@ -70,7 +66,7 @@ def poisson_gamma(
     >>> round(poisson_gamma({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 10_500).uniques)
     118
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     n, N, s1 = sample.n, sample.N, sample.s(1)
     if not s1:
         raise ModelError("the Poisson-gamma model needs singletons, and the table has none")

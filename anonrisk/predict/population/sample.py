@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
@@ -12,11 +12,11 @@ from anonrisk.errors import ArgumentError, PopulationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from anonrisk.core.arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
+    Histogram: TypeAlias = ClassCounts | Mapping[int, int]
 
 # Above this share of the population, drawing without replacement is not like drawing with it.
 FINITE = 0.1
@@ -37,8 +37,10 @@ class Sample:
     N: int
 
     @classmethod
-    def of(cls, histogram: ClassCounts | Mapping[int, int], population_size: int) -> Sample:
+    def of(cls, histogram: Histogram | Sample, population_size: int) -> Sample:
         """Check that the table can be a sample of that population, one record a person."""
+        if isinstance(histogram, Sample):
+            return histogram
         sizes = class_sizes(histogram)
         N = whole_number(population_size, "population_size", at_least=1)
         if sizes.n_memberships != sizes.n_records:
@@ -88,7 +90,7 @@ class Sample:
         return int(self.classes_of.classes[self.classes_of.sizes == size].sum())
 
 
-def class_sizes(histogram: ClassCounts | Mapping[int, int]) -> ClassCounts:
+def class_sizes(histogram: Histogram) -> ClassCounts:
     """Read a histogram of class sizes, frozen or as a mapping of size to number of classes."""
     if isinstance(histogram, ClassCounts):
         return histogram

@@ -9,24 +9,19 @@ import numpy as np
 
 from anonrisk.core.arguments import positive
 from anonrisk.errors import ArgumentError, ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from anonrisk.counts.class_sizes import ClassCounts
+    from anonrisk.core.arrays import Floats
+    from anonrisk.predict.population.sample import Histogram
 
 # Where the search for ln α and the log-odds of β starts, and beyond which it is lost.
 _STARTS = [(a, b) for a in (-3.0, -1.0, 0.0, 1.0, 3.0) for b in (-4.0, -2.0, -0.5, 1.0, 3.0)]
 _FAR = 30.0
 
 
-def snb(
-    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
-) -> ModelEstimate:
+def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
     """Estimate the people who are unique in the population by the slide negative binomial model.
 
     Parameters
@@ -47,7 +42,7 @@ def snb(
     >>> round(snb({1: 400, 2: 150, 3: 60, 4: 30, 5: 10}, 2100).uniques)
     432
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     if sample.f < FINITE:
         raise ModelError(
             f"SNB needs a table of at least a tenth of the population, not {sample.f:.2%}"
@@ -116,11 +111,11 @@ def _fit(sample: Sample, K: float) -> tuple[float, float]:
     if wanted.sum() >= 1:
         raise ModelError("SNB cannot be fitted: the table has more classes than its model")
 
-    def gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gaps(logs: Floats) -> Floats:
         a, b = np.clip(logs, -_FAR, _FAR)
         chances = snb_chances(exp(a), 1 / (1 + exp(-b)), sample.f)
         # As ratios, so that rare classes count as much as common ones.
-        ratios: NDArray[np.float64] = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
+        ratios: Floats = np.log(np.maximum(chances[1:], 1e-300)) - np.log(wanted)
         return ratios
 
     best, least = None, np.inf

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ModelError
-from anonrisk.predict.population.figures import LINKER, ModelEstimate
+from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.predict.population.sample import Floats
+    from anonrisk.core.arrays import Floats
+    from anonrisk.predict.population.sample import Histogram
 
 # Beyond this many expected members in the sample, exactly one has no chance that a float can hold.
 _NO_CHANCE = 750.0
 
 
-def zayatz(
-    histogram: ClassCounts | Mapping[int, int] | Sample, population_size: int = 0
-) -> ModelEstimate:
+def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimate:
     """Estimate the people who are unique in the population, after Zayatz.
 
     Parameters
@@ -42,7 +38,7 @@ def zayatz(
     >>> round(zayatz({1: 40, 2: 10, 3: 5}, 750).uniques, 3)
     227.905
     """
-    sample = histogram if isinstance(histogram, Sample) else Sample.of(histogram, population_size)
+    sample = Sample.of(histogram, population_size)
     s1 = sample.s(1)
     if sample.f < FINITE:
         raise ModelError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anonrisk.core.results import Probability
 from anonrisk.errors import ApproximationError
 from anonrisk.predict import law
+from anonrisk.predict.sources import PredictionSource
 
 if TYPE_CHECKING:
     from anonrisk.predict.contour import Allowed
@@ -18,7 +19,7 @@ LEAST, MOST_TRIPLES = 20, 0.01
 
 
 @dataclass(frozen=True)
-class FromMoments:
+class FromMoments(PredictionSource):
     """A group in which hardly any three people share a value (S15, U5).
 
     Parameters
@@ -65,13 +66,9 @@ class FromMoments:
         """Variance of their number: that of twice a Poisson number of pairs."""
         return 4 * self.pairs
 
-    def bracket(self) -> None:
-        """Nothing was put together."""
-        return
-
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons; total variation distance at most .03."""
-        near = law.cheap(self.k, self.mean(), self.variance(), self.pairs, self.triples)
+        near = law.approximate(self.k, self.mean(), self.variance(), self.pairs, self.triples)
         if near is None:
             raise ApproximationError("the number of pairs is not enough to know")
         return near

@@ -1,4 +1,4 @@
-"""What is known about people whose records are linked: measured, and modelled beside it."""
+"""How many people a few of their linked records single out: measured, and modelled beside it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
-from anonrisk.core.arguments import not_negative, whole_number
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
+from anonrisk.predict.inputs import share_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -16,26 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from anonrisk.predict.zipf import Fit, Zipf
-    from anonrisk.predict.zipf import Step as ModelStep
-
-
-def share_of(given: Any) -> float:
-    """Read a share of people: 5 is a percentage or a mistake, and would allow everything.
-
-    Examples
-    --------
-    >>> share_of(0.05)
-    0.05
-    """
-    share = not_negative(given, "share")
-    if share > 1:
-        raise ArgumentError("share is a part of all people, from 0 to 1; 5% is 0.05")
-    return share
+    from anonrisk.predict.zipf import Fit, Zipf, ZipfStep
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrajectoryStep:
     """What was measured for one number of linked records.
 
     Attributes
@@ -67,7 +53,7 @@ class Measured:
 
 
 @dataclass(frozen=True, repr=False)
-class Trajectory:
+class Trajectory(render.PrintedTable):
     """How many users a few of their linked records single out; see `anonrisk.trajectory`.
 
     Attributes
@@ -80,7 +66,7 @@ class Trajectory:
         Whether the attacker knows their order.
     n_records, n_dropped, n_users, n_items : int
         Size of what was measured.
-    measured : tuple of Measured
+    measured : tuple of TrajectoryStep
         One for each length from 1 on.
     modelled : tuple or None
         The Zipf model for the same lengths; None with fewer than two items.
@@ -102,8 +88,8 @@ class Trajectory:
     n_dropped: int
     n_users: int
     n_items: int
-    measured: tuple[Measured, ...]
-    modelled: tuple[ModelStep, ...] | None
+    measured: tuple[TrajectoryStep, ...]
+    modelled: tuple[ZipfStep, ...] | None
     fit: Fit | None
     fit_ml: Fit | None
     model: Zipf | None
@@ -111,7 +97,7 @@ class Trajectory:
     seed: int | None
     missing: str = "value"
 
-    def at(self, length: int) -> Measured:
+    def at(self, length: int) -> TrajectoryStep:
         """Give what was measured for one length.
 
         Parameters
@@ -130,7 +116,7 @@ class Trajectory:
     def singled_out(self) -> float:
         """Mean over the users of how often `length` of their records single them out.
 
-        See `Measured` for which records those are.
+        See `TrajectoryStep` for which records those are.
         """
         share = self.at(self.length).singled_out
         if share is None:
@@ -241,18 +227,38 @@ class Trajectory:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        from anonrisk.predict.plot import trajectory
+        import matplotlib.pyplot as plt
 
-        return trajectory(self, ax)
+        if ax is None:
+            _, ax = plt.subplots()
+        known = [step for step in self.measured if step.singled_out is not None]
+        lengths = [step.length for step in known]
+        shares = [step.singled_out or 0.0 for step in known]
+        ax.plot(lengths, shares, marker="o", label=f"measured: {self._measured_of()}")
+        drawn = [(step.length, *step.interval) for step in known if step.interval is not None]
+        if drawn:
+            places, low, high = zip(*drawn, strict=True)
+            ax.fill_between(places, low, high, alpha=0.2)
+        if self.modelled is not None:
+            ax.plot(
+                [step.length for step in self.modelled],
+                [step.unique for step in self.modelled],
+                marker="s",
+                linestyle="--",
+                label="Zipf model: just so many records each, in order",
+            )
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_xticks([step.length for step in self.measured])
+        ax.set_xlabel("linked records known of a user")
+        share = "share of users singled out"
+        if self.points == "consecutive":
+            share = "share of a user's runs singled out, mean over users"
+        ax.set_ylabel(f"{share} (k = {self.k})")
+        ax.set_title(render.joined(self.item))
+        ax.legend()
+        return ax
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join((*self._headlines(), render.text_table(_HEADER, self._rows())))
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._headlines()), _HEADER, self._rows())
-
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         known = f"{self.points} {'ordered ' if self.ordered else ''}records".removeprefix("any ")
         if self.points == "any":
             known = "records in order" if self.ordered else "records, as a set"
@@ -268,7 +274,10 @@ class Trajectory:
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
         if self.modelled is not None:
-            lines.append(self._model_of())
+            # The model answers another question than what was measured.
+            lines.append(
+                f"model: users with just so many records, in order; measured: {self._measured_of()}"
+            )
         if self.points == "consecutive":
             lines.append(
                 f"singled out: mean over users of the share of their runs that fewer than {self.k} "
@@ -282,14 +291,12 @@ class Trajectory:
             lines.append(f"{rows} with a missing item left out")
         return lines
 
-    def _model_of(self) -> str:
-        """Say in which way the model is another question than what was measured."""
+    def _measured_of(self) -> str:
         which = "runs" if self.points == "consecutive" else "points"
-        order = "" if self.ordered else ", in any order"
-        return (
-            "model: users with just so many records, in order; "
-            f"measured: {which} of whole traces{order}"
-        )
+        return f"{which} of whole traces{'' if self.ordered else ', in any order'}"
+
+    def _header(self) -> tuple[str, ...]:
+        return "length", "users", "singled out", "95%", "model", "suppressed", "model"
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -312,99 +319,10 @@ class Trajectory:
         return rows
 
 
-_HEADER = ("length", "users", "singled out", "95%", "model", "suppressed", "model")
-
-
 def _share(share: float | None) -> str:
     return "-" if share is None else render.percent(share)
 
 
-def _finite(step: ModelStep) -> dict[str, Any]:
+def _finite(step: ZipfStep) -> dict[str, Any]:
     """Give what JSON can hold: it knows no infinity."""
     return {name: value if value < float("inf") else None for name, value in asdict(step).items()}
-
-
-@dataclass(frozen=True, repr=False)
-class Linkability:
-    """How many persons can be linked across a change of pseudonyms; see `anonrisk.linkability`.
-
-    Attributes
-    ----------
-    n_persons : int
-        Number of persons in the table.
-    n_changes : int
-        Number of changes of pseudonyms that somebody's records lie on both sides of.
-    n_both : int
-        Pairs of a person and a change with records on both sides of it: what the shares are of.
-    n_linked : int
-        Those with a value of the quasi-identifier, or a whole set of values, that one person has
-        before and one after, and it is theirs.
-    n_false : int
-        Quasi-identifiers that one person has before and another one after: links that are wrong.
-    expected : float
-        Expected share of right links by an attacker who takes each person's rarest value, or their
-        whole set of values, and guesses among those who have it after the change.
-    chance : float
-        The same for an attacker who guesses among all persons after the change.
-    """
-
-    user: Hashable
-    qid: tuple[Hashable, ...]
-    n_records: int
-    n_dropped: int
-    n_persons: int
-    n_changes: int
-    n_both: int
-    n_linked: int
-    n_false: int
-    expected: float
-    chance: float
-    missing: str = "value"
-
-    @property
-    def linked(self) -> float:
-        """Share of the pairs of a person and a change that can be linked for certain."""
-        return self.n_linked / self.n_both
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON; no cell of the table is among them."""
-        names = ("n_records", "n_dropped", "n_persons", "n_changes", "n_both", "n_linked")
-        return {
-            "user": str(self.user),
-            "qid": [str(name) for name in self.qid],
-            **{name: getattr(self, name) for name in (*names, "n_false", "expected", "chance")},
-            "linked": self.linked,
-            "missing": self.missing,
-        }
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            ["linked for certain", f"{self.n_linked:,}", render.percent(self.linked)],
-            ["linked, expected", f"{self.expected * self.n_both:,.1f}", _share(self.expected)],
-            ["linked by chance", f"{self.chance * self.n_both:,.1f}", _share(self.chance)],
-        ]
-
-    def _headline(self) -> str:
-        changes = render.count_of(self.n_changes, "change")
-        wrong = render.count_of(self.n_false, "value")
-        return (
-            f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
-            f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
-            f"person's); {wrong} would link two different persons"
-        )
-
-    def _unit(self) -> tuple[str, str]:
-        # Somebody who is there in five periods in a row goes through four changes.
-        if self.n_changes == 1:
-            return "person", "persons"
-        return "pair of a person and a change", "pairs of a person and a change"
-
-    def _header(self) -> tuple[str, str, str]:
-        return "", "persons" if self.n_changes == 1 else "pairs", "share"
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return f"{self._headline()}\n{render.text_table(self._header(), self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return render.html_table(self._headline(), self._header(), self._rows())

@@ -1,9 +1,12 @@
-"""What a model says about a population, and intervals."""
+"""What a model says about a population."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anonrisk.core.results import Interval
 
 REGISTER = "holds a register of the whole population and looks for people who are unique in it"
 LINKER = (
@@ -18,28 +21,6 @@ ONE_MATCH = (
     "looks for one person of the population, finds exactly one record that matches, and takes it "
     "to be that person"
 )
-
-
-@dataclass(frozen=True)
-class Interval:
-    """From low to high, both included.
-
-    Examples
-    --------
-    >>> 3 in Interval(1, 4), Interval(1, 4) / 2
-    (True, Interval(low=0.5, high=2.0))
-    """
-
-    low: float
-    high: float
-
-    def __contains__(self, number: float) -> bool:
-        """Tell whether a number lies in it."""
-        return self.low <= number <= self.high
-
-    def __truediv__(self, number: float) -> Interval:
-        """Divide both ends, as a number of people becomes a share of them."""
-        return Interval(self.low / number, self.high / number)
 
 
 @dataclass(frozen=True)
@@ -92,4 +73,5 @@ class ModelEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
-        return asdict(self)
+        ends = self.interval and {"low": self.interval.low, "high": self.interval.high}
+        return asdict(self) | {"interval": ends}

@@ -1,4 +1,4 @@
-"""Files that a command writes beside its result: never what it reads."""
+"""Where a command writes: never over what it reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def spare(given: argparse.Namespace) -> None:
+def refuse_overwriting(given: argparse.Namespace) -> None:
     """Refuse to write over the table or the policy, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
@@ -33,16 +33,18 @@ def spare(given: argparse.Namespace) -> None:
         if path is None:
             continue
         for other, what in taken:
-            if _same(Path(path), Path(other)):
+            if _same_file(Path(path), Path(other)):
                 name = "output" if option == "draft" else option
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in ("junit", "output") and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
-            apart(f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)])
+            outside_table(
+                f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)]
+            )
 
 
-def apart(option: str, given: str, tables: Sequence[str]) -> Path:
+def outside_table(option: str, given: str, tables: Sequence[str]) -> Path:
     """Refuse a file that would be part of the table when that is read again."""
     refuse_blank(tables)
     path = Path(given)
@@ -59,32 +61,32 @@ def apart(option: str, given: str, tables: Sequence[str]) -> Path:
     return path
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same_file(one: Path, other: Path) -> bool:
     """Tell whether two paths are one file, also where it has two names."""
     return one.resolve() == other.resolve() or (
         one.exists() and other.exists() and one.samefile(other)
     )
 
 
-def table(option: str, given: str, tables: Sequence[str], *, force: bool) -> tuple[Path, str]:
+def table_path(option: str, given: str, tables: Sequence[str], *, force: bool) -> tuple[Path, str]:
     """Find where a table goes, and in which format; nothing is lost that nobody gave up."""
-    path = apart(option, given, tables)
+    path = outside_table(option, given, tables)
     kind = _TABLES.get(path.suffix.casefold())
     if kind is None:
         raise ArgumentError(f"{option} {given!r}: the name must end in {', '.join(_TABLES)}")
-    _new(option, path, given, force=force)
+    _refuse_existing(option, path, given, force=force)
     return path, kind
 
 
-def policy(option: str, given: str, tables: Sequence[str], *, force: bool) -> Path:
+def policy_path(option: str, given: str, tables: Sequence[str], *, force: bool) -> Path:
     """Find where a policy goes; one that somebody has edited is not lost unless they say so."""
-    path = apart(option, given, tables)
+    path = outside_table(option, given, tables)
     if path.suffix.casefold() in _TABLES:
         raise ArgumentError(f"{option} {given!r}: a policy is YAML, or JSON if it ends in .json")
-    _new(option, path, given, force=force)
+    _refuse_existing(option, path, given, force=force)
     return path
 
 
-def _new(option: str, path: Path, given: str, *, force: bool) -> None:
+def _refuse_existing(option: str, path: Path, given: str, *, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise ArgumentError(f"{option} {given!r} is there already; --force replaces it")

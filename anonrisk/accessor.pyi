@@ -1,0 +1,497 @@
+# Written by python3 dev.py stubs; what is changed here is lost.
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, Generic, Literal, overload
+
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonrisk.api.assessment import Assessment
+from anonrisk.api.class_profiles import ClassProfiles
+from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core import column_roles
+from anonrisk.core.columns import FrameT, Name, Names
+from anonrisk.core.keys import Key
+from anonrisk.core.protocols import AssessesTables
+from anonrisk.core.results import Closeness, LowerBound
+from anonrisk.core.words import (
+    Alphabet,
+    Distance,
+    Diversity,
+    Draw,
+    Law,
+    Likeness,
+    Method,
+    Missing,
+    Model,
+    Part,
+    Points,
+)
+from anonrisk.counts.matched import Presence
+from anonrisk.measures.risk import Risk
+from anonrisk.measures.suda import Suda
+from anonrisk.planning.plan import Plan
+from anonrisk.planning.utility import Utility
+from anonrisk.predict.linkability import Linkability
+from anonrisk.predict.population import PopulationEstimate
+from anonrisk.predict.prediction import PredictedClasses, Prediction
+from anonrisk.predict.trajectory import Trajectory
+from anonrisk.recode import Bins, Recoding
+from anonrisk.search.explain_risk import RiskExplanation
+from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
+from anonrisk.search.qid_report import QidReport, SearchPlan
+
+FUNCTIONS: tuple[Callable[..., Any], ...]
+
+def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
+
+class AnonAccessor(Generic[FrameT]):
+    def __init__(self, frame: FrameT) -> None: ...
+    def k(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> int:
+        """Give the size of the smallest class: the table is k-anonymous for this k."""
+    def uniqueness(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> float:
+        """Give the share of the records that are singletons: alone in their class."""
+    def classes(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> ClassSizes:
+        """Count the classes of a quasi-identifier: one scan, many questions."""
+    def summary(
+        self,
+        qid_sets: Names | Sequence[Names] | None = None,
+        by: Name | None = None,
+        at: Sequence[int] = (1, 5, 10, 50, 100),
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> pd.DataFrame:
+        """Summarise the class sizes of one or several quasi-identifiers."""
+    def entropy(
+        self,
+        qids: Names | None = None,
+        order: float = 1,
+        *,
+        quantile: float | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> float:
+        """Give the entropy of a quasi-identifier in bits: how much its value tells."""
+    def degree(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> float:
+        """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
+    def anvc(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> float:
+        """Give the average number of value combinations of a quasi-identifier."""
+    def rr(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> LowerBound:
+        """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
+    def sizes(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        name: Name = "class_size",
+    ) -> Any:
+        """Give the size of each record's class."""
+    def at_risk(
+        self,
+        qids: Names | None = None,
+        k: int | None = None,
+        *,
+        sensitive: Names | None = None,
+        l: float | None = None,
+        t: float | None = None,
+        kind: Diversity = "distinct",
+        c: float | None = None,
+        distance: Distance = "auto",
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> FrameT:
+        """Give the records of the classes that break a limit, as a table of the same kind."""
+    def predict_population(
+        self,
+        qids: Names | None = None,
+        population_size: int | None = None,
+        *,
+        model: Model = "auto",
+        sampling_fraction: float | None = None,
+        weight: Name | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> PopulationEstimate:
+        """Say how many people are unique in the population that this table is a sample of."""
+    def risk(
+        self,
+        qids: Names | None = None,
+        population: Any = None,
+        *,
+        weight: Name | None = None,
+        sampling_fraction: float | None = None,
+        household: Name | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> Risk:
+        """Give the risk of re-identification by prosecutor, journalist and marketer."""
+    def kmap(
+        self,
+        qids: Names | None = None,
+        population: Any = None,
+        *,
+        missing: Missing = "value",
+    ) -> int:
+        """Give the size of the smallest population class that the release has a record of (k-map)."""
+    def delta_presence(
+        self,
+        qids: Names | None = None,
+        population: Any = None,
+        *,
+        missing: Missing = "value",
+    ) -> Presence:
+        """Give the least and largest share of a population class that is in the release."""
+    def ldiv(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        kind: Diversity = "distinct",
+        *,
+        c: float | None = None,
+        joint: bool = False,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> float:
+        """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt."""
+    def tcloseness(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        distance: Distance = "auto",
+        *,
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> Closeness:
+        """Give the t-closeness of a table: how far the worst class is from the table as a whole."""
+    def alpha(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> float:
+        """Give the largest share that one sensitive value has of a class."""
+    def beta_likeness(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        kind: Likeness = "basic",
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> float:
+        """Give the least β for which the table has β-likeness: the largest relative gain of a value."""
+    def delta_disclosure(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        *,
+        strict: bool = False,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> float:
+        """Give the least δ for which the table has δ-disclosure privacy."""
+    def profiles(
+        self,
+        qids: Names | None = None,
+        sensitive: Name | None = None,
+        distance: Distance = "auto",
+        *,
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> ClassProfiles:
+        """Count the sensitive values of each kind of class: one scan, many questions."""
+    def assess(
+        self,
+        qids: Names | AssessesTables | None = None,
+        sensitive: Names | None = None,
+        measures: str | Sequence[str] | None = None,
+        *,
+        c: float | None = None,
+        distance: Distance = "auto",
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> Assessment:
+        """Take many measures of a table in as few passes as possible: one per sensitive column."""
+    def predict_singletons(
+        self,
+        qids: Names | None = None,
+        group_size: int | None = None,
+        *,
+        draw: Draw = "auto",
+        method: Method = "exact",
+        n_values: int | None = None,
+        widths: Mapping[Any, float] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> Prediction:
+        """Predict how many of a group will be singletons, judging by this table."""
+    def predict_classes(
+        self,
+        qids: Names | None = None,
+        group_size: int | None = None,
+        upto: int = 10,
+        *,
+        draw: Draw = "auto",
+        method: Method = "exact",
+        n_values: int | None = None,
+        widths: Mapping[Any, float] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> PredictedClasses:
+        """Predict in classes of which size the people of a group will be, judging by this table."""
+    @overload
+    def find_qids(
+        self,
+        alpha: float = ...,
+        columns: Names | None = ...,
+        max_size: int = ...,
+        population_size: int | None = ...,
+        *,
+        unit: Name | None = ...,
+        missing: Missing = ...,
+        time_budget: float | None = ...,
+        explain: Literal[False] = ...,
+        progress: bool | None = ...,
+    ) -> QidReport:
+        """Find the minimal sets of columns that single out more than a share of the records."""
+    @overload
+    def find_qids(
+        self,
+        alpha: float = ...,
+        columns: Names | None = ...,
+        max_size: int = ...,
+        population_size: int | None = ...,
+        *,
+        unit: Name | None = ...,
+        missing: Missing = ...,
+        time_budget: float | None = ...,
+        explain: Literal[True],
+        progress: bool | None = ...,
+    ) -> SearchPlan:
+        """Find the minimal sets of columns that single out more than a share of the records."""
+    def suda(
+        self,
+        qids: Names | None = None,
+        max_size: int = 3,
+        *,
+        sampling_fraction: float | None = None,
+        missing: Missing = "value",
+    ) -> Suda:
+        """Score every record by the smallest sets of columns that single it out."""
+    def explain_risk(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> RiskExplanation:
+        """Tell which column, dropped or coarsened, lowers the number of singletons most."""
+    def probabilistic_k(
+        self,
+        qids: Names | None = None,
+        population_size: int | None = None,
+        beta: float = 0.1,
+        *,
+        domain_sizes: Mapping[Any, int] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> ProbabilisticK:
+        """Give the k that each value has in the population with probability 1 − beta."""
+    def is_quasi_identifier(
+        self,
+        qids: Names | None = None,
+        alpha: float = 0.2,
+        population_size: int | None = None,
+        domain_sizes: Mapping[Any, int] | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> QidAnswer:
+        """Tell whether some columns can single out more than a share of the population."""
+    def plan(
+        self,
+        qids: Names | None = None,
+        k: int = 5,
+        *,
+        population_size: int | None = None,
+        beta: float = 0.05,
+        weights: Mapping[Any, float] | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+        budget: float | None = None,
+        max_suppression: float = 0.02,
+        max_loss: float | None = None,
+    ) -> Plan:
+        """Find how coarse each column must become for every class to have k records."""
+    def apply(
+        self,
+        plan: Plan,
+    ) -> FrameT:
+        """Recode the columns of a table as a plan says, and leave out the records of small classes."""
+    def generalize(
+        self,
+        columns: Names | Mapping[Any, Recoding],
+        *,
+        bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
+        prefix: int | None = None,
+        hierarchy: Any = None,
+        level: int | None = None,
+        part: Part | None = None,
+        top: float | None = None,
+        bottom: float | None = None,
+    ) -> FrameT:
+        """Make the values of some columns coarser, with names that say what they stand for."""
+    def suppress(
+        self,
+        qids: Names | None = None,
+        k: int = 5,
+        *,
+        cells: bool = False,
+        suppressed: str | float | None = "*",
+        unit: Name | None = None,
+    ) -> FrameT:
+        """Leave out the records of classes smaller than k, or mark cells of theirs."""
+    def microaggregate(
+        self,
+        columns: Names,
+        k: int = 5,
+    ) -> FrameT:
+        """Replace numbers by the mean of a group of at least k records."""
+    def perturb(
+        self,
+        columns: Names,
+        scale: float,
+        *,
+        seed: int,
+        law: Law = "normal",
+    ) -> FrameT:
+        """Add noise to numbers or dates; types are kept."""
+    def permute(
+        self,
+        columns: Names,
+        *,
+        seed: int,
+        by: Names | None = None,
+    ) -> FrameT:
+        """Shuffle the cells of some columns among the records, within groups if asked to."""
+    def was_perturbed(
+        self,
+    ) -> dict[Name, str]:
+        """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def utility(
+        self,
+        original: Any,
+        qids: Names | None = None,
+        sensitive: Name | None = None,
+        *,
+        hierarchies: Mapping[Any, Any] | None = None,
+    ) -> Utility:
+        """Tell what a changed table is still good for."""
+    def trajectory(
+        self,
+        user: Name,
+        item: Names,
+        length: int = 4,
+        *,
+        time: Name | None = None,
+        k: int = 2,
+        sample: int | None = None,
+        seed: int | None = None,
+        max_length: int | None = None,
+        points: Points = "any",
+        ordered: bool = False,
+        draws: int = 1,
+        missing: Missing = "value",
+    ) -> Trajectory:
+        """Tell how many users a few of their linked records single out, measured and modelled."""
+    def linkability(
+        self,
+        user: Name,
+        qids: Names,
+        time: Name,
+        *,
+        at: date | int | None = None,
+        period: str | timedelta | None = None,
+        missing: Missing = "value",
+    ) -> Linkability:
+        """Tell how many persons' records before and after a change of pseudonyms can be linked again."""
+    def pseudonymize(
+        self,
+        column: Name,
+        *,
+        key: Key | bytes,
+        period: str | timedelta | int | None = None,
+        time: Name | None = None,
+        scope: str | None = None,
+        format: Alphabet = "hex",
+        length: int | None = None,
+    ) -> FrameT:
+        """Replace an identifier by keyed pseudonyms, in a new table of the same kind."""
+    def declare(
+        self,
+        quasi: Names = (),
+        sensitive: Names = (),
+        direct: Names = (),
+        insensitive: Names = (),
+        unit: Name | None = None,
+    ) -> FrameT:
+        """Give a table that carries the roles of its columns, so that later calls need no names."""
+    def roles(
+        self,
+    ) -> column_roles.Roles:
+        """Read back the roles that a table carries; an empty `Roles` where there are none."""

@@ -1,0 +1,28 @@
+"""Words that a caller may give, for type checkers; a test compares them with the checks' own."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Missing: TypeAlias = Literal["value", "drop", "error"]
+Distance: TypeAlias = Literal["auto", "equal", "ordered", "hierarchical"]
+Diversity: TypeAlias = Literal["distinct", "entropy", "recursive"]
+Likeness: TypeAlias = Literal["basic", "enhanced"]
+Draw: TypeAlias = Literal["auto", "replacement"]
+Method: TypeAlias = Literal["exact", "kl"]
+Law: TypeAlias = Literal["normal", "laplace", "uniform"]
+Part: TypeAlias = Literal["month", "quarter", "half", "year", "decade"]
+Points: TypeAlias = Literal["any", "consecutive"]
+Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]
+Unlisted: TypeAlias = Literal["refuse", "quasi", "ignore"]
+Model: TypeAlias = Literal[
+    "auto",
+    "dankar",
+    "pitman",
+    "zayatz",
+    "snb",
+    "poisson_gamma",
+    "dis",
+    "benedetti_franconi",
+    "loglinear",
+]

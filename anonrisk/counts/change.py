@@ -1,0 +1,127 @@
+"""What an engine makes of a table: other cells, fewer records, or more said about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from anonrisk.core.pseudonyms import Pseudonymisation
+from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.counts.question import Asks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.counter import Counter
+    from anonrisk.counts.question import Question, Score, Sensitive
+
+
+@dataclass(frozen=True)
+class Recode:
+    """Recode columns, each by a recoding of `anonrisk.recode`."""
+
+    recodings: Mapping[Name, Any]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Put the number of its interval, of a width for each column, in place of each value."""
+
+    widths: Mapping[Name, float]
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """Replace numbers by the mean of a group of at least k records."""
+
+    columns: Qid
+    k: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Add random numbers: a law, its scale for each column, and a seed."""
+
+    law: str
+    scales: dict[Name, float]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Shuffle columns within the groups of others."""
+
+    columns: Qid
+    by: Qid
+    seed: int
+
+
+@dataclass(frozen=True)
+class CellSuppression:
+    """Write a marker into cells of classes smaller than k, until there are none."""
+
+    question: Question
+    k: int
+    marker: str | float | None = "*"
+
+
+@dataclass(frozen=True)
+class LabelsAsColumns:
+    """Bring the index back among the columns; labels without a name get this one."""
+
+    name: str
+
+
+# A step of pseudonyms is one more.
+Change: TypeAlias = (
+    Recode
+    | Intervals
+    | GroupMeans
+    | Noise
+    | Shuffle
+    | CellSuppression
+    | LabelsAsColumns
+    | Pseudonymisation
+)
+
+
+@dataclass(frozen=True)
+class LargeClasses:
+    """The records of classes of at least k."""
+
+    question: Question
+    k: int
+
+
+@dataclass(frozen=True)
+class BreakingClasses:
+    """The records of classes that are smaller than k, or break a limit."""
+
+    question: Question
+    k: int = 0
+    limits: tuple[tuple[Sensitive, Score, float], ...] = ()
+
+
+Records: TypeAlias = LargeClasses | BreakingClasses
+
+
+@dataclass(frozen=True)
+class SizeOfClass(Asks[Any]):
+    """The size of each record's class, under a name."""
+
+    question: Question
+    name: str
+
+
+@dataclass(frozen=True)
+class MinimalUniques(Asks[tuple[Any, Any, Totals]]):
+    """The score of each record by its minimal uniques; more of each record; and totals.
+
+    `risk` is what DIS-SUDA adds to 1 / score^power, if it is asked for.
+    """
+
+    counter: Counter
+    max_size: int
+    names: list[str]
+    risk: Callable[[Totals], float | None]

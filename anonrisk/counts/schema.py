@@ -1,0 +1,72 @@
+"""What a table is, as far as that can be told without counting."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+
+
+@dataclass(frozen=True, eq=False)
+class Schema(ABC):
+    """The columns of a table and what it carries beside them; read only when it is asked for.
+
+    What is a method may look at cells, or start a job; what is a property does neither.
+    """
+
+    frame: Any = field(repr=False)
+
+    @property
+    @abstractmethod
+    def columns(self) -> Qid:
+        """The names of the columns; repeated ones as often as they occur."""
+
+    @property
+    def index(self) -> tuple[Name | None, ...]:
+        """The names of what is published beside the columns; None for labels without one."""
+        return ()
+
+    @property
+    def row_labels(self) -> str | None:
+        """What rows are labelled by without a name: "row numbers", "unnamed", or nothing."""
+        return None
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles that the table carries."""
+        return None
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns that a random step has changed, and by which."""
+        return {}
+
+    @abstractmethod
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse, without a look at cells, a table or column that cannot be counted."""
+
+    @abstractmethod
+    def nested(self) -> Sequence[str]:
+        """List the paths inside columns that are structs, as `person.name`."""
+
+    @abstractmethod
+    def has_rows(self) -> bool:
+        """Tell whether there is any row, without reading more than one."""
+
+    @abstractmethod
+    def is_scale(self, column: Name) -> bool:
+        """Tell whether a column holds floats or dates, which have distances by themselves."""
+
+    @abstractmethod
+    def is_whole(self, column: Name) -> bool:
+        """Tell whether a column holds whole numbers."""
+
+    @abstractmethod
+    def is_text(self, column: Name) -> bool:
+        """Tell whether a column holds text, or nothing."""

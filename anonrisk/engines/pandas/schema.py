@@ -1,0 +1,83 @@
+"""What a pandas table is: its labels and types, and the roles and marks in its `attrs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anonrisk.core.column_roles import Roles
+from anonrisk.counts.schema import Schema
+from anonrisk.engines.pandas import encode, labels, objects, recode, steps
+from anonrisk.engines.pandas.guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from anonrisk.core.columns import Name, Qid
+
+_ATTRS_KEY = "anonrisk"
+
+
+@guarded
+class PandasSchema(Schema):
+    """What a pandas table is."""
+
+    @property
+    def columns(self) -> Qid:
+        """The column labels."""
+        return tuple(self.frame.columns)
+
+    @property
+    def index(self) -> tuple[Name | None, ...]:
+        """The names of the index; None for labels without one that do not number rows."""
+        unnamed = [None] if self.row_labels == "unnamed" else []
+        return (*(name for name in self.frame.index.names if name is not None), *unnamed)
+
+    @property
+    def row_labels(self) -> str | None:
+        """What the index is where it, or a level of it, has no name."""
+        return labels.row_labels(self.frame.index)
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles in `attrs`."""
+        stored = self.frame.attrs.get(_ATTRS_KEY)
+        return None if stored is None else Roles.from_dict(stored)
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns that `attrs` tell were changed."""
+        return steps.perturbed(self.frame)
+
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse nested types; what an object column holds is only seen when it is encoded."""
+        for name, role in roles.items():
+            encode.refuse_nested(encode.column_of(self.frame, name).dtype, name, role)
+
+    def nested(self) -> Sequence[str]:
+        """List the paths inside Arrow's structs, and inside cells that are mappings."""
+        return labels.nested(self.frame)
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row."""
+        return len(self.frame) > 0
+
+    def is_scale(self, column: Name) -> bool:
+        """Look at the type, and where that is `object` at the first value."""
+        return objects.is_scale(encode.column_of(self.frame, column))
+
+    def is_whole(self, column: Name) -> bool:
+        """Look at all values: pandas makes whole numbers floats where one is missing."""
+        return recode.kind_of_all(encode.column_of(self.frame, column)) == "whole"
+
+    def is_text(self, column: Name) -> bool:
+        """Look at the first known value."""
+        return recode.kind_of(encode.column_of(self.frame, column)) in ("text", None)
+
+
+def with_roles(frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
+    """Keep the roles in `attrs`, as plain values, which survive a Parquet file."""
+    declared = frame.copy(deep=False)
+    declared.attrs = {**frame.attrs, _ATTRS_KEY: roles.to_dict()}
+    return declared

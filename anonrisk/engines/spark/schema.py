@@ -1,0 +1,79 @@
+"""What a Spark table is, from its schema and the metadata of its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anonrisk.counts.schema import Schema
+from anonrisk.engines.spark import project, recode, roles, sensitive, steps
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.errors import UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name, Qid
+
+
+class SparkSchema(Schema):
+    """What a Spark table is; it has no index."""
+
+    @property
+    def table(self) -> DataFrame:
+        """The Spark table."""
+        frame: DataFrame = self.frame
+        return frame
+
+    @property
+    def columns(self) -> Qid:
+        """The column names."""
+        with guarded("read the columns"):
+            return tuple(self.table.columns)
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles in the metadata of columns."""
+        return roles.read(self.table)
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns whose metadata tell that they were changed."""
+        return steps.perturbed(self.table)
+
+    def check(self, roles: Mapping[Name, str]) -> None:
+        """Refuse streams and nested types from the schema, before any job."""
+        with guarded("read the schema"):
+            if self.table.isStreaming:
+                raise UnsupportedFrameError(
+                    "a streaming table has no end to count to; take a batch of it"
+                )
+            fields = self.table.schema.fields
+        for field in fields:
+            if field.name in roles:
+                project.refuse_nested(field, roles[field.name])
+
+    def nested(self) -> Sequence[str]:
+        """List the paths inside structs, also in arrays and maps of them."""
+        with guarded("read the schema"):
+            fields = self.table.schema.fields
+        return [path for field in fields for path in project.paths(field.name, field.dataType)]
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row; no cell comes to the driver."""
+        with guarded("look for a row"):
+            return bool(self.table.limit(1).count())
+
+    def is_scale(self, column: Name) -> bool:
+        """Look at the type."""
+        return sensitive.is_scale(self.table, column)
+
+    def is_whole(self, column: Name) -> bool:
+        """Look at the type."""
+        return recode.kind_of(project.Projection.of(self.table), column) == "whole"
+
+    def is_text(self, column: Name) -> bool:
+        """Look at the type."""
+        return recode.kind_of(project.Projection.of(self.table), column) == "text"

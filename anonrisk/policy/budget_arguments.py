@@ -1,0 +1,26 @@
+"""The keywords of a policy that are budgets.
+
+Written by python3 dev.py stubs; what is changed here is lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class BudgetArguments(TypedDict, total=False):
+    """What each budget of a policy may be given as."""
+
+    k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
+    max_unique_fraction: float | dict[str, Any] | Sequence[float | dict[str, Any]]
+    max_unique_records: int | dict[str, Any] | Sequence[int | dict[str, Any]]
+    max_fraction_below_k: dict[str, Any] | Sequence[dict[str, Any]]
+    ldiv: dict[str, Any] | Sequence[dict[str, Any]]
+    tcloseness: dict[str, Any] | Sequence[dict[str, Any]]
+    predicted_singletons: dict[str, Any] | Sequence[dict[str, Any]]
+    population_unique_fraction: dict[str, Any] | Sequence[dict[str, Any]]
+    max_suppressed: float | dict[str, Any] | Sequence[float | dict[str, Any]]
+    risk: dict[str, Any]

@@ -1,0 +1,96 @@
+"""How many people can be followed across a change of their pseudonyms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core import render
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+@dataclass(frozen=True, repr=False)
+class Linkability(render.PrintedTable):
+    """How many persons can be linked across a change of pseudonyms; see `anonrisk.linkability`.
+
+    Attributes
+    ----------
+    n_persons : int
+        Number of persons in the table.
+    n_changes : int
+        Number of changes of pseudonyms that somebody's records lie on both sides of.
+    n_both : int
+        Pairs of a person and a change with records on both sides of it: what the shares are of.
+    n_linked : int
+        Those with a value of the quasi-identifier, or a whole set of values, that one person has
+        before and one after, and it is theirs.
+    n_false : int
+        Quasi-identifiers that one person has before and another one after: links that are wrong.
+    expected : float
+        Expected share of right links by an attacker who takes each person's rarest value, or their
+        whole set of values, and guesses among those who have it after the change.
+    chance : float
+        The same for an attacker who guesses among all persons after the change.
+    """
+
+    user: Hashable
+    qid: tuple[Hashable, ...]
+    n_records: int
+    n_dropped: int
+    n_persons: int
+    n_changes: int
+    n_both: int
+    n_linked: int
+    n_false: int
+    expected: float
+    chance: float
+    missing: str = "value"
+
+    @property
+    def linked(self) -> float:
+        """Share of the pairs of a person and a change that can be linked for certain."""
+        return self.n_linked / self.n_both
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell of the table is among them."""
+        names = ("n_records", "n_dropped", "n_persons", "n_changes", "n_both", "n_linked")
+        return {
+            "user": str(self.user),
+            "qid": [str(name) for name in self.qid],
+            **{name: getattr(self, name) for name in (*names, "n_false", "expected", "chance")},
+            "linked": self.linked,
+            "missing": self.missing,
+        }
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["linked for certain", f"{self.n_linked:,}", render.percent(self.linked)],
+            [
+                "linked, expected",
+                f"{self.expected * self.n_both:,.1f}",
+                render.percent(self.expected),
+            ],
+            ["linked by chance", f"{self.chance * self.n_both:,.1f}", render.percent(self.chance)],
+        ]
+
+    def _lines(self) -> list[str]:
+        changes = render.count_of(self.n_changes, "change")
+        wrong = render.count_of(self.n_false, "value")
+        return [
+            (
+                f"{render.count_of(self.n_both, *self._unit())} on both sides of {changes} of "
+                f"pseudonyms, matched by {render.joined(self.qid)} (one value, or all of a "
+                f"person's); {wrong} would link two different persons"
+            )
+        ]
+
+    def _unit(self) -> tuple[str, str]:
+        # Somebody who is there in five periods in a row goes through four changes.
+        if self.n_changes == 1:
+            return "person", "persons"
+        return "pair of a person and a change", "pairs of a person and a change"
+
+    def _header(self) -> tuple[str, str, str]:
+        return "", "persons" if self.n_changes == 1 else "pairs", "share"

@@ -1,0 +1,178 @@
+"""Write the types that follow from the code: the methods of `.anon`, and the budgets of a policy.
+
+Run by ``python3 dev.py stubs``; a test compares what is there with what would be written.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.accessor import FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PACKAGE = Path(__file__).parent / "anonrisk"
+HEADER = "Written by python3 dev.py stubs; what is changed here is lost."
+# Of every stub: where a name comes from.
+OWN = {
+    "Any": "typing",
+    "Callable": "collections.abc",
+    "Generic": "typing",
+    "FrameT": "anonrisk.core.columns",
+}
+WIDTH = 100
+FRAME = """\
+FUNCTIONS: tuple[Callable[..., Any], ...]
+
+def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
+
+class AnonAccessor(Generic[FrameT]):
+    def __init__(self, frame: FrameT) -> None: ...
+"""
+SINGLE, COUNT, SHARE = "dict[str, Any]", "int | dict[str, Any]", "float | dict[str, Any]"
+
+
+def written() -> dict[Path, str]:
+    """Give what belongs into each file that is written."""
+    return {
+        PACKAGE / "accessor.pyi": accessor(),
+        PACKAGE / "policy" / "budget_arguments.py": budget_arguments(),
+    }
+
+
+# ---- the accessor -------------------------------------------------------------------------------
+
+
+def accessor() -> str:
+    """Give the stub of the accessor: each function, without its table, as a method."""
+    sources = dict(OWN)
+    methods = [text for function in FUNCTIONS for text in _methods(function, sources)]
+    if any("@overload" in text for text in methods):
+        sources["overload"] = "typing"
+    return f"# {HEADER}\n{_imports(sources)}\n{FRAME}{''.join(methods)}"
+
+
+def _methods(function: Callable[..., Any], sources: dict[str, str]) -> Iterator[str]:
+    module = sys.modules[function.__module__]
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    found = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__
+    ]
+    known = _origins(tree)
+    for node in found[:-1] or found:
+        for name in _names(node):
+            sources[name] = known.get(name, module.__name__)
+        said = f'        """{str(function.__doc__).splitlines()[0]}"""\n'
+        # Each parameter on its own line: the formatter leaves that as it is.
+        parameters = "".join(f"        {one},\n" for one in _parameters(node.args))
+        above = "    @overload\n" if len(found) > 1 else ""
+        gives = ast.unparse(node.returns) if node.returns else "None"
+        yield f"{above}    def {node.name}(\n{parameters}    ) -> {gives}:\n{said}"
+
+
+def _parameters(given: ast.arguments) -> Iterator[str]:
+    yield "self"
+    missing = [None] * (len(given.args) - len(given.defaults))
+    for one, default in list(zip(given.args, [*missing, *given.defaults], strict=True))[1:]:
+        yield _parameter(one, default)
+    if given.kwonlyargs:
+        yield "*"
+    for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield _parameter(one, default)
+
+
+def _parameter(given: ast.arg, default: ast.expr | None) -> str:
+    preset = "" if default is None else f" = {ast.unparse(default)}"
+    return f"{ast.unparse(given)}{preset}".replace("'", '"')
+
+
+def _names(node: ast.FunctionDef) -> set[str]:
+    """Names in the types of a function, but for that of its table."""
+    _, *rest = node.args.args
+    types = [one.annotation for one in (*rest, *node.args.kwonlyargs)]
+    found = (inner for one in (*types, node.returns) if one for inner in ast.walk(one))
+    names = {inner.id for inner in found if isinstance(inner, ast.Name)}
+    return {name for name in names if not hasattr(builtins, name)}
+
+
+def _origins(tree: ast.Module) -> dict[str, str]:
+    """Where a file has its names from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    } | {
+        alias.asname: f"{alias.name} as {alias.asname}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.asname
+    }
+
+
+def _imports(sources: dict[str, str]) -> str:
+    """Write the imports in the order that the linter asks for."""
+    of_module: dict[str, list[str]] = defaultdict(list)
+    for name, module in sources.items():
+        of_module[module].append(name)
+    groups: list[list[str]] = [[], [], []]
+    for module in sorted(of_module, key=lambda module: (" as " not in module, module)):
+        names = sorted(of_module[module], key=lambda name: (not name.isupper(), name))
+        line = f"from {module} import {', '.join(names)}"
+        if " as " in module:
+            line = f"import {module}"
+        elif len(line) > WIDTH:
+            line = (
+                "\n    ".join((f"from {module} import (", *(f"{name}," for name in names))) + "\n)"
+            )
+        top = module.partition(".")[0].partition(" ")[0]
+        place = 0 if top in sys.stdlib_module_names else 2 if top == "anonrisk" else 1
+        groups[place].append(line + "\n")
+    return "\n".join("".join(group) for group in groups if group)
+
+
+# ---- the budgets of a policy --------------------------------------------------------------------
+
+
+def budget_arguments() -> str:
+    """Give the keywords of `anonrisk.Policy` that are budgets, each with its type."""
+    lines = "".join(f"    {key}: {type_}\n" for key, type_ in _budgets().items())
+    return (
+        f'"""The keywords of a policy that are budgets.\n\n{HEADER}\n"""\n\n'
+        "from __future__ import annotations\n\n"
+        "from typing import TYPE_CHECKING, Any, TypedDict\n\n"
+        "if TYPE_CHECKING:\n    from collections.abc import Sequence\n\n\n"
+        "class BudgetArguments(TypedDict, total=False):\n"
+        '    """What each budget of a policy may be given as."""\n\n'
+        f"{lines}"
+    )
+
+
+def _budgets() -> dict[str, str]:
+    """Give the type of each budget, as Python writes it."""
+    once = {
+        "k": COUNT,
+        "max_unique_fraction": SHARE,
+        "max_unique_records": COUNT,
+        "max_fraction_below_k": SINGLE,
+        "ldiv": SINGLE,
+        "tcloseness": SINGLE,
+        "predicted_singletons": SINGLE,
+        "population_unique_fraction": SINGLE,
+        "max_suppressed": SHARE,
+    }
+    return {key: f"{one} | Sequence[{one}]" for key, one in once.items()} | {"risk": SINGLE}
+
+
+if __name__ == "__main__":
+    for path, content in written().items():
+        path.write_text(content, encoding="utf-8")

@@ -1,0 +1,120 @@
+"""What a user of the package writes: a type checker must accept all of it.
+
+Every public function is called, as itself or as a method; results are used as what they are.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import anonrisk
+from anonrisk import Policy, ReleaseBlocked
+from anonrisk.keys import Key
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame as SparkFrame
+
+
+def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
+    smallest: int = anonrisk.k(df, "zip")
+    smallest = anonrisk.k(df, ["zip", "age"], unit="patient", missing="drop")
+    smallest = anonrisk.k(df, ("zip", 3)) + anonrisk.k(df, {"zip", "age"}) + anonrisk.k(df)
+    smallest = anonrisk.k(df, df.columns) + anonrisk.k(df, list(df.columns)) + anonrisk.k(df, 0)
+    smallest += anonrisk.k(df, df.columns[:2]) + anonrisk.k(df, [dt.date(2020, 1, 1), ("a", "b")])
+    share: float = anonrisk.uniqueness(df, ["zip"]) + anonrisk.entropy(df, "zip", order=0.5)
+    share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
+    counted = anonrisk.classes(df, "zip")
+    share = counted.uniqueness
+    print(
+        counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean
+    )
+    again: int = anonrisk.k(df, counted.qid, unit=counted.unit)
+    table: pd.DataFrame = anonrisk.summary(df, [["zip"], ["zip", "age"]], by="ward", at=[1, 5])
+    table = anonrisk.summary(df, "zip")
+    share += anonrisk.ldiv(df, "zip", "illness", "recursive", c=2)
+    share += anonrisk.tcloseness(df, "zip", "illness", "ordered", order=["mild", "grave"])
+    share += anonrisk.alpha(df, "zip", ["illness"])
+    share += anonrisk.delta_disclosure(df, "zip", "illness", strict=True)
+    share += anonrisk.beta_likeness(df, "zip", "illness", kind="enhanced")
+    share += anonrisk.profiles(df, "zip", "illness").ldiv("entropy")
+    wanted = ["k", "ldiv"]
+    assessed = anonrisk.assess(df, "zip", "illness", wanted)
+    assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
+    share += anonrisk.risk(df, "zip", population).journalist.average
+    share += anonrisk.delta_presence(df, "zip", population).highest
+    print(smallest, share, again, table, assessed.sizes.k, anonrisk.kmap(df, "zip", population))
+
+
+def predictions(df: pd.DataFrame) -> None:
+    weights = {"zip": 2.0}
+    print(
+        anonrisk.predict_singletons(df, "zip", 30, widths={"age": 5}).mean,
+        anonrisk.predict_classes(df, "zip", 30, upto=4, method="kl", n_values=90).share,
+        anonrisk.predict_population(df, "zip", 10_000, model="pitman").uniques,
+        anonrisk.find_qids(df, max_size=2).sets[0].columns,
+        anonrisk.find_qids(df, explain=True).sets,
+        anonrisk.suda(df, ["zip", "age"], sampling_fraction=0.1),
+        anonrisk.explain_risk(df, "zip"),
+        anonrisk.probabilistic_k(df, "zip", 1000),
+        anonrisk.is_quasi_identifier(df, "zip", population_size=1000, domain_sizes={"zip": 90}),
+        anonrisk.plan(df, ["zip", "age"], k=5, weights=weights).qids,
+        anonrisk.trajectory(df, "card", ["station", "hour"], time="at", points="consecutive"),
+        anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
+    )
+
+
+def changes(df: pd.DataFrame) -> pd.DataFrame:
+    planned = anonrisk.plan(df, "zip", k=5)
+    df = anonrisk.apply(df, planned)
+    df = anonrisk.generalize(df, "age", bins=[30, 40])
+    df = anonrisk.generalize(df, ["born"], part="quarter")
+    df = anonrisk.suppress(df, ["zip", "age"], k=5, cells=True, suppressed=None)
+    df = anonrisk.microaggregate(df, "income")
+    df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
+    df = anonrisk.permute(df, "income", seed=1, by=["zip"])
+    df = anonrisk.pseudonymize(df, "patient", key=Key.from_env("KEY"), period="30D", time="day")
+    df = anonrisk.declare(df, quasi=["zip", "age"], sensitive="illness", unit="patient")
+    roles = anonrisk.roles(df)
+    print(anonrisk.k(df, roles.quasi, unit=roles.unit), anonrisk.was_perturbed(df))
+    print(anonrisk.utility(df, df, "age").loss_metric, anonrisk.sizes(df, "zip", name="n"))
+    return anonrisk.at_risk(df, "zip", 5, sensitive="illness", l=2, kind="entropy")
+
+
+def methods(df: pd.DataFrame, on_spark: SparkFrame) -> SparkFrame:
+    anon = anonrisk.anon(df)
+    smallest: int = anon.k(["zip", "age"], missing="error")
+    coarse: pd.DataFrame = anon.generalize("age", bins=5)
+    print(smallest, anonrisk.anon(coarse).classes("age").k, anon.find_qids(explain=True).passes)
+    return anonrisk.anon(on_spark).suppress("zip", k=3)
+
+
+def gates(df: pd.DataFrame) -> bool:
+    from anonrisk import gx
+
+    policy = Policy(
+        name="ward",
+        quasi=["zip", "age"],
+        sensitive="illness",
+        unit="patient",
+        direct=["name"],
+        unlisted="ignore",
+        missing="drop",
+        max_dropped_fraction=0.01,
+        k=[{"at_least": 5}, {"at_least": 10, "severity": "warn"}],
+        max_unique_fraction=0,
+        ldiv={"l": 2},
+        tcloseness={"t": 0.3, "distance": "equal"},
+        risk={"prosecutor": {"highest": 0.2}},
+    )
+    policy = policy.with_roles(quasi=["zip"])
+    policy = Policy(roles={"quasi": ["zip"]}, budgets={"k": 5}, qids=[{"columns": ["zip"]}])
+    verdict = policy.check(df, name="ward 3", n_original=100)
+    sentences: list[str] = [finding.sentence for finding in verdict.findings]
+    status: str = verdict.status
+    try:
+        gx.run_gate(policy.to_suite(), df, block_on="warning")
+    except ReleaseBlocked as blocked:
+        print(blocked, status, sentences)
+    return verdict.passed

@@ -1,0 +1,188 @@
+"""What type checkers see: the stubs are current, right uses are accepted and wrong ones found."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib.util
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import anonrisk
+from anonrisk.accessor import FUNCTIONS, AnonAccessor
+from anonrisk.api.sensitive import DISTANCES
+from anonrisk.core import words
+from anonrisk.core.pseudonyms import FORMATS
+from anonrisk.policy import budgets, policy
+from anonrisk.policy.arguments import PolicyArguments
+from anonrisk.predict.population.models import MODELS
+from anonrisk.predict.table import DRAWS, METHODS
+from anonrisk.recode.kinds import PARTS
+
+ROOT = Path(__file__).parents[1]
+CONSUMER = ROOT / "tests" / "consumer"
+RIGHT, WRONG = CONSUMER / "right_uses.py", CONSUMER / "wrong_uses.py"
+
+
+def stubs():
+    spec = importlib.util.spec_from_file_location("stubs", ROOT / "stubs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.written()
+
+
+def test_what_is_written_is_current():
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, f"python3 dev.py stubs writes {path.name}"
+
+
+def test_the_stub_has_every_method():
+    (kind,) = (
+        node
+        for node in ast.parse((ROOT / "anonrisk" / "accessor.pyi").read_text()).body
+        if isinstance(node, ast.ClassDef)
+    )
+    methods = {node.name: node for node in kind.body if not node.name.startswith("_")}
+    assert set(methods) == {function.__name__ for function in FUNCTIONS}
+    for name, node in methods.items():
+        given = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+        assert given == list(inspect.signature(getattr(AnonAccessor, name)).parameters)
+
+
+def test_a_policy_takes_what_a_checker_lets_through():
+    known = {*policy._KEYS, *policy.LISTS, *policy.SINGLE, *budgets.KEYS}
+    assert PolicyArguments.__optional_keys__ == known
+    assert not PolicyArguments.__required_keys__
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("Distance", DISTANCES),
+        ("Draw", DRAWS),
+        ("Method", METHODS),
+        ("Part", PARTS),
+        ("Alphabet", FORMATS),
+        ("Model", MODELS),
+        ("Diversity", budgets.KINDS),
+        ("Unlisted", policy.UNLISTED),
+    ],
+)
+def test_words_are_those_of_the_library(word, known):
+    assert get_args(getattr(words, word)) == tuple(known)
+
+
+def test_a_table_has_its_accessor_by_name(frame):
+    table = frame({"zip": ["a", "a", "b"], "age": [1, 1, 2]})
+    found = anonrisk.anon(table)
+    assert type(found) is type(table.anon) is AnonAccessor
+    assert found.k(["zip", "age"]) == table.anon.k(["zip", "age"]) == 1
+    assert found.suppress("zip", 2).anon.k("zip") == 2
+    assert dir(found) == dir(table.anon)
+
+
+def test_every_function_is_used_by_the_consumer():
+    text = RIGHT.read_text()
+    used = set(re.findall(r"anonrisk\.(\w+)\(", text))
+    assert {function.__name__ for function in FUNCTIONS} <= used
+
+
+# ---- the checkers -------------------------------------------------------------------------------
+
+
+def documents():
+    """Give every call that documents and docstrings show, as one function each.
+
+    A checker cannot know of `df.anon`, so that this stands as `anonrisk.anon(df)`.
+    """
+    texts = {function.__name__: function.__doc__ for function in FUNCTIONS}
+    texts |= {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    }
+    code = ["import anonrisk, pandas as pd"]
+    for name, text in texts.items():
+        examples = doctest.DocTestParser().get_examples(text)
+        lines = "".join(one.source for one in examples if one.exc_msg is None)
+        shown = re.sub(r"\b(\w+)\.anon\.", r"anonrisk.anon(\1).", lines)
+        body = "".join(f"    {line}\n" for line in shown.splitlines() if "__future__" not in line)
+        code.append(f"def of_{name}() -> None:\n{body}    pass\n")
+    return "\n".join(code)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shown") / "shown.py"
+    path.write_text(documents(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def mypy(shown):
+    pytest.importorskip("mypy")
+    # With the settings and the cache of `dev.py check`, so that the package is not read again.
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--hide-error-context", "--no-pretty", RIGHT, WRONG, shown],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    lines = re.findall(r"^(.+?):(\d+): error: (.+)$", run.stdout, re.MULTILINE)
+    assert lines, run.stdout + run.stderr
+    return [(Path(path).name, int(line), text) for path, line, text in lines]
+
+
+@pytest.fixture(scope="module")
+def pyright():
+    pytest.importorskip("pyright")
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "pyright", "--outputjson"),
+            *("--pythonpath", sys.executable, "--project", CONSUMER),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(run.stdout)["generalDiagnostics"]
+    return [
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"]) for one in found
+    ]
+
+
+def expected():
+    lines = enumerate(WRONG.read_text().splitlines(), start=1)
+    return {number: line.partition("# wrong: ")[2] for number, line in lines if "# wrong: " in line}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_right_uses_are_accepted(checker, request):
+    found = request.getfixturevalue(checker)
+    assert [error for error in found if error[0] == RIGHT.name] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_wrong_uses_are_found_and_named(checker, request):
+    found = request.getfixturevalue(checker)
+    said = {line: text for name, line, text in found if name == WRONG.name}
+    assert set(said) == set(expected())
+    for line, what in expected().items():
+        assert what in said[line], (line, said[line])
+
+
+@pytest.mark.slow
+def test_calls_in_the_documents_are_accepted(mypy, shown):
+    lines = shown.read_text().splitlines()
+    found = [(lines[line - 1], text) for name, line, text in mypy if name == shown.name]
+    # Some results are None where there is nothing to tell, and a document knows that there is.
+    assert [(line, text) for line, text in found if "None" not in text] == []
