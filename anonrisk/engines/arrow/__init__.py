@@ -96,6 +96,7 @@ class ArrowEngine:
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles, where its kind can."""
+        # What cannot carry them becomes a table that can, where it must be read anyway.
         table, given = tables.table_of(frame).held(), _without_columns(frame).frame
         return table.changed(given, None, PandasEngine().with_roles(given, roles).attrs)
 

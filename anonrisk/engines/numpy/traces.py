@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TraceRecords:
+class NumberedRecords:
     """The kept records: user and item as numbers without gaps, and a time that orders them."""
 
     user: Integers
@@ -34,7 +34,7 @@ class TraceRecords:
     on_calendar: bool = False
 
 
-def trace_counts(records: TraceRecords, question: TraceQuestion) -> TraceCounts:
+def trace_counts(records: NumberedRecords, question: TraceQuestion) -> TraceCounts:
     """Count who is singled out by each number of records."""
     sizes, items = histogram(np.bincount(records.item, minlength=records.n_items))
     steps = _windows(records, question) if question.consecutive else _sets(records, question)
@@ -57,7 +57,7 @@ def trace_counts(records: TraceRecords, question: TraceQuestion) -> TraceCounts:
     )
 
 
-def in_order(records: TraceRecords, question: TraceQuestion) -> tuple[Integers, Integers]:
+def in_order(records: NumberedRecords, question: TraceQuestion) -> tuple[Integers, Integers]:
     """Give users and items by user and time, if no two of a user are at one time."""
     user, time = records.user, records.time
     if time is None:
@@ -71,13 +71,13 @@ def in_order(records: TraceRecords, question: TraceQuestion) -> tuple[Integers, 
     return user, records.item
 
 
-def _windows(records: TraceRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
+def _windows(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
     user, item = in_order(records, question)
     return tuple(_window(user, item, records, question, s) for s in question.lengths)
 
 
 def _window(
-    user: Integers, item: Integers, records: TraceRecords, question: TraceQuestion, s: int
+    user: Integers, item: Integers, records: NumberedRecords, question: TraceQuestion, s: int
 ) -> StepCounts:
     """Count every run of s records of a user, and the users who have the same run."""
     n = len(user) - s + 1
@@ -110,7 +110,7 @@ def _window(
     )
 
 
-def _sets(records: TraceRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
+def _sets(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
     random = np.random.default_rng(question.seed)
     index = Index.of(records.user, records.item, records.n_users, records.n_items)
     visits = None

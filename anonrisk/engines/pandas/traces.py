@@ -15,7 +15,7 @@ from anonrisk.counts.traces import (
     missing_user,
 )
 from anonrisk.engines.numpy.count import closed_up
-from anonrisk.engines.numpy.traces import TraceRecords, trace_counts
+from anonrisk.engines.numpy.traces import NumberedRecords, trace_counts
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.times import missing_time
@@ -36,7 +36,7 @@ def traces(frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
     return trace_counts(_records(frame, question), question)
 
 
-def _records(frame: pd.DataFrame, question: TraceQuestion) -> TraceRecords:
+def _records(frame: pd.DataFrame, question: TraceQuestion) -> NumberedRecords:
     # The time may be part of the item too, and is then encoded like any other.
     codes = encode(frame, {question.user: "user", **dict.fromkeys(question.item, "item")})
     if codes[question.user].n_missing:
@@ -55,13 +55,13 @@ def _records(frame: pd.DataFrame, question: TraceQuestion) -> TraceRecords:
     items = (_by_value(frame, name, codes[name], rows) for name in question.item)
     item, n_items = radix.renumbered(radix.keys_of(items)[0])
     if question.time is None:
-        return TraceRecords(user, item, n_users, n_items, None, n_dropped)
+        return NumberedRecords(user, item, n_users, n_items, None, n_dropped)
     times = clock(frame, question.time)
     n_missing = int(np.count_nonzero(times.missing & kept))
     if n_missing:
         raise missing_time(question.time, n_missing)
     user, item, time = _once(user, item, times.values[kept])
-    return TraceRecords(user, item, n_users, n_items, time, n_dropped, times.on_calendar)
+    return NumberedRecords(user, item, n_users, n_items, time, n_dropped, times.on_calendar)
 
 
 def _by_value(
