@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from anonrisk.counts.class_sizes import ClassCounts
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 LEAST = ("distinct", "entropy", "recursive")
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
 TOLERANCE = 1e-9
-
 
 Answer_co = TypeVar("Answer_co", covariant=True)
 
@@ -102,7 +101,8 @@ class Sensitive:
 class Against:
     """What is known of the population that a table is a sample of."""
 
-    population: Any = None
+    # A question that is printed shows no cell.
+    population: Any = field(default=None, repr=False)
     weight: Name | None = None
     household: Name | None = None
     factor: float = 1.0
