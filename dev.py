@@ -71,7 +71,9 @@ QUICKLY = Env(".venv-fast", "latest.txt", ("-e", ".[test]"))
 LATEST = Env(".venv", "latest.txt", ("-e", ".[all,dev]"))
 # Spark 3.5 knows no Python after 3.12, and in 3.12 it takes distutils from setuptools.
 TOOLS = ("chispa", "hypothesis", "pyarrow", "pyspark[connect]", "pytest", "setuptools")
-OLDEST = Env(".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,report]", *TOOLS), (3, 12))
+OLDEST = Env(
+    ".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,sql,report]", *TOOLS), (3, 12)
+)
 
 
 def there(patterns: Sequence[str]) -> list[str]:

@@ -97,6 +97,7 @@ def agree(found, expected):
     return found == expected
 
 
+@pytest.mark.engine
 @given(rows=ROWS, about=ABOUT, distance=st.sampled_from(DISTANCES), c=st.floats(1e-3, 1e3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_databases_score_as_pandas_does(connection, rows, about, distance, c):
@@ -104,6 +105,14 @@ def test_databases_score_as_pandas_does(connection, rows, about, distance, c):
     found = every_measure(in_database(connection, cells), c, about, distance)
     expected = every_measure(in_pandas(cells), c, about, distance)
     assert agree(found, expected)
+
+
+@pytest.mark.engine
+def test_two_columns_of_one_table_have_answers_of_their_own(connection):
+    cells = {"q": list("aabb"), "one": [1, 1, 2, 2], "other": [1, 2, 1, 2]}
+    table = in_database(connection, cells)
+    assert [anonrisk.ldiv(table, "q", name) for name in ("one", "other")] == [1, 2]
+    assert [anonrisk.tcloseness(table, "q", name) for name in ("one", "other")] == [0.5, 0]
 
 
 @pytest.mark.spark

@@ -49,7 +49,10 @@ def scores(
         query = steps.by_values(records.qs, asked, n_values)
         tables = [pairs.cte(steps.PAIRS)]
     check_logarithms(table, query)
-    found = sa.text(written(query, table.dialect)).columns().add_cte(*tables)
+    # As a Select: SQLAlchemy 2.0.0 takes two bare texts for one whatever tables stand beside them,
+    # and would give the answer of another column.
+    text = sa.text(f"({written(query, table.dialect)}) AS w")
+    found = sa.select(sa.literal_column("*")).select_from(text).add_cte(*tables)
     rows = records.fetch(found, "score the classes")
     sizes = made([row[:3] for row in rows], records, question, question.qid)
     if question.unit is not None:
