@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.policy.budgets import Budget
+    from anonrisk.policy.evidence import Context
     from anonrisk.policy.policy import Policy
     from anonrisk.policy.rules import Rule
 
@@ -57,13 +58,14 @@ def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
     ['expect_columns_to_be_publishable', 'expect_k_anonymity_to_be_at_least',
      'expect_qid_uniqueness_to_be_at_most']
     """
-    refused = list(_refused(policy))
+    context = context_of(policy, policy.roles)
+    refused = list(_refused(policy, context))
     if refused:
         raise PolicyError(f"not everything can become an expectation: {'; '.join(refused)}")
     made = [_columns(policy)]
     for rule in policy.rules:
         for budget in rule.budgets:
-            made += _expectations(policy, rule, budget)
+            made += _expectations(policy, context, rule, budget)
     about = {"policy": policy.to_dict(), "digest": policy.digest}
     return ExpectationSuite(
         name=name or policy.name or "anonrisk", expectations=made, meta={OURS: about}
@@ -112,11 +114,10 @@ def suite_to_json(suite: ExpectationSuite) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _refused(policy: Policy) -> Iterator[str]:
+def _refused(policy: Policy, context: Context) -> Iterator[str]:
     """List what has no expectation."""
     if policy.by is not None:
         yield f"by ({policy.by!r}): make a batch of each group instead"
-    context = context_of(policy, policy.roles)
     reasons: dict[str, set[str]] = {}
     for budget in (budget for rule in policy.rules for budget in rule.budgets):
         reason = budget.not_expected(context)
@@ -161,7 +162,7 @@ def _without_quasi(policy: Policy) -> bool:
     return not policy.roles.quasi and any(rule.columns is None for rule in policy.rules)
 
 
-def _expectations(policy: Policy, rule: Rule, budget: Budget) -> Iterator[Any]:
+def _expectations(policy: Policy, context: Context, rule: Rule, budget: Budget) -> Iterator[Any]:
     columns = policy.roles.whole if rule.columns is None else rule.columns
     open_ = rule.columns is None and not policy.roles.quasi
     common: dict[str, Any] = {
@@ -176,7 +177,7 @@ def _expectations(policy: Policy, rule: Rule, budget: Budget) -> Iterator[Any]:
         **_joined(policy),
     }
     kind = OF_BUDGET[budget.key]
-    own = budget.expected(context_of(policy, policy.roles))
+    own = budget.expected(context)
     if not budget.about_values:
         yield kind(**common, **own)
         return
