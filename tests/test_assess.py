@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_attributes import CELLS, TREE
+from sensitive import CELLS, TREE
 
 from anonrisk import errors
 

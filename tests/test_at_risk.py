@@ -1,0 +1,42 @@
+"""The records of classes that break a limit."""
+
+from __future__ import annotations
+
+import oracle
+import pytest
+from sensitive import CELLS, ROWS, UNITS
+from tables import to_rows
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_at_risk_by_l_and_t(frame, unit):
+    table = frame(CELLS)
+    bad = {"l": [], "t": []}
+    whole = oracle.shares(oracle.value_counts(ROWS, "ill", unit))
+    for inside, size in oracle.classes_of(ROWS, ["zip"], unit):
+        counts = oracle.value_counts(inside, "ill", unit)
+        if oracle.class_ldiv(counts, size, "distinct", None) < 3:
+            bad["l"] += inside
+        if oracle.transport(oracle.shares(counts), whole, oracle.equal_cost) > 0.3:
+            bad["t"] += inside
+    for limits, expected in (
+        ({"l": 3}, bad["l"]),
+        ({"t": 0.3}, bad["t"]),
+        ({"l": 3, "t": 0.3}, [row for row in ROWS if row in bad["l"] or row in bad["t"]]),
+    ):
+        found = to_rows(table.anon.at_risk("zip", sensitive="ill", unit=unit, **limits))
+        assert sorted((r["stage"], str(r["ill"]), r["who"]) for r in found) == sorted(
+            (r["stage"], str(r["ill"]), r["who"]) for r in expected
+        )
+
+
+def test_at_risk_with_k_and_l_is_a_union(frame):
+    table = frame({"q": list("aabbb"), "s": list("xyxxx")})
+    assert len(to_rows(table.anon.at_risk("q", k=3, sensitive="s", l=2))) == 5
+    assert len(to_rows(table.anon.at_risk("q", sensitive="s", l=2))) == 3
+
+
+def test_at_risk_where_every_value_is_dropped(frame):
+    table = frame({"q": list("aab"), "s": [None, None, None]})
+    found = table.anon.at_risk("q", 2, sensitive="s", l=2, missing_sensitive="drop")
+    assert len(to_rows(found)) == 1

@@ -1,0 +1,150 @@
+"""t-closeness: by the transport programme, and every kind of order and hierarchy."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import oracle
+import pytest
+from sensitive import CELLS, ILL, PARENTS, QIDS, ROWS, TREE, UNITS
+
+from anonrisk import errors
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("qid", QIDS)
+def test_tcloseness_equals_the_transport_programme(frame, qid, unit):
+    table = frame(CELLS)
+    equal = table.anon.tcloseness(qid, "ill", unit=unit)
+    assert equal.distance == "equal"
+    expected = oracle.tcloseness(ROWS, qid, "ill", oracle.equal_cost, unit)
+    assert equal == pytest.approx(expected, abs=1e-9)
+    ordered = table.anon.tcloseness(qid, "cost", unit=unit)
+    assert ordered.distance == "ordered"
+    expected = oracle.tcloseness(ROWS, qid, "cost", oracle.ordered_cost(ROWS, "cost"), unit)
+    assert ordered == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_hierarchical_closeness_equals_the_transport_programme(frame, unit):
+    found = frame(CELLS).anon.tcloseness(
+        "zip", "ill", hierarchy=TREE, missing_sensitive="drop", unit=unit
+    )
+    assert found.distance == "hierarchical"
+    expected = oracle.tcloseness(ILL, ["zip"], "ill", oracle.tree_cost(PARENTS), unit)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_hierarchies_in_every_form_agree(frame, tmp_path):
+    levels = [
+        ["flu", "airways", "airways", "any"],
+        ["cold", "airways", "airways", "any"],
+        ["hiv", "virus", "blood", "any"],
+    ]
+    path = tmp_path / "tree.csv"
+    path.write_text("\n".join(";".join(row) for row in levels))
+    table, found = frame(CELLS), set()
+    for hierarchy in (TREE, levels, path):
+        found.add(
+            float(
+                table.anon.tcloseness(
+                    "zip", "ill", "hierarchical", hierarchy=hierarchy, missing_sensitive="drop"
+                )
+            )
+        )
+    assert len(found) == 1
+
+
+def test_integers_are_not_a_scale_unless_said(frame):
+    table = frame(CELLS)
+    assert table.anon.tcloseness("zip", "stage").distance == "equal"
+    found = table.anon.tcloseness("zip", "stage", "ordered")
+    expected = oracle.tcloseness(ROWS, ["zip"], "stage", oracle.ordered_cost(ROWS, "stage"))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_dates_are_a_scale(frame):
+    days = [dt.date(2020, 1, day) for day in (1, 2, 2, 9)]
+    cells = {"q": ["a", "a", "b", "b"], "day": days}
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    found = frame(cells).anon.tcloseness("q", "day")
+    assert found.distance == "ordered"
+    expected = oracle.tcloseness(rows, ["q"], "day", oracle.ordered_cost(rows, "day"))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_strings_need_an_order(frame):
+    table, order = frame(CELLS), ["never", "cold", "flu", "hiv"]
+    with pytest.raises(errors.ArgumentError, match=r"'ill' have no order .* order="):
+        table.anon.tcloseness("zip", "ill", "ordered")
+    found = table.anon.tcloseness("zip", "ill", order=order)
+    expected = oracle.tcloseness(ROWS, ["zip"], "ill", oracle.ordered_cost(ROWS, "ill", order))
+    assert found == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(errors.ArgumentError, match="order misses 1 value of") as raised:
+        table.anon.tcloseness("zip", "ill", order=["cold", "flu"])
+    assert "hiv" not in str(raised.value)
+
+
+def test_an_order_of_numbers_dates_and_booleans(frame):
+    days = [dt.date(2020, 1, day) for day in (1, 2, 3, 3)]
+    cells = {
+        "q": list("aabb"),
+        "n": [1, 2, 3, 3],
+        "x": [0.5, 1.5, 2.5, 2.5],
+        "day": days,
+        "money": [Decimal("0.1"), Decimal("1.5"), Decimal(2), Decimal(2)],
+        "yes": [True, True, False, False],
+    }
+    table = frame(cells)
+    for column, order in {
+        "n": [3.0, 1, 2, 2**70, 0.25],
+        "x": [2.5, 0.5, Decimal("1.5"), 10**400],
+        "day": [days[2], days[0], days[1]],
+        "money": [2, Decimal("0.1"), 1.5, 0.1, Decimal("1E+30")],
+        "yes": [False, True],
+    }.items():
+        found = table.anon.tcloseness("q", column, order=order)
+        assert found == pytest.approx(0.5 if column == "yes" else 0.375), column
+    with pytest.raises(errors.ArgumentError, match="order misses 1 value of"):
+        # The float nearest to a tenth is no tenth.
+        table.anon.tcloseness("q", "money", order=[0.1, 1.5, 2])
+    with pytest.raises(errors.ArgumentError, match=r"lists timestamps, but .* 'day' holds dates"):
+        table.anon.tcloseness("q", "day", order=[dt.datetime(2020, 1, 1)])
+
+
+def test_a_class_like_the_table_is_close(frame):
+    table = frame({"q": list("aabb"), "s": [1.5, 2.5, 1.5, 2.5]})
+    assert table.anon.tcloseness("q", "s") == 0
+    assert table.anon.tcloseness("q", "s", "equal") == 0
+    assert table.anon.delta_disclosure("q", "s") == 0
+
+
+def test_hierarchies_of_booleans_and_numbers(frame):
+    table = frame(
+        {"q": list("aab"), "s": [True, False, True], "n": [1, 2, 2], "x": [1.5, 2.5, 2.5]}
+    )
+    both = table.anon.tcloseness("q", "s", hierarchy={"any": [True, False]})
+    assert both == pytest.approx(1 / 3)
+    assert table.anon.tcloseness("q", "n", hierarchy={"any": [1, 2]}) == pytest.approx(1 / 3)
+    with pytest.raises(errors.ArgumentError, match="numbers with a fraction"):
+        table.anon.tcloseness("q", "x", hierarchy={"any": [1.5, 2.5]})
+
+
+def test_classes_like_the_table_have_no_distance(frame):
+    table = frame({"q": [c for c in range(5) for _ in range(13)], "s": [*range(13)] * 5})
+    assert table.anon.tcloseness("q", "s", "ordered") == 0
+    rows = table.anon.at_risk("q", sensitive="s", t=0, distance="ordered")
+    assert (rows.count() if hasattr(rows, "sparkSession") else len(rows)) == 0
+
+
+def test_nothing_is_left_to_order(frame):
+    table = frame({"q": [None, None], "x": [0.5, 1.5]})
+    with pytest.raises(errors.EmptyTableError, match="2 rows"):
+        table.anon.tcloseness("q", "x", missing="drop")
+
+
+def test_a_missing_value_is_told_before_the_hierarchy(frame):
+    table = frame({"q": [1, 1], "s": ["a", None]})
+    with pytest.raises(errors.MissingValuesError, match="in 1 row"):
+        table.anon.tcloseness("q", "s", hierarchy={"all": ["a"]}, missing_sensitive="error")
