@@ -52,7 +52,7 @@ def scores(
     # As a Select: SQLAlchemy 2.0.0 takes two bare texts for one whatever tables stand beside them,
     # and would give the answer of another column.
     text = sa.text(f"({written(query, table.dialect)}) AS w")
-    found = sa.select(sa.literal_column("*")).select_from(text).add_cte(*tables)
+    found: Any = sa.select(sa.literal_column("*")).select_from(text).add_cte(*tables)
     rows = records.fetch(found, "score the classes")
     sizes = made([row[:3] for row in rows], records, question, question.qid)
     if question.unit is not None:
