@@ -100,8 +100,10 @@ def in_hierarchy(qs: Sequence[str], n_levels: int) -> str:
 def _worst(steps: dict[str, str], asked: Sequence[Score]) -> str:
     """Write all steps as one: for each size, its classes, their rows and worst scores."""
     found = "".join(
-        f", {'min' if score.least else 'max'}(x{i}), count(x{i})" for i, score in enumerate(asked)
+        f", {'min' if score.least else 'max'}(x{i}) as worst_{i}, count(x{i}) as scored_{i}"
+        for i, score in enumerate(asked)
     )
     named = ", ".join(f"{name} as ({text})" for name, text in steps.items())
     classes = f"with {named} select * from classes"
-    return f"select n, count(1), sum(n_rows){found} from ({classes}) as k group by n"
+    tallies = "n, count(1) as classes, sum(n_rows) as n_rows"
+    return f"select {tallies}{found} from ({classes}) as k group by n"

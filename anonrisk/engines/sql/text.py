@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -26,7 +25,8 @@ def written(query: str, dialect: str) -> str:
     except ImportError:
         raise _without_sqlglot() from None
     # What an older one writes has not been compared with pandas.
-    if int(version("sqlglot").partition(".")[0]) < _OLDEST:
+    version: str = sqlglot.__version__  # type: ignore[attr-defined]
+    if int(version.partition(".")[0]) < _OLDEST:
         raise _without_sqlglot()
     tree = sqlglot.parse_one(query, read="spark")
     if dialect == "sqlite":
