@@ -29,10 +29,13 @@ def by_values(qs: Sequence[str], asked: Sequence[Score], n_values: int) -> str:
     formulas = [FORMULAS[score.name] for score in asked]
     windows = dict.fromkeys(words.text(text) for formula in formulas for text in formula.windows)
     ordered = tcloseness.ORDERED in formulas
-    compared = "sum(t) over (partition by s) as t, sum(t) over (partition by 0) as t_all"
+    # Only where it is needed: DuckDB computes every column of a named step.
+    compared = (
+        f"sum(c) over (partition by {words.of_class}) as total, "
+        "sum(t) over (partition by s) as t, sum(t) over (partition by 0) as t_all"
+    )
     columns = (
         *(words.of_class, "c", "persons", "n_rows", *(["r"] if ordered else [])),
-        f"sum(c) over (partition by {words.of_class}) as total",
         *([compared] if any(formula.compared for formula in formulas) else []),
     )
     shares = ["t / t_all as share"] if compared in columns else []
