@@ -50,9 +50,9 @@ for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
     parser.addoption(
-        "--one-case",
-        action="store_true",
-        help="of a test with several cases, the last on each kind",
+        "--cases",
+        type=int,
+        help="of a test with more cases on a kind of table, the first and the last",
     )
 
 
@@ -73,19 +73,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
-def last_cases(items):
-    """The last case of every test, on each kind of table."""
-    last = {}
+def some_cases(items, number):
+    """So many cases of every test that takes `frame`, on each kind of table; its last is one."""
+    cases = {}
     for item in items:
         of = getattr(item, "callspec", None)
-        last[item.nodeid.partition("[")[0], of and of.params.get("frame")] = item
-    return list(last.values())
+        kind = of and of.params.get("frame")
+        name = item.nodeid.partition("[")[0] if kind else item.nodeid
+        cases.setdefault((name, kind), []).append(item)
+    return [one for all_ in cases.values() for one in (*all_[:-1][: number - 1], all_[-1])]
 
 
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    if config.getoption("--one-case"):
-        kept = last_cases(items)
+    if config.getoption("--cases"):
+        kept = some_cases(items, config.getoption("--cases"))
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
     for item in items:

@@ -96,15 +96,18 @@ GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
 
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
-# What all cases of a test find, they find with the newest versions; elsewhere one is enough.
-ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--one-case")
+SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
+# What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
+ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
 LANES = (
-    Lane("pandas and Spark", LATEST, ("--engines", "pandas,arrow,spark", "-m", "not nightly")),
+    Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
+    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "2")),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE)),
     Lane("oldest versions", OLDEST, ("--engines", "plain,spark,pandas_on_spark", *ONE_CASE)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
