@@ -273,6 +273,11 @@ def _validated(suite: ExpectationSuite, batch: Any, parameters: Any, result_form
     if isinstance(batch, Batch):
         return batch.validate(suite, result_format=result_format, expectation_parameters=parameters)
     engine = engine_for(batch).name
+    if engine not in ("pandas", "spark"):
+        raise _blocked(
+            "Great Expectations takes tables of pandas and Spark: convert this one, or give it to "
+            "Policy.check, which takes it as it is"
+        )
     with _own_context() as context:
         if engine == "pandas":
             source = context.data_sources.add_pandas(_NAME)
