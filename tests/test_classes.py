@@ -148,6 +148,8 @@ def test_it_is_frozen():
     sizes = ClassSizes([1, 3], [1, 1])
     with pytest.raises(AttributeError):
         sizes.sizes = np.array([2])
+    with pytest.raises(AttributeError):
+        sizes.size = np.array([2])
     with pytest.raises(ValueError, match="read-only"):
         sizes.sizes[0] = 2
     frame = sizes.to_frame()

@@ -140,6 +140,9 @@ def test_a_policy_is_frozen_and_prints():
     policy = Policy(quasi=["zip", "<b>"], k=5, name="release")
     with pytest.raises(AttributeError):
         policy.unlisted = "ignore"
+    # It would change nothing, and whoever wrote it would take the gate for a stricter one.
+    with pytest.raises(AttributeError):
+        policy.k = 11
     assert "≥ 5" in repr(policy)
     assert "release" in repr(policy)
     assert "&lt;b&gt;" in policy._repr_html_()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import anonrisk
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets
-from anonrisk.policy.budgets import BUDGETS
+from anonrisk.policy.budgets import BUDGETS, Budget
+from anonrisk.policy.evidence import Context, Evidence
+from anonrisk.policy.judge import Judge
 
 FOLDER = Path(budgets.__file__).parent
 NAMES = [path.stem for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "base")]
@@ -53,3 +56,16 @@ def test_scores_of_one_pass_are_shared():
     assert {*budgets.shared_scores()} == {"ldiv", "tcloseness"}
     policy = anonrisk.Policy(quasi="zip", sensitive="ill", **budgets.shared_scores())
     assert len(policy.rules[0].budgets) == 3
+
+
+def test_a_budget_that_nobody_measures_cannot_be_assessed():
+    @dataclass(frozen=True)
+    class Unmeasured(Budget):
+        key = "unmeasured"
+        keys: ClassVar = {}
+
+        def sentence(self, found, of):
+            raise AssertionError
+
+    (finding,) = Judge(("zip",), Evidence([]), Context()).findings(Unmeasured(1))
+    assert finding.status == "could_not_assess"

@@ -27,3 +27,9 @@ def test_profiles_collapse_equal_classes(frame):
     assert profiles.classification_metric() == pytest.approx(2 / 6)
     assert profiles.class_sizes().k == 2
     assert "3 classes of q: 2 kinds of class, 3 values" in repr(profiles)
+
+
+def test_profiles_are_frozen(frame):
+    profiles = frame(CELLS).anon.profiles("zip", "cost")
+    with pytest.raises(AttributeError):
+        profiles.class_count = 3

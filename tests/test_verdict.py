@@ -596,8 +596,10 @@ def test_suppression_counts_removed_and_marked_records():
         policy.check(table, n_original=0)
 
 
-def test_groups_with_missing_labels_and_all_dropped():
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_groups_with_missing_labels_and_all_dropped(dtype):
     table = pd.DataFrame({"zip": ["a", "a", None, "b", "b"], "g": ["x", "x", "y", None, None]})
+    table = table.astype({"g": dtype})
     found = asking(quasi="zip", by="g", k=2).check(table)
     assert {f.group: f.value for f in found.findings} == {"x": 2, "y": 1, "(missing)": 2}
     dropped = asking(

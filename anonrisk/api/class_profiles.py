@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.core.words import Diversity, Likeness
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ClassProfiles(ValueCounts):
     """The value counts of every kind of class, and the measures of the worst class.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonrisk.counts.class_sizes import ClassCounts
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.prediction import PredictedClasses, Prediction
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ClassSizes(ClassCounts):
     """How many classes there are of each size, and what follows from that alone.
 

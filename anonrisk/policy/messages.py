@@ -10,7 +10,8 @@ from anonrisk.core.render import shown
 def label(group: Any) -> str:
     """Write the value of a `by` column; naming the column was asking for it."""
     try:
-        missing = group is None or group != group or type(group).__name__ == "NAType"  # noqa: PLR0124
+        # The missing value of pandas comes first: compared, it is neither true nor false.
+        missing = group is None or type(group).__name__ == "NAType" or group != group  # noqa: PLR0124
         return "(missing)" if missing else str(group)
     # Objects may raise whatever they like, and what they say is not what was asked for.
     except Exception:  # noqa: BLE001

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.errors import PolicyError
@@ -27,6 +28,9 @@ _STRICT = (
 )
 
 
+# Frozen by itself: a subclass of a frozen class takes every new attribute, so that `policy.k = 11`
+# would be taken, and change nothing.
+@dataclass(frozen=True, init=False, repr=False)
 class Policy(Terms):
     """What a table must satisfy before it is published: roles of its columns, and budgets.
 
