@@ -90,6 +90,29 @@ def test_no_call_quotes_such_a_cell(name, method):
     assert raised is None or not quoted(raised)
 
 
+def raising(kind, method):
+    def raises(self, *_):
+        raise ValueError(f"{method} of {CANARY}")
+
+    return type("Hostile", (kind,), {method: raises})
+
+
+@pytest.mark.parametrize("call", ["find_qids", "explain_risk", "plan"])
+@pytest.mark.parametrize(
+    ("kind", "method"), [(str, "__str__"), (int, "__float__"), (float, "__float__")]
+)
+def test_text_and_numbers_that_raise_when_they_are_looked_at_later(kind, method, call):
+    # Classes are counted by codes: only what is made of them looks at such a cell.
+    cell = raising(kind, method)
+    cells = pd.Series([cell(i) for i in range(40)], dtype="object")
+    frame = pd.DataFrame({"a": cells, "b": range(40)})
+    names = [] if call == "find_qids" else [["a", "b"]]
+    try:
+        getattr(anonrisk, call)(frame, *names)
+    except AnonRiskError as error:
+        assert not quoted(error)
+
+
 def test_errors_do_not_keep_what_they_replace():
     with pytest.raises(errors.UnsupportedColumnError) as raised:
         table("__hash__").anon.k("a")
