@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import anonrisk
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets
-from anonrisk.policy.budgets import BUDGETS
+from anonrisk.policy.budgets import BUDGETS, base
 
 FOLDER = Path(budgets.__file__).parent
 NAMES = [path.stem for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", "base")]
@@ -53,3 +54,16 @@ def test_scores_of_one_pass_are_shared():
     assert {*budgets.shared_scores()} == {"ldiv", "tcloseness"}
     policy = anonrisk.Policy(quasi="zip", sensitive="ill", **budgets.shared_scores())
     assert len(policy.rules[0].budgets) == 3
+
+
+def test_a_budget_on_a_sensitive_column_may_share_no_pass(monkeypatch):
+    @dataclass(frozen=True)
+    class Share(base.SensitiveBudget):
+        key = "share"
+        keys = {"at_most": base.SHARE}
+        expectation_fields = {"max_share": base.Field("at_most", "(float): The most.")}
+
+    monkeypatch.setitem(BUDGETS, "share", Share)
+    shared = budgets.shared_scores()
+    assert {*shared} == {"ldiv", "tcloseness"}
+    assert Share.counts({"max_share": 0.5}, shared) == {"share": {"at_most": 1}}
