@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +56,10 @@ def test_scores_of_one_pass_are_shared():
 
 
 def test_a_budget_on_a_sensitive_column_may_share_no_pass(monkeypatch):
-    @dataclass(frozen=True)
-    class Share(base.SensitiveBudget):
-        key = "share"
-        keys = {"at_most": base.SHARE}
-        expectation_fields = {"max_share": base.Field("at_most", "(float): The most.")}
-
-    monkeypatch.setitem(BUDGETS, "share", Share)
+    asks = {"max_share": base.Field("at_most", "(float): The most.")}
+    own = {"key": "share", "keys": {"at_most": base.SHARE}, "expectation_fields": asks}
+    share = type("Share", (base.SensitiveBudget,), own)
+    monkeypatch.setitem(BUDGETS, "share", share)
     shared = budgets.shared_scores()
     assert {*shared} == {"ldiv", "tcloseness"}
-    assert Share.counts({"max_share": 0.5}, shared) == {"share": {"at_most": 1}}
+    assert share.counts({"max_share": 0.5}, shared) == {"share": {"at_most": 1}}
