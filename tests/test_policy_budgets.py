@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import anonrisk
@@ -53,6 +54,13 @@ def test_scores_of_one_pass_are_shared():
     assert {*budgets.shared_scores()} == {"ldiv", "tcloseness"}
     policy = anonrisk.Policy(quasi="zip", sensitive="ill", **budgets.shared_scores())
     assert len(policy.rules[0].budgets) == 3
+
+
+def test_a_budget_that_nothing_measures_does_not_pass(monkeypatch):
+    own = {"key": "odd", "keys": {"at_most": base.SHARE}, "sentence": lambda *_: ""}
+    monkeypatch.setitem(BUDGETS, "odd", type("Odd", (base.Budget,), own))
+    policy = anonrisk.Policy(quasi="zip", k=1, budgets={"odd": {"at_most": 1}})
+    assert policy.check(pd.DataFrame({"zip": ["a"]})).status == "could_not_assess"
 
 
 def test_a_budget_on_a_sensitive_column_may_share_no_pass(monkeypatch):

@@ -48,6 +48,9 @@ class Judge:
         elif isinstance(budget, SizeBudget):
             for group in self.evidence.groups or ():
                 yield self._of_group(budget, group)
+        else:
+            # Without a finding it would pass unseen.
+            yield self._unknown(budget, Problem("nothing says how it is measured"))
 
     def _of_values(self, budget: SensitiveBudget) -> Iterator[Finding]:
         columns = budget.sensitive or self.context.sensitive
