@@ -25,6 +25,7 @@ from anonrisk.errors import (
 from anonrisk.measures.formula import Words
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy import Policy
+from anonrisk.reporting.page import _MEANINGS as MEANINGS
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("sqlglot")
@@ -99,6 +100,7 @@ def test_every_score_is_among_what_is_compared():
     # Of every diversity the smallest is the worst, of all else the largest.
     assert {name for name, score in OF_VALUES.items() if Score(score).least} == set(LEAST_MEASURES)
     assert set(LEAST) <= set(FORMULAS)
+    assert set(OF_VALUES) <= set(MEANINGS)
 
 
 def agree(found, expected):
