@@ -39,7 +39,7 @@ PUBLIC = {
     "anonrisk.errors": ("AnonRiskError", "ReleaseBlocked"),
     "anonrisk.hierarchy": ("Hierarchy",),
     "anonrisk.hipaa": ("safe_harbor",),
-    "anonrisk.identity": ("IdentityProtector",),
+    "anonrisk.identity": ("Event", "IdentityProtector"),
     "anonrisk.keys": ("Key",),
     "anonrisk.planning.plan": ("Plan",),
     "anonrisk.policy": ("Policy", "Verdict"),

@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import anonrisk
-from anonrisk.counts.question import Score
+from anonrisk.api.assess import _OF_VALUES as OF_VALUES
+from anonrisk.api.assessment import _LEAST as LEAST_MEASURES
+from anonrisk.counts.question import LEAST, Score
 from anonrisk.errors import (
     AnonRiskError,
     EngineError,
@@ -23,6 +25,7 @@ from anonrisk.errors import (
 from anonrisk.measures.formula import Words
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy import Policy
+from anonrisk.reporting.page import _MEANINGS as MEANINGS
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("sqlglot")
@@ -89,6 +92,15 @@ def every_measure(table, c, about, distance):
     if isinstance(found, tuple):
         return found, strict
     return {**found.values, "strict": strict}
+
+
+def test_every_score_is_among_what_is_compared():
+    distances = {"equal", "ordered", "hierarchical"}
+    assert {*OF_VALUES.values(), *distances, "strict_delta"} - {""} == set(FORMULAS)
+    # Of every diversity the smallest is the worst, of all else the largest.
+    assert {name for name, score in OF_VALUES.items() if Score(score).least} == set(LEAST_MEASURES)
+    assert set(LEAST) <= set(FORMULAS)
+    assert set(OF_VALUES) <= set(MEANINGS)
 
 
 def agree(found, expected):

@@ -271,6 +271,15 @@ def test_assess_takes_a_policy(frame):
     assert found["tcloseness"].distance == "equal"
 
 
+def test_assess_takes_a_policy_that_names_a_sensitive_column_and_asks_nothing_of_it(frame):
+    table = frame(CELLS)
+    policy = asking(quasi=["zip", "age"], sensitive="ill", missing_sensitive="error", k=2)
+    found = table.anon.assess(policy)
+    assert found.values.keys() == {("k", None), ("uniqueness", None)}
+    with pytest.raises(errors.ArgumentError, match="give it alone"):
+        table.anon.assess(policy, missing_sensitive="drop")
+
+
 # ---- passes -------------------------------------------------------------------------------------
 
 ALL_AT_ONCE = {

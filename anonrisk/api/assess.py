@@ -94,7 +94,8 @@ def assess(
 
     if isinstance(qids, AssessesTables):
         others = (sensitive, measures, c, order, hierarchy, unit)
-        if any(x is not None for x in others) or {distance, missing} != {"auto", "value"}:
+        words = (distance, missing, missing_sensitive)
+        if any(x is not None for x in others) or words != ("auto", "value", "value"):
             raise ArgumentError("a policy says everything itself: give it alone")
         assessed: Assessment = qids.assess(frame)
         return assessed

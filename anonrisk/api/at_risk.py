@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
-from anonrisk.api.sensitive import (
-    ask_about,
-    diversity_score,
-    refuse_closeness,
-    with_distance,
-)
+from anonrisk.api.sensitive import ask_about, diversity_score, refuse_closeness, with_distance
 from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.counts.change import BreakingClasses
 from anonrisk.counts.question import Score

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import (
-    worst,
-)
+from anonrisk.api.sensitive import worst
 from anonrisk.core.arguments import one_of
 
 if TYPE_CHECKING:

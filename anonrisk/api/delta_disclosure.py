@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import (
-    worst,
-)
+from anonrisk.api.sensitive import worst
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

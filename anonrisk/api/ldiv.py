@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import (
-    against,
-    ask_about,
-    diversity_score,
-)
+from anonrisk.api.sensitive import against, ask_about, diversity_score
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_profiles import ClassProfiles
-from anonrisk.api.sensitive import (
-    ask_about,
-    with_distance,
-)
+from anonrisk.api.sensitive import ask_about, with_distance
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from anonrisk.core.columns import as_name, require
 from anonrisk.counts.question import Against, InHousehold, InPopulation
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
+from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -77,8 +78,6 @@ def risk(
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    from anonrisk.measures import risk as attackers
-
     fraction = fraction_of(sampling_fraction)
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (given[0] or given[1] or household is not None):
@@ -86,10 +85,10 @@ def risk(
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     against = against_of(engine, frame, question, population, weight, household)
     if population is None and weight is None:
-        found = attackers.of_release(engine.count(frame, question)[0], 1 / fraction)
+        found = of_release(engine.count(frame, question)[0], 1 / fraction)
     else:
         matched = engine.match(frame, InPopulation(question, against))
-        found = attackers.of_population(matched, "weights" if population is None else "population")
+        found = of_population(matched, "weights" if population is None else "population")
     if household is not None:
         home = engine.match(frame, InHousehold(question, replace(against, factor=1 / fraction)))
         found = replace(found, household=home)

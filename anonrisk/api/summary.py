@@ -11,12 +11,7 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.render import joined
 from anonrisk.counts.question import ByGroup
-from anonrisk.errors import (
-    EmptyTableError,
-    RoleConflictError,
-    UnsupportedColumnError,
-    raise_alone,
-)
+from anonrisk.errors import EmptyTableError, RoleConflictError, UnsupportedColumnError, raise_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

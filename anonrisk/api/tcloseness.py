@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import (
-    ask_about,
-    with_distance,
-)
+from anonrisk.api.sensitive import ask_about, with_distance
 from anonrisk.core.results import Closeness
 from anonrisk.counts.question import Score
 

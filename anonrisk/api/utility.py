@@ -10,7 +10,7 @@ from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.question import ClassesWithValues, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
-from anonrisk.planning import utility as measures
+from anonrisk.planning.utility import compare, majority_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,8 +101,8 @@ def utility(
     majority = None
     if sensitive is not None:
         both = engine.tally(frame, ClassesWithValues((*qid, sensitive)))
-        majority = measures.majority_of(both, qid)
-    return measures.compare(
+        majority = majority_of(both, qid)
+    return compare(
         before,
         after,
         sizes=sizes,

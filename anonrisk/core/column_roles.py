@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core import render
 from anonrisk.core.columns import as_name, as_names, require
-from anonrisk.errors import (
-    RoleConflictError,
-    RolesLostError,
-    RolesNotGivenError,
-)
+from anonrisk.errors import RoleConflictError, RolesLostError, RolesNotGivenError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

@@ -19,7 +19,7 @@ _UNITS = {
 }
 
 
-def microseconds(given: Any, what: str = "period") -> int:
+def microseconds(given: Any) -> int:
     """Read a length of time.
 
     Examples
@@ -41,10 +41,10 @@ def microseconds(given: Any, what: str = "period") -> int:
             shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
             months = "; months and years are not all of one length" if found else ""
             raise ArgumentError(
-                f"{what}={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
+                f"period={shown} is not a number of {', '.join(list(_UNITS)[:-1])} or W{months}"
             )
         # Python reads numbers of a few thousand digits only.
         length = int(found[1]) * _UNITS[found[2]] if len(found[1]) <= _MOST_DIGITS else 2**62
     if not 0 < length < 2**62:
-        raise ArgumentError(f"{what} must be longer than nothing, and not longer than history")
+        raise ArgumentError("period must be longer than nothing, and not longer than history")
     return int(length)

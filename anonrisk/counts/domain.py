@@ -10,10 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# What the values of a column are, and how an array holds them: whole numbers as int64, numbers as
-# float64, dates as days and timestamps as microseconds since 1970 in Greenwich, text and booleans
-# ("true", "false") as str. "other" has an equality and nothing more.
-KINDS = ("whole", "number", "date", "timestamp", "text", "boolean", "other")
+# What the values of a column are, and how an array holds them: "whole" numbers as int64, a "number"
+# as float64, a "date" as days and a "timestamp" as microseconds since 1970 in Greenwich, "text" and
+# "boolean" ("true", "false") as str. "other" has an equality and nothing more.
 NUMBERS = ("whole", "number")
 DATES = ("date", "timestamp")
 MICROSECONDS = 86_400_000_000

@@ -25,22 +25,24 @@ def assess(policy: Terms, frame: Any) -> Assessment:
         )
     table = CheckedTable.of(policy, frame)
     (rule,) = policy.rules
-    measures = {"k": None, "uniqueness": None}
+    # Each with whether it is about a sensitive column.
+    measures = {"k": False, "uniqueness": False}
     how: dict[str, Any] = {}
     for budget in rule.budgets:
         asked = budget.assessed()
         if "measures" in asked:
-            measures[asked.pop("measures")] = None
+            measures[asked.pop("measures")] = budget.about_values
         if any(how.get(key, value) != value for key, value in asked.items()):
             raise PolicyError("assess takes one tcloseness and one c; check takes any number")
         how |= asked
+    if any(measures.values()):
+        how["sensitive"] = list(table.roles.sensitive) or None
+        how["missing_sensitive"] = policy.missing_sensitive or "value"
     return assess_table(
         table.frame,
         list(rule.columns or table.roles.whole) or None,
-        list(table.roles.sensitive) or None,
-        list(measures),
+        measures=list(measures),
         unit=table.roles.unit,
         missing=policy.missing,
-        missing_sensitive=policy.missing_sensitive or "value",
         **how,
     )

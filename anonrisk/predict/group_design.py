@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
-from anonrisk.predict import kl as _kl
 from anonrisk.predict.distribution import Distribution
-from anonrisk.predict.kl import KnownByKl
+from anonrisk.predict.kl import KnownByKl, check_singletons
 from anonrisk.predict.moments import mean
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _by_kl(known: KnownByKl, cost: float) -> GroupDesign:
 
     # The number of singletons is largest at k = N for every κ that may be used.
     design = _design(share, cost, n, "kl", n)
-    _kl.check_singletons(known, design.group_size)
+    check_singletons(known, design.group_size)
     return design
 
 

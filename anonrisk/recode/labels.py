@@ -71,11 +71,9 @@ def of_earlier(year: int) -> str:
     return f"<{year:04}"
 
 
-def shortened(names: Sequence[str], most: int = 4) -> str:
+def shortened(names: Sequence[str]) -> str:
     """List a few names."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return ", ".join([*names[: most - 2], "…", names[-1]])
+    return ", ".join(names if len(names) <= 4 else [*names[:2], "…", names[-1]])
 
 
 def extent(  # noqa: PLR0911

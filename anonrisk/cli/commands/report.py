@@ -13,7 +13,7 @@ from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
 from anonrisk.errors import AnonRiskError, UnwritableTableError
-from anonrisk.reporting import page as report
+from anonrisk.reporting.page import html, refused
 
 if TYPE_CHECKING:
     import argparse
@@ -42,13 +42,13 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the page; where that fails, a page that says so."""
     path = output_paths.outside_table("--html", given.html, given.table)
     # Whatever kills this run, no page of an earlier one is taken for its own.
-    _write(str(path), report.refused("It has not finished.", given.title))
+    _write(str(path), refused("It has not finished.", given.title))
     try:
         page, outcome = _page(given, source)
     except Exception as error:
         known = isinstance(error, AnonRiskError)
         why = str(error) if known else "It failed unexpectedly."
-        _write(str(path), report.refused(why, given.title))
+        _write(str(path), refused(why, given.title))
         raise
     _write(str(path), page)
     return outcome
@@ -80,7 +80,7 @@ def _page(given: argparse.Namespace, source: Source) -> tuple[str, Outcome]:
     verdict = None
     if policy is not None:
         verdict = policy.check(frame).about(check.table_of(given), source.files(given))
-    page = report.html(found, *more.values(), verdict=verdict, title=given.title)
+    page = html(found, *more.values(), verdict=verdict, title=given.title)
     documents = {name: result.to_dict() for name, result in more.items()}
     code = 0
     if verdict is not None:

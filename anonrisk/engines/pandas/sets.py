@@ -20,6 +20,7 @@ from anonrisk.engines.numpy.count import (
 )
 from anonrisk.engines.pandas import coarsen, shape
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.guard import guarded
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _SMALL = 4_096
 _INT32 = 2**31
 
 
+@guarded
 class PandasSets:
     """Counts the classes of sets of columns; the codes of a set grow from those of its prefix."""
 

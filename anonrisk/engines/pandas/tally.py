@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
-from anonrisk.counts.domain import MICROSECONDS, Domain
+from anonrisk.counts.domain import Domain
 from anonrisk.counts.tally import Tally
 from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.numpy.count import tally as tally_of_keys
@@ -108,7 +108,7 @@ def plain(values: pd.Series[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
     if isinstance(dtype, pd.DatetimeTZDtype) or kind == "M":
         return "timestamp", _microseconds(values)
     if isinstance(dtype, pd.StringDtype):
-        return "text", values.to_numpy(dtype=object)
+        return "text", _texts(values.to_numpy(dtype=object))
     if kind in "iu":
         array = values.to_numpy()
         if kind == "u" and len(array) and int(array.max()) >= 2**63:
@@ -129,7 +129,7 @@ def is_arrow_date(dtype: Any) -> bool:
 def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR0911
     first = next(iter(cells), "")
     if isinstance(first, str):
-        return "text", cells
+        return "text", _texts(cells)
     if isinstance(first, (bool, np.bool_)):
         return "boolean", _truths(cells)
     if isinstance(first, (int, np.integer)):
@@ -142,6 +142,14 @@ def _of_objects(cells: NDArray[Any]) -> tuple[str, NDArray[Any]]:  # noqa: PLR09
     if isinstance(first, dt.date):
         return "date", cells.astype("datetime64[D]").astype(np.int64)
     return "other", np.arange(len(cells))
+
+
+def _texts(cells: NDArray[Any]) -> NDArray[Any]:
+    """Write a text that is more than one: what raises does so here, where no cell gets out."""
+    for cell in cells:
+        if type(cell) is not str:
+            str(cell)
+    return cells
 
 
 def _numbers(array: NDArray[np.float64]) -> tuple[str, NDArray[Any]]:
@@ -160,8 +168,3 @@ def _microseconds(values: pd.Series[Any]) -> NDArray[np.int64]:
     if getattr(values.dt, "tz", None) is not None:
         values = values.dt.tz_convert("UTC").dt.tz_localize(None)
     return values.to_numpy(dtype="datetime64[us]").astype(np.int64)
-
-
-def day_of(microseconds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the days since 1970 of some instants."""
-    return np.floor_divide(microseconds, MICROSECONDS)

@@ -8,12 +8,7 @@ import numpy as np
 from pandas.util import hash_pandas_object
 
 from anonrisk.core import radix
-from anonrisk.counts.traces import (
-    TraceCounts,
-    check_any,
-    missing_items,
-    missing_user,
-)
+from anonrisk.counts.traces import TraceCounts, check_any, missing_items, missing_user
 from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.numpy.traces import NumberedRecords, trace_counts
 from anonrisk.engines.pandas.clock import clock

@@ -340,7 +340,7 @@ class SensitiveBudget(Budget):
     """A budget on a sensitive column, of which the worst class counts."""
 
     about_values = True
-    shared: ClassVar[tuple[Mapping[str, Any], ...]]
+    shared: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Budgets that need no argument of their own, so that one pass scores them all."""
 
     @property

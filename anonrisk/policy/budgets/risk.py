@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import PolicyError, RoleConflictError
-from anonrisk.measures import risk as attackers
+from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
@@ -28,7 +28,7 @@ ATTACKERS = {
 }
 
 
-def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> attackers.Risk:  # noqa: ARG001
+def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
     """Measure against a population or sampling weights."""
     from anonrisk.api.risk import risk
 
@@ -165,7 +165,7 @@ class RiskBudget(base.SizeBudget):
         if isinstance(risk, Problem):
             return risk
         if risk is None:
-            risk = attackers.of_release(seen.sizes, 1 / (seen.context.sampling_fraction or 1.0))
+            risk = of_release(seen.sizes, 1 / (seen.context.sampling_fraction or 1.0))
         who = getattr(risk, self.attacker)
         if self.measure == "share_above":
             return base.Value(who.share_above(self.threshold))
