@@ -45,6 +45,26 @@ def test_a_policy_judges_every_kind(build):
     assert nested.status == "could_not_assess"
 
 
+def test_a_name_is_found_inside_unions_and_extension_types():
+    class Person(pa.ExtensionType):
+        def __init__(self):
+            super().__init__(pa.struct([("name", pa.string())]), "test.person")
+
+        def __arrow_ext_serialize__(self):
+            return b""
+
+    people = pa.ExtensionArray.from_storage(Person(), pa.array([{"name": "a"}, {"name": "b"}]))
+    inside = pa.StructArray.from_arrays([people], names=["who"])
+    policy = Policy(quasi="q", direct="name", k=1, unlisted="ignore")
+    for table in (
+        pa.table({"q": [1, 1], "x": people}),
+        pa.table({"q": [1, 1], "x": inside}),
+        duckdb.sql("SELECT 1 AS q, union_value(name := 'a') AS x"),
+        duckdb.sql("SELECT 1 AS q, [union_value(name := 'a')] AS x"),
+    ):
+        assert policy.check(table).status == "could_not_assess"
+
+
 def test_tables_come_back_in_their_kind(build):
     table = build({**CELLS, "more": [[1], [2], None, [4]]})
     kind = pa.Table if "duckdb" in type(table).__module__ else type(table)
