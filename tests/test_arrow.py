@@ -245,6 +245,9 @@ def test_names_that_look_like_patterns_are_names():
     assert [anonrisk.k(table, name) for name in table.columns] == [2, 1, 1]
     quoted = duckdb.from_arrow(pa.table({'a"b': [1, 1], "a b": [1, 2]}))
     assert [anonrisk.k(quoted, name) for name in quoted.columns] == [2, 1]
+    cases = duckdb.sql('SELECT 1 AS a, i AS "A" FROM range(2) AS r(i)')
+    assert [anonrisk.k(cases, name) for name in cases.columns] == [2, 1]
+    assert Policy(quasi="a", insensitive="A", k=2).check(cases).passed
 
 
 def test_only_named_columns_are_read(monkeypatch):

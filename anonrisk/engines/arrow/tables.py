@@ -187,12 +187,14 @@ class DuckDBTable(ArrowTable):
         return self._read(self.frame.limit(0), names)
 
     def _read(self, relation: Any, names: Sequence[str]) -> Mapping[str, Any]:
-        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-        table = pa.table(relation.project(quoted))
-        kinds = {n: kind.id for n, kind in zip(relation.columns, relation.types, strict=True)}
+        # By place: to DuckDB "A" is the name of a column "a" as well, even in quotation marks.
+        everything = self.names()
+        places = [everything.index(name) for name in names]
+        table = pa.table(relation.project(", ".join(f"#{place + 1}" for place in places)))
+        kinds = [relation.types[place].id for place in places]
         return {
-            name: column if kinds[name] in _EXACT else _stand_in(kinds[name], len(column))
-            for name, column in zip(names, table.columns, strict=True)
+            name: column if kind in _EXACT else _stand_in(kind, len(column))
+            for name, kind, column in zip(names, kinds, table.columns, strict=True)
         }
 
     def held(self) -> ArrowTable:
