@@ -201,6 +201,22 @@ def test_a_suppressed_category_is_gone_from_the_dictionary():
     assert left["x"].combine_chunks().dictionary.to_pylist() == ["a"]
 
 
+def test_records_that_are_kept_are_as_they_were():
+    cells = {
+        "big": pl.Series([2**100, 2**100, 1], dtype=pl.Int128),
+        "level": pl.Series(["a", "a", "b"], dtype=pl.Enum(["a", "b", "c"])),
+    }
+    for name, column in cells.items():
+        table = pl.DataFrame({name: column})
+        assert anonrisk.at_risk(table, name, k=3).equals(table)
+    assert anonrisk.suppress(pl.DataFrame(cells), "big", k=2).schema["big"] == pl.Int128
+    coded = pa.table({"x": pa.array(["a", "a", "b"]).dictionary_encode()})
+    assert anonrisk.at_risk(coded, "x", k=3).equals(coded)
+    # A dictionary that pandas does not see would still tell the suppressed value.
+    numbers = pa.table({"x": pa.array([1, 1, 2]).dictionary_encode()})
+    assert anonrisk.suppress(numbers, "x", k=2).equals(pa.table({"x": [1, 1]}))
+
+
 def test_the_order_of_an_enum_is_the_order_of_its_values():
     levels = pl.Enum(["low", "middle", "high"])
     cells = {"q": list("aabb"), "s": ["low", "middle", "high", "high"]}

@@ -6,14 +6,12 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.pandas import read
 from anonrisk.errors import (
     ArgumentError,
-    EngineError,
     UnsupportedColumnError,
     UnsupportedFrameError,
 )
@@ -89,13 +87,16 @@ class ArrowTable:
         """Read what the table says of its columns, where pandas and Spark keep it in Parquet."""
         return read.attrs_of(self.frame.schema)
 
-    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
-        """Give the table as some of its columns, and its rows, have become."""
-        table = self.frame
-        if changed is not None:
-            table = table.take(changed.index.to_numpy()) if _fewer(given, changed) else table
-            for name in changed.columns:
-                table = self._with(table, name, changed[name])
+    def has_dictionary(self, name: str) -> bool:
+        """Tell whether a column lists its values, also those that no row has."""
+        kind = cells.plain(self.frame.schema.field(self.names().index(name)).type)
+        return bool(pa.types.is_dictionary(kind))
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Give the table with these of its rows, or all, and with new cells in some columns."""
+        table = self.frame if rows is None else self.frame.take(rows)
+        for name in new.columns:
+            table = self._with(table, name, new[name])
         if attrs == self.attrs():
             return table
         told = {**(table.schema.metadata or {}), read.DECLARED: json.dumps(attrs).encode()}
@@ -153,18 +154,20 @@ class PolarsTable(ArrowTable):
         """Give nothing: a Polars table says nothing of its columns."""
         return {}
 
-    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
-        """Give the table as some of its columns, and its rows, have become."""
+    def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
+        """Tell no: only texts have one, as categories that pandas sees."""
+        return False
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Give the table with these of its rows, or all, and with new cells in some columns."""
         if attrs:
             raise UnsupportedFrameError(
                 "a Polars table cannot carry roles, nor the marks of columns that were changed at "
                 "random: give the names of the columns with each question, or the table as "
                 "to_arrow()"
             )
-        if changed is None:
-            return self.frame
-        table = self.frame[changed.index.to_numpy()] if _fewer(given, changed) else self.frame
-        return table.with_columns([_polars(changed[name]) for name in changed.columns])
+        table = self.frame if rows is None else self.frame[rows]
+        return table.with_columns([_polars(new[name]) for name in new.columns])
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""
@@ -229,13 +232,6 @@ def _polars(column: pd.Series[Any]) -> Any:
 
 def _is_python(dtype: Any) -> bool:
     return str(dtype) in ("Object", "Int128", "UInt128")
-
-
-def _fewer(given: pd.DataFrame, changed: pd.DataFrame) -> bool:
-    """Tell whether rows are left out; each has kept its number."""
-    if not set(given.columns) <= set(changed.columns):
-        raise EngineError("a column was lost on the way back")
-    return not np.array_equal(given.index, changed.index)
 
 
 def _stand_in(kind: str, n_rows: int) -> list[Any]:
