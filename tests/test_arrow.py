@@ -201,6 +201,19 @@ def test_a_suppressed_category_is_gone_from_the_dictionary():
     assert left["x"].combine_chunks().dictionary.to_pylist() == ["a"]
 
 
+def test_nan_is_missing_wherever_it_stands():
+    cells = [1.0, 2.0, float("nan"), None, 5.0, 6.0, 0.0, -0.0]
+    found = pa.table({"x": pa.array(cells, pa.float64()), "y": list("aabbccdd")})
+    plain = pd.DataFrame({"x": np.array(cells, dtype=float), "y": list("aabbccdd")})
+    backed = found.to_pandas(types_mapper=pd.ArrowDtype)
+    expected = plain.anon.microaggregate("x", k=2)["x"].tolist()
+    for table in (pl.DataFrame(found), found, duckdb.from_arrow(found), backed):
+        means = pa.table(anonrisk.microaggregate(table, "x", k=2))["x"].to_pylist()
+        np.testing.assert_equal(np.array(means, dtype=float), np.array(expected))
+        explained = anonrisk.explain_risk(table, ["x", "y"])
+        assert str(explained) == str(plain.anon.explain_risk(["x", "y"]))
+
+
 def test_records_that_are_kept_are_as_they_were():
     cells = {
         "big": pl.Series([2**100, 2**100, 1], dtype=pl.Int128),
