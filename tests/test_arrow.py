@@ -91,6 +91,14 @@ def test_a_pyarrow_table_carries_roles_and_marks():
     assert anonrisk.roles(noisy) == anonrisk.roles(table)
 
 
+def test_a_table_of_pandas_goes_back_to_pandas():
+    plain = pd.DataFrame({"age": [1, 3, None], "n": [1, None, 3]}, dtype="Int64", index=list("abc"))
+    table = anonrisk.generalize(pa.Table.from_pandas(plain), {"age": Bins([0, 2, 4])})
+    back = table.to_pandas()
+    assert back["age"].tolist()[:2] == ["[0, 2)", "[2, 4)"]
+    assert back[["n"]].equals(plain[["n"]])
+
+
 def test_a_parquet_file_of_pandas_keeps_its_roles(tmp_path):
     from pyarrow import parquet
 

@@ -107,8 +107,10 @@ class ArrowTable:
         if name not in names:
             return table.append_column(name, cells.to_arrow(cells_of))
         at = names.index(name)
-        column = cells.to_arrow(cells_of, table.schema.field(at).type)
-        return table.set_column(at, table.schema.field(at).with_type(column.type), column)
+        field = table.schema.field(at)
+        column = cells.to_arrow(cells_of, field.type)
+        table = table.set_column(at, field.with_type(column.type), column)
+        return table if column.type == field.type else _without_note(table, name)
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""
@@ -224,6 +226,16 @@ class DuckDBTable(ArrowTable):
     def attrs(self) -> dict[Any, Any]:
         """Give nothing: a relation says nothing of its columns."""
         return {}
+
+
+def _without_note(table: Any, name: str) -> Any:
+    """Take out what pandas noted of a column's type, which it has no more."""
+    told = table.schema.metadata or {}
+    if b"pandas" not in told:
+        return table
+    note = json.loads(told[b"pandas"])
+    note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
+    return table.replace_schema_metadata({**told, b"pandas": json.dumps(note).encode()})
 
 
 def _polars(column: pd.Series[Any]) -> Any:
