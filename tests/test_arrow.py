@@ -287,6 +287,13 @@ def test_names_that_look_like_patterns_are_names():
     assert Policy(quasi="a", insensitive="A", k=2).check(cases).passed
 
 
+@pytest.mark.parametrize("cell", [{"a\0": 1}, [{"b": {"a\0": 1}}]])
+def test_a_field_that_would_end_the_process_is_refused(cell):
+    table = pl.DataFrame({"q": [1, 1], "x": [cell, cell]})
+    assert anonrisk.k(table, "q") == 2
+    assert Policy(quasi="q", insensitive="x", k=2).check(table).status == "could_not_assess"
+
+
 def test_only_named_columns_are_read(monkeypatch):
     from anonrisk.engines.arrow import tables
 

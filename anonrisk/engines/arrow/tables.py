@@ -17,7 +17,7 @@ from anonrisk.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -140,6 +140,9 @@ class PolarsTable(ArrowTable):
         # By `get_column`: a name that looks like a pattern would select by it.
         # Under another name: the stream ends the process where one has a zero byte.
         columns = {name: self.frame.get_column(name).alias("") for name in names}
+        for name, column in columns.items():
+            if any("\0" in field for field in _fields(column.dtype)):
+                raise UnsupportedColumnError(f"column {name!r} has a field with a zero byte")
         return {
             name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
             for name, column in columns.items()
@@ -240,6 +243,16 @@ def _without_note(table: Any, name: str) -> Any:
 
 def _polars(column: pd.Series[Any]) -> Any:
     return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
+
+
+def _fields(dtype: Any) -> Iterator[str]:
+    """Find the names of the fields of Polars' structs, also in lists and arrays of them."""
+    for field in getattr(dtype, "fields", ()):
+        yield field.name
+        yield from _fields(field.dtype)
+    inner = getattr(dtype, "inner", None)
+    if inner is not None:
+        yield from _fields(inner)
 
 
 def _is_python(dtype: Any) -> bool:
