@@ -45,6 +45,26 @@ def test_a_policy_judges_every_kind(build):
     assert nested.status == "could_not_assess"
 
 
+def test_a_name_is_found_inside_unions_and_extension_types():
+    class Person(pa.ExtensionType):
+        def __init__(self):
+            super().__init__(pa.struct([("name", pa.string())]), "test.person")
+
+        def __arrow_ext_serialize__(self):
+            return b""
+
+    people = pa.ExtensionArray.from_storage(Person(), pa.array([{"name": "a"}, {"name": "b"}]))
+    inside = pa.StructArray.from_arrays([people], names=["who"])
+    policy = Policy(quasi="q", direct="name", k=1, unlisted="ignore")
+    for table in (
+        pa.table({"q": [1, 1], "x": people}),
+        pa.table({"q": [1, 1], "x": inside}),
+        duckdb.sql("SELECT 1 AS q, union_value(name := 'a') AS x"),
+        duckdb.sql("SELECT 1 AS q, [union_value(name := 'a')] AS x"),
+    ):
+        assert policy.check(table).status == "could_not_assess"
+
+
 def test_tables_come_back_in_their_kind(build):
     table = build({**CELLS, "more": [[1], [2], None, [4]]})
     kind = pa.Table if "duckdb" in type(table).__module__ else type(table)
@@ -69,6 +89,14 @@ def test_a_pyarrow_table_carries_roles_and_marks():
     noisy = anonrisk.perturb(table, "age", scale=1.0, seed=1)
     assert anonrisk.was_perturbed(noisy) == {"age": "perturb"}
     assert anonrisk.roles(noisy) == anonrisk.roles(table)
+
+
+def test_a_table_of_pandas_goes_back_to_pandas():
+    plain = pd.DataFrame({"age": [1, 3, None], "n": [1, None, 3]}, dtype="Int64", index=list("abc"))
+    table = anonrisk.generalize(pa.Table.from_pandas(plain), {"age": Bins([0, 2, 4])})
+    back = table.to_pandas()
+    assert back["age"].tolist()[:2] == ["[0, 2)", "[2, 4)"]
+    assert back[["n"]].equals(plain[["n"]])
 
 
 def test_a_parquet_file_of_pandas_keeps_its_roles(tmp_path):
@@ -181,6 +209,35 @@ def test_a_suppressed_category_is_gone_from_the_dictionary():
     assert left["x"].combine_chunks().dictionary.to_pylist() == ["a"]
 
 
+def test_nan_is_missing_wherever_it_stands():
+    cells = [1.0, 2.0, float("nan"), None, 5.0, 6.0, 0.0, -0.0]
+    found = pa.table({"x": pa.array(cells, pa.float64()), "y": list("aabbccdd")})
+    plain = pd.DataFrame({"x": np.array(cells, dtype=float), "y": list("aabbccdd")})
+    backed = found.to_pandas(types_mapper=pd.ArrowDtype)
+    expected = plain.anon.microaggregate("x", k=2)["x"].tolist()
+    for table in (pl.DataFrame(found), found, duckdb.from_arrow(found), backed):
+        means = pa.table(anonrisk.microaggregate(table, "x", k=2))["x"].to_pylist()
+        np.testing.assert_equal(np.array(means, dtype=float), np.array(expected))
+        explained = anonrisk.explain_risk(table, ["x", "y"])
+        assert str(explained) == str(plain.anon.explain_risk(["x", "y"]))
+
+
+def test_records_that_are_kept_are_as_they_were():
+    cells = {
+        "big": pl.Series([2**100, 2**100, 1], dtype=pl.Int128),
+        "level": pl.Series(["a", "a", "b"], dtype=pl.Enum(["a", "b", "c"])),
+    }
+    for name, column in cells.items():
+        table = pl.DataFrame({name: column})
+        assert anonrisk.at_risk(table, name, k=3).equals(table)
+    assert anonrisk.suppress(pl.DataFrame(cells), "big", k=2).schema["big"] == pl.Int128
+    coded = pa.table({"x": pa.array(["a", "a", "b"]).dictionary_encode()})
+    assert anonrisk.at_risk(coded, "x", k=3).equals(coded)
+    # A dictionary that pandas does not see would still tell the suppressed value.
+    numbers = pa.table({"x": pa.array([1, 1, 2]).dictionary_encode()})
+    assert anonrisk.suppress(numbers, "x", k=2).equals(pa.table({"x": [1, 1]}))
+
+
 def test_the_order_of_an_enum_is_the_order_of_its_values():
     levels = pl.Enum(["low", "middle", "high"])
     cells = {"q": list("aabb"), "s": ["low", "middle", "high", "high"]}
@@ -225,6 +282,16 @@ def test_names_that_look_like_patterns_are_names():
     assert [anonrisk.k(table, name) for name in table.columns] == [2, 1, 1]
     quoted = duckdb.from_arrow(pa.table({'a"b': [1, 1], "a b": [1, 2]}))
     assert [anonrisk.k(quoted, name) for name in quoted.columns] == [2, 1]
+    cases = duckdb.sql('SELECT 1 AS a, i AS "A" FROM range(2) AS r(i)')
+    assert [anonrisk.k(cases, name) for name in cases.columns] == [2, 1]
+    assert Policy(quasi="a", insensitive="A", k=2).check(cases).passed
+
+
+@pytest.mark.parametrize("cell", [{"a\0": 1}, [{"b": {"a\0": 1}}]])
+def test_a_field_that_would_end_the_process_is_refused(cell):
+    table = pl.DataFrame({"q": [1, 1], "x": [cell, cell]})
+    assert anonrisk.k(table, "q") == 2
+    assert Policy(quasi="q", insensitive="x", k=2).check(table).status == "could_not_assess"
 
 
 def test_only_named_columns_are_read(monkeypatch):

@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from anonrisk.counts.change import LabelsAsColumns, MinimalUniques
@@ -19,6 +20,7 @@ from anonrisk.engines.arrow import cells, tables
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema
+from anonrisk.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,7 +100,8 @@ class ArrowEngine:
         """Give a table that carries these roles, where its kind can."""
         # What cannot carry them becomes a table that can, where it must be read anyway.
         table, given = tables.table_of(frame).held(), _without_columns(frame).frame
-        return table.changed(given, None, PandasEngine().with_roles(given, roles).attrs)
+        attrs = PandasEngine().with_roles(given, roles).attrs
+        return table.changed(None, pd.DataFrame(), attrs)
 
     def rewrite(self, frame: Any, change: Change) -> Any:
         """Give a table with other cells; rows have no labels to bring back."""
@@ -124,7 +127,7 @@ class ArrowEngine:
         given.attrs = table.attrs()
         result = method(given, *(_with_population(one, asked) for one in asked))
         if isinstance(result, pd.DataFrame):
-            return table.changed(given, result, result.attrs)
+            return table.changed(*_difference(table, verb, given, result), result.attrs)
         if isinstance(result, pd.Series):
             return table.with_columns(result.to_frame())
         if verb in GIVE_TABLES:
@@ -150,6 +153,25 @@ def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
     names, words = table.names(), set(_words(asked))
     named = [name for name in dict.fromkeys(names) if name in words]
     return cells.to_pandas(table.read(named or names))
+
+
+def _difference(
+    table: ArrowTable, verb: str, given: pd.DataFrame, result: pd.DataFrame
+) -> tuple[Any, pd.DataFrame]:
+    """Give the numbers of the rows that are left, if not all are, and the columns to write."""
+    if not set(given.columns) <= set(result.columns):
+        raise EngineError("a column was lost on the way back")
+    rows = None if np.array_equal(given.index, result.index) else result.index.to_numpy()
+    if verb != "keep":
+        return rows, result
+    # Records are kept as they are, but for the categories that none of them has any more.
+    seen = [isinstance(given[name].dtype, pd.CategoricalDtype) for name in given]
+    coded = [
+        name
+        for name, categories in zip(map(str, given), seen, strict=True)
+        if (given[name].dtype != result[name].dtype if categories else table.has_dictionary(name))
+    ]
+    return rows, result[coded]
 
 
 def _with_population(one: Any, asked: Any) -> Any:

@@ -6,20 +6,18 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.pandas import read
 from anonrisk.errors import (
     ArgumentError,
-    EngineError,
     UnsupportedColumnError,
     UnsupportedFrameError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -89,13 +87,16 @@ class ArrowTable:
         """Read what the table says of its columns, where pandas and Spark keep it in Parquet."""
         return read.attrs_of(self.frame.schema)
 
-    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
-        """Give the table as some of its columns, and its rows, have become."""
-        table = self.frame
-        if changed is not None:
-            table = table.take(changed.index.to_numpy()) if _fewer(given, changed) else table
-            for name in changed.columns:
-                table = self._with(table, name, changed[name])
+    def has_dictionary(self, name: str) -> bool:
+        """Tell whether a column lists its values, also those that no row has."""
+        kind = cells.plain(self.frame.schema.field(self.names().index(name)).type)
+        return bool(pa.types.is_dictionary(kind))
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Give the table with these of its rows, or all, and with new cells in some columns."""
+        table = self.frame if rows is None else self.frame.take(rows)
+        for name in new.columns:
+            table = self._with(table, name, new[name])
         if attrs == self.attrs():
             return table
         told = {**(table.schema.metadata or {}), read.DECLARED: json.dumps(attrs).encode()}
@@ -106,8 +107,10 @@ class ArrowTable:
         if name not in names:
             return table.append_column(name, cells.to_arrow(cells_of))
         at = names.index(name)
-        column = cells.to_arrow(cells_of, table.schema.field(at).type)
-        return table.set_column(at, table.schema.field(at).with_type(column.type), column)
+        field = table.schema.field(at)
+        column = cells.to_arrow(cells_of, field.type)
+        table = table.set_column(at, field.with_type(column.type), column)
+        return table if column.type == field.type else _without_note(table, name)
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""
@@ -137,6 +140,9 @@ class PolarsTable(ArrowTable):
         # By `get_column`: a name that looks like a pattern would select by it.
         # Under another name: the stream ends the process where one has a zero byte.
         columns = {name: self.frame.get_column(name).alias("") for name in names}
+        for name, column in columns.items():
+            if any("\0" in field for field in _fields(column.dtype)):
+                raise UnsupportedColumnError(f"column {name!r} has a field with a zero byte")
         return {
             name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
             for name, column in columns.items()
@@ -153,18 +159,20 @@ class PolarsTable(ArrowTable):
         """Give nothing: a Polars table says nothing of its columns."""
         return {}
 
-    def changed(self, given: pd.DataFrame, changed: pd.DataFrame | None, attrs: Any) -> Any:
-        """Give the table as some of its columns, and its rows, have become."""
+    def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
+        """Tell no: only texts have one, as categories that pandas sees."""
+        return False
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Give the table with these of its rows, or all, and with new cells in some columns."""
         if attrs:
             raise UnsupportedFrameError(
                 "a Polars table cannot carry roles, nor the marks of columns that were changed at "
                 "random: give the names of the columns with each question, or the table as "
                 "to_arrow()"
             )
-        if changed is None:
-            return self.frame
-        table = self.frame[changed.index.to_numpy()] if _fewer(given, changed) else self.frame
-        return table.with_columns([_polars(changed[name]) for name in changed.columns])
+        table = self.frame if rows is None else self.frame[rows]
+        return table.with_columns([_polars(new[name]) for name in new.columns])
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""
@@ -187,12 +195,14 @@ class DuckDBTable(ArrowTable):
         return self._read(self.frame.limit(0), names)
 
     def _read(self, relation: Any, names: Sequence[str]) -> Mapping[str, Any]:
-        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-        table = pa.table(relation.project(quoted))
-        kinds = {n: kind.id for n, kind in zip(relation.columns, relation.types, strict=True)}
+        # By place: to DuckDB "A" is the name of a column "a" as well, even in quotation marks.
+        everything = self.names()
+        places = [everything.index(name) for name in names]
+        table = pa.table(relation.project(", ".join(f"#{place + 1}" for place in places)))
+        kinds = [relation.types[place].id for place in places]
         return {
-            name: column if kinds[name] in _EXACT else _stand_in(kinds[name], len(column))
-            for name, column in zip(names, table.columns, strict=True)
+            name: column if kind in _EXACT else _stand_in(kind, len(column))
+            for name, kind, column in zip(names, kinds, table.columns, strict=True)
         }
 
     def held(self) -> ArrowTable:
@@ -221,19 +231,32 @@ class DuckDBTable(ArrowTable):
         return {}
 
 
+def _without_note(table: Any, name: str) -> Any:
+    """Take out what pandas noted of a column's type, which it has no more."""
+    told = table.schema.metadata or {}
+    if b"pandas" not in told:
+        return table
+    note = json.loads(told[b"pandas"])
+    note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
+    return table.replace_schema_metadata({**told, b"pandas": json.dumps(note).encode()})
+
+
 def _polars(column: pd.Series[Any]) -> Any:
     return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
 
 
+def _fields(dtype: Any) -> Iterator[str]:
+    """Find the names of the fields of Polars' structs, also in lists and arrays of them."""
+    for field in getattr(dtype, "fields", ()):
+        yield field.name
+        yield from _fields(field.dtype)
+    inner = getattr(dtype, "inner", None)
+    if inner is not None:
+        yield from _fields(inner)
+
+
 def _is_python(dtype: Any) -> bool:
     return str(dtype) in ("Object", "Int128", "UInt128")
-
-
-def _fewer(given: pd.DataFrame, changed: pd.DataFrame) -> bool:
-    """Tell whether rows are left out; each has kept its number."""
-    if not set(given.columns) <= set(changed.columns):
-        raise EngineError("a column was lost on the way back")
-    return not np.array_equal(given.index, changed.index)
 
 
 def _stand_in(kind: str, n_rows: int) -> list[Any]:

@@ -32,7 +32,7 @@ def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
     """Get a column by position: a label may be a tuple, or look like an indexer of pandas."""
     labels: list[Any] = list(frame.columns)
     column: Any = frame.iloc[:, labels.index(name)]
-    return cast("pd.Series[Any]", column)
+    return objects.with_one_missing(cast("pd.Series[Any]", column))
 
 
 def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:

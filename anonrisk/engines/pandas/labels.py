@@ -44,7 +44,7 @@ def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def nested(frame: pd.DataFrame) -> list[str]:
-    """List the paths inside columns: of Arrow's structs, and of objects that are mappings."""
+    """List the paths inside columns: of Arrow's structs and unions, and of mappings in cells."""
     found: dict[str, None] = {}
     for position, (name, dtype) in enumerate(frame.dtypes.items()):
         if isinstance(dtype, pd.ArrowDtype):
@@ -78,9 +78,11 @@ def _keys(name: str, cell: Any, found: dict[str, None]) -> None:
 def _paths(name: str, kind: Any) -> list[str]:
     import pyarrow as pa
 
-    if pa.types.is_struct(kind):
+    if isinstance(kind, pa.BaseExtensionType):
+        return _paths(name, kind.storage_type)
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
         found = []
-        for field in kind:
+        for field in map(kind.field, range(kind.num_fields)):
             below = f"{name}.{field.name}"
             found += [below, *_paths(below, field.type)]
         return found

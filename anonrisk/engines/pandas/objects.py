@@ -130,6 +130,21 @@ def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
     return encoded.indices, encoded.dictionary
 
 
+def with_one_missing(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Make the NaN of Arrow's floats null: pandas takes only the null for missing."""
+    dtype: Any = column.dtype
+    if not isinstance(dtype, pd.ArrowDtype) or dtype.kind != "f":
+        return column
+    from pyarrow import compute
+
+    cells = column.array.__arrow_array__()
+    unknown = compute.is_nan(cells)
+    if not compute.any(unknown).as_py():
+        return column
+    known = pd.arrays.ArrowExtensionArray(compute.if_else(unknown, None, cells))
+    return pd.Series(known, index=column.index, name=column.name)
+
+
 def release_arrow() -> None:
     """Give memory that Arrow has freed back to the system."""
     import pyarrow as pa
