@@ -89,6 +89,10 @@ def test_a_pyarrow_table_carries_roles_and_marks():
     noisy = anonrisk.perturb(table, "age", scale=1.0, seed=1)
     assert anonrisk.was_perturbed(noisy) == {"age": "perturb"}
     assert anonrisk.roles(noisy) == anonrisk.roles(table)
+    # Columns that were there before are not what a dropped one is called now.
+    assert anonrisk.was_perturbed(noisy.drop_columns(["age"])) == {}
+    renamed = noisy.append_column("years", noisy["age"]).drop_columns(["age"])
+    assert list(anonrisk.was_perturbed(renamed)) == ["years"]
 
 
 def test_a_table_of_pandas_goes_back_to_pandas():

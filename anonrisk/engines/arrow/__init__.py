@@ -20,6 +20,7 @@ from anonrisk.engines.arrow import cells, tables
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema
+from anonrisk.engines.pandas.steps import COLUMNS_KEY
 from anonrisk.errors import EngineError
 
 if TYPE_CHECKING:
@@ -127,7 +128,11 @@ class ArrowEngine:
         given.attrs = table.attrs()
         result = method(given, *(_with_population(one, asked) for one in asked))
         if isinstance(result, pd.DataFrame):
-            return table.changed(*_difference(table, verb, given, result), result.attrs)
+            attrs = result.attrs
+            if COLUMNS_KEY in attrs and COLUMNS_KEY not in given.attrs:
+                # pandas has seen no more than the columns that were named.
+                attrs = {**attrs, COLUMNS_KEY: table.names()}
+            return table.changed(*_difference(table, verb, given, result), attrs)
         if isinstance(result, pd.Series):
             return table.with_columns(result.to_frame())
         if verb in GIVE_TABLES:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.domain import Domain
 
 _ATTRS_KEY = "anonrisk_perturbed"
-_COLUMNS_KEY = "anonrisk_perturbed_among"
+COLUMNS_KEY = "anonrisk_perturbed_among"
 
 
 def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
@@ -162,9 +162,9 @@ def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
     earlier = [tuple(pair) for pair in frame.attrs.get(_ATTRS_KEY, ())]
     marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
     # The columns of the first time, so that a rename is noticed later.
-    known = frame.attrs.get(_COLUMNS_KEY, list(frame.columns))
+    known = frame.attrs.get(COLUMNS_KEY, list(frame.columns))
     listed = [list(pair) for pair in marks]
-    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, _COLUMNS_KEY: known}
+    frame.attrs = {**frame.attrs, _ATTRS_KEY: listed, COLUMNS_KEY: known}
     return frame
 
 
@@ -176,7 +176,7 @@ def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
     marks = frame.attrs.get(_ATTRS_KEY, ())
     columns = list(frame.columns)
     found = {name: step for name, step in marks if name in columns}
-    known = frame.attrs.get(_COLUMNS_KEY, columns)
+    known = frame.attrs.get(COLUMNS_KEY, columns)
     for name, step in marks:
         if name not in columns and name not in frame.index.names:
             new = [column for column in columns if column not in known]
