@@ -318,7 +318,7 @@ def test_same_plan_and_same_table_on_every_engine(frame):
 
 @pytest.mark.spark("spark")
 def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
-    from anonrisk.engines import base
+    from anonrisk.counts import bounds
 
     random = np.random.default_rng(4)
     cells = {
@@ -326,14 +326,14 @@ def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkey
         "sex": random.choice(["f", "m"], 400).tolist(),
     }
     table = tables.spark_table(spark, cells)
-    monkeypatch.setattr(base, "MAX_CLASSES", 300)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
     plan = table.anon.plan(["income", "sex"], 5, max_suppression=0.05)
     assert isinstance(plan.recodings["income"], Bins)
     done = table.anon.apply(plan)
     counted = done.anon.classes(["income", "sex"])
     assert counted.k >= 5
     assert counted.n_records == plan.after.n_records, "what was planned is what is true"
-    monkeypatch.setattr(base, "MAX_CLASSES", 2)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 2)
     with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
         table.anon.plan(["income", "sex"], 5)
 
