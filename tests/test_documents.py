@@ -86,6 +86,20 @@ def test_nesting_has_a_limit_by_aliases_too():
         assert "nested too deeply" in quickly(lambda t=text: READER.yaml(t), errors.PolicyError)
 
 
+def test_open_brackets_are_not_read_to_the_end(monkeypatch):
+    loader = pytest.importorskip("yaml").SafeLoader
+    opened, really = [], loader.fetch_flow_collection_start
+
+    def counted(self, token):
+        opened.append(token)
+        really(self, token)
+
+    monkeypatch.setattr(loader, "fetch_flow_collection_start", counted)
+    with pytest.raises(errors.PolicyError, match="nested too deeply"):
+        READER.yaml("[" * 1_000)
+    assert len(opened) < 110
+
+
 @pytest.mark.parametrize(
     "text", ["[" * DEEP, "[" * 200 + "]" * 200, '{"a":' * 300 + "1" + "}" * 300]
 )
