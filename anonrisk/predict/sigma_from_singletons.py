@@ -195,8 +195,7 @@ class _Seen:
             if above(ratio) > 0:
                 if before is None:
                     return 0.0 if ratio == _LEAST else inf
-                ends = sorted((log(before), log(ratio)))
-                return exp(brentq(lambda x: above(exp(x)), *ends, xtol=1e-4))
+                return exp(brentq(lambda x: above(exp(x)), log(before), log(ratio), xtol=1e-4))
             before = ratio
         return 0.0
 
