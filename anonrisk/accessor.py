@@ -15,6 +15,7 @@ from anonrisk.api.apply import apply
 from anonrisk.api.assess import assess
 from anonrisk.api.at_risk import at_risk
 from anonrisk.api.beta_likeness import beta_likeness
+from anonrisk.api.box_plot import box_plot
 from anonrisk.api.classes import classes
 from anonrisk.api.declare import declare
 from anonrisk.api.degree import degree
@@ -26,6 +27,7 @@ from anonrisk.api.find_qids import find_qids
 from anonrisk.api.generalize import generalize
 from anonrisk.api.is_quasi_identifier import is_quasi_identifier
 from anonrisk.api.k import k
+from anonrisk.api.kl_after import kl_after
 from anonrisk.api.kmap import kmap
 from anonrisk.api.ldiv import ldiv
 from anonrisk.api.linkability import linkability
@@ -61,10 +63,12 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     uniqueness,
     classes,
     summary,
+    box_plot,
     entropy,
     degree,
     anvc,
     rr,
+    kl_after,
     sizes,
     at_risk,
     predict_population,

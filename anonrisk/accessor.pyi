@@ -7,8 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonrisk.api.assessment import Assessment
+from anonrisk.api.box_plot import BoxPlot
 from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
@@ -81,6 +83,16 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> pd.DataFrame:
         """Summarise the class sizes of one or several quasi-identifiers."""
+    def box_plot(
+        self,
+        qids: Names | None = None,
+        by: Name | None = None,
+        *,
+        whisker: float | None = 1.5,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> BoxPlot:
+        """Give what box-and-whisker plots of class sizes are drawn from, group by group."""
     def entropy(
         self,
         qids: Names | None = None,
@@ -115,6 +127,16 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> LowerBound:
         """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
+    def kl_after(
+        self,
+        qids: Names | None = None,
+        steps: Sequence[Mapping[Any, float | Recoding]] = (),
+        *,
+        n_values: Sequence[int] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> KlAfter:
+        """Measure the distance from uniform of a quasi-identifier whose values are put together."""
     def sizes(
         self,
         qids: Names | None = None,
