@@ -17,7 +17,7 @@ from anonrisk import ClassSizes, errors, predict
 from anonrisk.predict import Distribution, contour, law, moments, pairs, stirling, subgroup
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
-from anonrisk.predict.width import density_limit, density_variance_limit, normal_expansion
+from anonrisk.predict.width import density_limit, normal_expansion
 
 SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
 
@@ -181,24 +181,6 @@ def test_published_birthdays_and_the_best_density(reference):
     a = np.linspace(0.85, 0.95, 2_001)
     best = a[np.argmax([density_limit(lambda x: 2 * x, each) for each in a[::10]]) * 10]
     assert best == pytest.approx(reference["linear_density_argmax"]["value"], abs=5e-4)
-
-
-@pytest.mark.parametrize("a", [0.1, 0.8, 2.0, 6.0])
-@pytest.mark.parametrize(
-    "phi", [lambda x: 1.0, lambda x: 2 * x, lambda x: 0.5 + 1.5 * x**2], ids=["even", "2x", "curve"]
-)
-def test_limits_of_densities_are_those_of_many_values(phi, a):
-    n = 4_000
-    p = np.array([phi((i + 0.5) / n) for i in range(n)])
-    found = predict.singletons(Distribution.from_probabilities(p / p.sum()), round(a * n))
-    assert density_limit(phi, a) == pytest.approx(found.mean / n, rel=2e-3)
-    assert density_variance_limit(phi, a) == pytest.approx(found.variance / n, rel=2e-3)
-
-
-def test_the_variance_of_an_even_density_is_the_closed_form():
-    for a in (0.3, 1.0, 4.0):
-        closed = a * math.exp(-a) - a * math.exp(-2 * a) * (1 - a + a**2)
-        assert density_variance_limit(lambda x: 1.0, a) == pytest.approx(closed, rel=1e-12)
 
 
 def test_reference_intervals_of_a_normal(reference):
@@ -830,8 +812,6 @@ def test_more_bad_input():
         lambda: predict.normal_expansion(10, ["a"], [[1]]),
         lambda: predict.density_limit(lambda x: -1.0, 1),
         lambda: predict.density_limit(None, 1),
-        lambda: predict.density_variance_limit(lambda x: 2.0, 1),
-        lambda: predict.density_variance_limit(lambda x: 1.0, 0),
     ):
         with pytest.raises(errors.ArgumentError):
             make()

@@ -38,10 +38,8 @@ def test_the_example_of_the_thesis():
     assert first_order == pytest.approx(6.35, abs=5e-3)
 
 
-@pytest.mark.parametrize(("seen", "k"), [(3, 4), (5, 20), (12, 20), ([4, 6, 3], 8), (30, 60)])
+@pytest.mark.parametrize(("seen", "k"), [([2, 4], 4), (5, 20), (12, 20), ([4, 6, 3], 8), (30, 60)])
 def test_the_mean_at_the_estimate_is_what_was_seen(seen, k):
-    if seen == 3:
-        seen = [2, 4]
     found = sigma_from_singletons(seen, k, 2.0)
     assert expected(found.sigma, k, 2.0) == pytest.approx(np.mean(seen), rel=1e-3)
     assert found.sigma in found.interval
@@ -98,17 +96,26 @@ def test_intervals_taken_together_change_next_to_nothing(ratio):
         assert together == pytest.approx((whole**power).sum(), rel=4e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("ratio", "k"), [(0.4, 6), (0.8, 20), (3.0, 10), (25.0, 30)])
-def test_the_interval_covers(ratio, k):
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("ratio", "k", "groups"),
+    [(0.3, 100, 1), (0.4, 6, 1), (0.8, 20, 1), (3.0, 10, 1), (3.0, 10, 5), (25.0, 30, 1)],
+)
+def test_the_interval_covers(ratio, k, groups):
     rng = np.random.default_rng(11)
-    runs, cache, hits = 400, {}, 0
+    runs, hits = 400, 0
+    by_total = {}
     for _ in range(runs):
-        cells = np.floor(rng.normal(rng.uniform(0, 1), ratio, k)).astype(int)
-        seen = int((np.bincount(cells - cells.min()) == 1).sum())
-        if seen not in cache:
-            cache[seen] = sigma_from_singletons(seen, k, 1.0)
-        hits += ratio in cache[seen].interval
+        # Nobody knows where an interval begins.
+        middle = rng.uniform(0, 1)
+        seen = []
+        for _ in range(groups):
+            cells = np.floor(rng.normal(middle, ratio, k)).astype(int)
+            seen.append(int((np.bincount(cells - cells.min()) == 1).sum()))
+        total = sum(seen)
+        if total not in by_total:
+            by_total[total] = sigma_from_singletons(seen, k, 1.0).interval
+        hits += ratio in by_total[total]
     # Two standard errors of 400 runs below 95%.
     assert hits / runs >= 0.928
 

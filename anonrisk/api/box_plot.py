@@ -52,7 +52,7 @@ class BoxPlot(render.PrintedTable):
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; of the table's cells only the groups, which `by` asked for."""
+        """Give plain values, and the groups that `by` asked for as the table has them."""
         return {
             "qid": list(self.qid),
             "by": self.by,

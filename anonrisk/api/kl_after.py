@@ -31,6 +31,8 @@ class KlStep:
     ----------
     step : str
         What was done, in words.
+    n_records : int
+        Number of records; with a `unit`, of (person, class) pairs.
     n_classes : int
         Number of different values that are left.
     n_values : int
@@ -42,6 +44,7 @@ class KlStep:
     """
 
     step: str
+    n_records: int
     n_classes: int
     n_values: int
     kl: float
@@ -56,14 +59,11 @@ class KlAfter(render.PrintedTable):
     ----------
     qid : tuple of names
         The quasi-identifier.
-    n_records : int
-        Number of records; with a `unit`, of (person, class) pairs.
     steps : tuple of KlStep
         The table as it is, then every step.
     """
 
     qid: Qid
-    n_records: int
     steps: tuple[KlStep, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -77,15 +77,18 @@ class KlAfter(render.PrintedTable):
         return {**asdict(self), "qid": list(self.qid), "steps": [asdict(s) for s in self.steps]}
 
     def _lines(self) -> list[str]:
-        records = render.count_of(self.n_records, "record")
-        return [f"Distance from uniform of {render.joined(self.qid)} in {records}"]
+        return [f"Distance from uniform of {render.joined(self.qid)}"]
 
     def _header(self) -> tuple[str, ...]:
-        return "step", "classes", "values", "nats", "of it, if a sample"
+        return "step", "records", "classes", "values", "nats", "of it, if a sample"
 
     def _rows(self) -> list[list[str]]:
         return [
-            [s.step, f"{s.n_classes:,}", f"{s.n_values:,}", f"{s.kl:.4f}", f"{s.bias:.4f}"]
+            [
+                s.step,
+                *(f"{n:,}" for n in (s.n_records, s.n_classes, s.n_values)),
+                *(f"{nats:.4f}" for nats in (s.kl, s.bias)),
+            ]
             for s in self.steps
         ]
 
@@ -130,11 +133,11 @@ def kl_after(
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [0, 0, 0, 1, 2, 2, 4, 5, 6, 6, 7, 9]})
     >>> df.anon.kl_after("age", [{"age": 2}, {"age": 5}], n_values=[10, 5, 2])
-    Distance from uniform of age in 12 records
-                   step   classes   values     nats   of it, if a sample
-               as it is         8       10   0.3234               0.2917
-    age: intervals of 2         5        5   0.0923               0.1667
-    age: intervals of 5         2        2   0.0140               0.0417
+    Distance from uniform of age
+                   step   records   classes   values     nats   of it, if a sample
+               as it is        12         8       10   0.3234               0.2917
+    age: intervals of 2        12         5        5   0.0923               0.1667
+    age: intervals of 5        12         2        2   0.0140               0.0417
     """
     engine, question = ask(frame, qids, unit=unit, missing=missing)
     known = engine.schema(frame).columns
@@ -149,10 +152,10 @@ def kl_after(
         table = engine.rewrite(frame, Recode(recodings)) if recodings else frame
         counted = counted_for(table, question.qid, widths, question.unit, missing)
         kl = counted.kl(domain)
-        bias = (counted.n_classes - 1) / (2 * counted.n_memberships)
-        words = _words(widths, recodings)
-        found.append(KlStep(words, counted.n_classes, kl.n_values, float(kl), bias))
-    return KlAfter(question.qid, counted.n_memberships, tuple(found))
+        n, classes = counted.n_memberships, counted.n_classes
+        words, bias = _words(widths, recodings), (classes - 1) / (2 * n)
+        found.append(KlStep(words, n, classes, kl.n_values, float(kl), bias))
+    return KlAfter(question.qid, tuple(found))
 
 
 def _listed(steps: Any) -> list[Any]:

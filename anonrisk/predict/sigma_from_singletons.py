@@ -26,7 +26,7 @@ _OFFSETS = np.linspace(0.0, 0.5, 17)
 # Below this deviation, in widths, everybody is in one interval or two.
 _LEAST = 0.05
 # Neighbouring deviations that are tried differ by this factor.
-_STEP = 1.15
+_STEP = 1.25
 # Intervals narrower than a twentieth of the deviation are taken together, as many alike: by less
 # than 1e-4 of what sets the mean apart from the group.
 _FINE = 20
