@@ -96,10 +96,15 @@ def test_intervals_taken_together_change_next_to_nothing(ratio):
         assert together == pytest.approx((whole**power).sum(), rel=4e-4)
 
 
-@pytest.mark.nightly
+WORLDS = [(0.3, 100, 1), (0.4, 6, 1), (0.8, 20, 1), (3.0, 10, 5), (25.0, 30, 1)]
+
+
 @pytest.mark.parametrize(
     ("ratio", "k", "groups"),
-    [(0.3, 100, 1), (0.4, 6, 1), (0.8, 20, 1), (3.0, 10, 1), (3.0, 10, 5), (25.0, 30, 1)],
+    [
+        pytest.param(3.0, 10, 1, marks=pytest.mark.slow),
+        *(pytest.param(*world, marks=pytest.mark.nightly) for world in WORLDS),
+    ],
 )
 def test_the_interval_covers(ratio, k, groups):
     rng = np.random.default_rng(11)
