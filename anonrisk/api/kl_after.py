@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.api.predict_singletons import counted_for
 from anonrisk.api.question import ask
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.words import Missing
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.base import Engine
+
+    # Widths of intervals, and recodings.
+    _Way: TypeAlias = tuple[dict[Any, float], dict[Any, Recoding]]
 
 
 @dataclass(frozen=True)
@@ -147,15 +152,24 @@ def kl_after(
         raise ArgumentError(
             f"n_values needs {len(ways) + 1} numbers: for the table as it is and for each step"
         )
-    found = []
-    for (widths, recodings), domain in zip([({}, {}), *ways], sizes, strict=True):
-        table = engine.rewrite(frame, Recode(recodings)) if recodings else frame
-        counted = counted_for(table, question.qid, widths, question.unit, missing)
-        kl = counted.kl(domain)
-        n, classes = counted.n_memberships, counted.n_classes
-        words, bias = _words(widths, recodings), (classes - 1) / (2 * n)
-        found.append(KlStep(words, n, classes, kl.n_values, float(kl), bias))
-    return KlAfter(question.qid, tuple(found))
+    # The table as it is comes last: an engine that cannot recode says so before it counts.
+    *coarser, plain = [
+        _measured(engine, frame, question, way, domain)
+        for way, domain in zip([*ways, ({}, {})], [*sizes[1:], sizes[0]], strict=True)
+    ]
+    return KlAfter(question.qid, (plain, *coarser))
+
+
+def _measured(
+    engine: Engine, frame: Any, question: Question, way: _Way, domain: int | None
+) -> KlStep:
+    widths, recodings = way
+    table = engine.rewrite(frame, Recode(recodings)) if recodings else frame
+    counted = counted_for(table, question.qid, widths, question.unit, question.missing)
+    kl = counted.kl(domain)
+    n, classes = counted.n_memberships, counted.n_classes
+    words, bias = _words(widths, recodings), (classes - 1) / (2 * n)
+    return KlStep(words, n, classes, kl.n_values, float(kl), bias)
 
 
 def _listed(steps: Any) -> list[Any]:
@@ -164,9 +178,7 @@ def _listed(steps: Any) -> list[Any]:
     raise ArgumentError("steps must be a list, each step such as {'age': 5} or {'zip': Prefix(2)}")
 
 
-def _read(
-    step: Mapping[Any, Any], qid: Qid, known: Sequence[Name]
-) -> tuple[dict[Any, float], dict[Any, Recoding]]:
+def _read(step: Mapping[Any, Any], qid: Qid, known: Sequence[Name]) -> _Way:
     """Tell widths of intervals from recodings, and refuse columns that are no part of it."""
     require(tuple(step), "column of a step", known)
     strange = [name for name in step if name not in qid]
