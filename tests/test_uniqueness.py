@@ -1,0 +1,13 @@
+"""The share of singletons, against the published one."""
+
+from __future__ import annotations
+
+import pytest
+
+from anonrisk import ClassSizes
+
+
+def test_published_shares_of_singletons():
+    sizes = ClassSizes([1, 2], [2_758_578, 7_949])
+    assert sizes.n_records == 2_774_476
+    assert sizes.uniqueness == pytest.approx(0.9942699089846154, abs=1e-15)
