@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
 import tables
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -21,3 +22,11 @@ CELLS = {
 def cells_of(table, *names):
     rows = sorted(tables.to_rows(table), key=lambda row: row["who"])
     return [tuple(row[name] for name in names) if len(names) > 1 else row[names[0]] for row in rows]
+
+
+def refused(table, calls):
+    """Make each of some wrong calls: it raises its error, which says a text and no cell."""
+    for call, error, text in calls:
+        with pytest.raises(error, match=text) as caught:
+            call(table)
+        assert "1011" not in str(caught.value)

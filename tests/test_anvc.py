@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import oracle
 import pytest
+from histograms import histograms, rows_with
+from hypothesis import given
 
 from anonrisk import ClassSizes
+
+
+@given(histograms)
+def test_anvc_equals_the_oracle(histogram):
+    expected = 2 ** oracle.entropy(rows_with(histogram), ["x"])
+    assert ClassSizes.from_histogram(histogram).anvc == pytest.approx(expected, rel=1e-12)
 
 
 def test_published_average_numbers_of_combinations():

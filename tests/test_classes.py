@@ -16,10 +16,8 @@ from anonrisk import ClassSizes, errors
 
 
 @given(histograms)
-def test_everything_equals_the_oracle(histogram):
+def test_counts_and_divergence_equal_the_oracle(histogram):
     sizes, rows = ClassSizes.from_histogram(histogram), rows_with(histogram)
-    assert sizes.k == oracle.k(rows, ["x"])
-    assert sizes.uniqueness == oracle.uniqueness(rows, ["x"])
     assert sizes.n_records == sizes.n_rows == sizes.n_memberships == len(rows)
     expanded = [size for size, classes in histogram.items() for _ in range(classes)]
     assert sizes.n_classes == len(expanded)
@@ -31,13 +29,6 @@ def test_everything_equals_the_oracle(histogram):
     for limit in (1, 2, 5, 100):
         assert sizes.records_below(limit) == sum(size for size in expanded if size < limit)
         assert sizes.records_at_most(limit) == sum(size for size in expanded if size <= limit)
-    for order in (0, 0.5, 1, 2, 7.5, math.inf):
-        expected = oracle.entropy(rows, ["x"], order)
-        assert sizes.entropy(order) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-    assert sizes.degree == pytest.approx(oracle.degree(rows, ["x"]), rel=1e-12, abs=1e-12)
-    assert sizes.anvc == pytest.approx(2 ** oracle.entropy(rows, ["x"]), rel=1e-12)
-    assert sizes.rr == pytest.approx(2 ** oracle.entropy(rows, ["x"]) / len(rows), rel=1e-12)
-    assert sizes.rr <= sizes.rr.classes_per_record * (1 + 1e-12)
     nats = oracle.entropy(rows, ["x"]) * math.log(2)
     assert sizes.kl() == pytest.approx(math.log(len(expanded)) - nats, abs=1e-12)
     assert sizes.kl(1000) == pytest.approx(math.log(1000) - nats, rel=1e-12)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 
+import oracle
 import pytest
+from histograms import histograms, rows_with
+from hypothesis import given
 
 from anonrisk import ClassSizes
+
+
+@given(histograms)
+def test_degree_equals_the_oracle(histogram):
+    expected = oracle.degree(rows_with(histogram), ["x"])
+    found = ClassSizes.from_histogram(histogram).degree
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 # Koot 2012, 2.2.1, and Fischer-Hübner's slides, as recomputed: the printed 0.77 is cut off, the

@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import oracle
 import pytest
-from histograms import histograms
+from histograms import histograms, rows_with
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import ClassSizes, errors
+
+
+@given(histograms)
+def test_entropy_equals_the_oracle(histogram):
+    sizes, rows = ClassSizes.from_histogram(histogram), rows_with(histogram)
+    for order in (0, 0.5, 1, 2, 7.5, math.inf):
+        expected = oracle.entropy(rows, ["x"], order)
+        assert sizes.entropy(order) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @given(histograms, st.floats(0.01, 1))

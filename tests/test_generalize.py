@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
 import pandas as pd
-from steps import CELLS, TREE, cells_of
+from steps import CELLS, TREE, cells_of, refused
 
 import anonrisk
+from anonrisk import errors
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
 
 
@@ -79,3 +81,35 @@ def test_generalize_by_keywords(frame):
 def test_whole_edges_of_fractions_are_not_named_as_whole():
     labels = pd.DataFrame({"x": [1.0, 1.5, 2.5]}).anon.generalize("x", bins=[1, 2])["x"]
     assert labels.tolist() == ["[1, 2)", "[1, 2)", ">=2"]
+
+
+WRONG = [
+    (lambda t: t.anon.generalize("age"), errors.ArgumentError, "one way to generalize"),
+    (lambda t: t.anon.generalize("age", bins=2, prefix=1), errors.ArgumentError, "one way"),
+    (lambda t: t.anon.generalize("aeg", bins=2), errors.ColumnNotFoundError, "'age'"),
+    (lambda t: t.anon.generalize("illness", bins=2), errors.UnsupportedColumnError, "text"),
+    (lambda t: t.anon.generalize("age", bins=[3, 1]), errors.ArgumentError, "ascending"),
+    (lambda t: t.anon.generalize("age", bins=["a"]), errors.ArgumentError, "finite number"),
+    (lambda t: t.anon.generalize("born", part="week"), errors.ArgumentError, "'month'"),
+    (lambda t: t.anon.generalize("age", part="year"), errors.UnsupportedColumnError, "whole"),
+    (lambda t: t.anon.generalize("zip", prefix=0), errors.ArgumentError, "at least 1"),
+    (
+        lambda t: t.anon.generalize("illness", hierarchy=TREE),
+        errors.ArgumentError,
+        "go together",
+    ),
+    (
+        lambda t: t.anon.generalize("illness", hierarchy=TREE, level=3),
+        errors.HierarchyError,
+        "levels 0 to 2",
+    ),
+    (lambda t: t.anon.generalize({"age": 3}), errors.ArgumentError, "maps columns"),
+    (lambda t: t.anon.generalize("age", top=True), errors.ArgumentError, "finite number"),
+    (lambda t: t.anon.generalize("age", top="9"), errors.ArgumentError, "finite number"),
+    (lambda t: t.anon.generalize("age", bottom=math.nan), errors.ArgumentError, "finite number"),
+    (lambda t: t.anon.generalize("age", bins=[True, 2]), errors.ArgumentError, "finite number"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steps import cells_of
+from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
 from anonrisk.recode.optimal import optimal_groups
@@ -100,3 +100,14 @@ def test_mdav_is_bounded(frame, monkeypatch):
     monkeypatch.setattr(steps, "MAX_MDAV", 3)
     with pytest.raises(errors.TooManyRecordsError, match="more than 3 different records"):
         frame({"x": [1, 2, 3, 4], "y": [1, 1, 1, 1]}).anon.microaggregate(["x", "y"], 2)
+
+
+WRONG = [
+    (lambda t: t.anon.microaggregate("zip", 2), errors.UnsupportedColumnError, "numbers"),
+    (lambda t: t.anon.microaggregate("who", 9), errors.ArgumentError, "larger than"),
+    (lambda t: t.anon.microaggregate(["who", "age"], 2), errors.MissingValuesError, "1 rows"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)

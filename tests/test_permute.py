@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from steps import cells_of
+from steps import CELLS, cells_of, refused
+
+from anonrisk import errors
 
 
-def test_permutation_keeps_margins_exactly_and_leaves_a_mark(frame):
+def test_permutation_keeps_margins_exactly_and_roles(frame):
     n = 60
     cells = {
         "who": list(range(n)),
@@ -21,6 +23,14 @@ def test_permutation_keeps_margins_exactly_and_leaves_a_mark(frame):
     before = list(zip(cells["ward"], cells["x"], cells["y"], strict=True))
     assert Counter(found) == Counter(before), "each ward has the pairs it had"
     assert all(new != old for new, old in zip(found, before, strict=True)), "nobody keeps theirs"
-    assert moved.anon.was_perturbed() == {"x": "permute", "y": "permute"}
     assert moved.anon.roles().quasi == ("ward",)
     assert Counter(cells_of(table.anon.permute("x", seed=1), "x")) == Counter(cells["x"])
+
+
+WRONG = [
+    (lambda t: t.anon.permute("age", by="age", seed=1), errors.RoleConflictError, "its own"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)

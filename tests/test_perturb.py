@@ -7,12 +7,12 @@ import datetime as dt
 import numpy as np
 import pandas as pd
 import pytest
-from steps import cells_of
+from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
 
 
-def test_noise_keeps_types_and_leaves_a_mark(frame):
+def test_noise_keeps_types_and_is_as_wide_as_asked(frame):
     n = 400
     cells = {
         "who": list(range(n)),
@@ -34,8 +34,6 @@ def test_noise_keeps_types_and_leaves_a_mark(frame):
     assert np.std(ages) == pytest.approx(3, abs=0.5)
     days = [(pd.Timestamp(born) - pd.Timestamp("1980-06-15")).days for _, born in found]
     assert np.std(days) == pytest.approx(3, abs=0.5)
-    assert noisy.anon.was_perturbed() == {"age": "perturb", "born": "perturb"}
-    assert table.anon.was_perturbed() == {}
     laplace = cells_of(table.anon.perturb("income", 2, seed=1, law="laplace"), "income")
     assert np.std(laplace) == pytest.approx(2 * 2**0.5, rel=0.2)
     uniform = cells_of(table.anon.perturb("income", 2, seed=1, law="uniform"), "income")
@@ -77,3 +75,16 @@ def test_missing_whole_numbers_and_categories_keep_their_noise():
     grouped = pd.DataFrame({"x": pd.Categorical([1.5, 2.5, 9.5, 8.5])})
     assert grouped.anon.perturb("x", 1, seed=1)["x"].notna().all()
     assert grouped.anon.microaggregate("x", 2)["x"].tolist() == [2.0, 2.0, 9.0, 9.0]
+
+
+WRONG = [
+    (lambda t: t.anon.perturb("zip", 1, seed=1), errors.UnsupportedColumnError, "noise is for"),
+    (lambda t: t.anon.perturb("who", 0.1, seed=1), errors.ArgumentError, "would leave 100.0%"),
+    (lambda t: t.anon.perturb("born", 0.1, seed=1), errors.ArgumentError, "too small"),
+    (lambda t: t.anon.perturb("age", 0, seed=1), errors.ArgumentError, "above 0"),
+    (lambda t: t.anon.perturb("age", 1, seed=1, law="nrmal"), errors.ArgumentError, "normal"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)

@@ -15,6 +15,7 @@ import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned import QIDS, people
 
 import anonrisk
 from anonrisk import Plan, datasets, errors
@@ -24,21 +25,7 @@ from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star, ZipArea
 
-QIDS = ["age", "zip", "sex", "born"]
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
-
-
-def people(n=300, seed=1):
-    random = np.random.default_rng(seed)
-    days = (dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 15_000, n))
-    return {
-        "who": list(range(n)),
-        "age": [None if a == 50 else int(a) for a in random.integers(18, 97, n)],
-        "zip": [f"{z:04}" for z in random.integers(1000, 1060, n)],
-        "sex": random.choice(["f", "m"], n).tolist(),
-        "born": list(days),
-        "illness": random.choice(["flu", "cough", "stroke", "angina"], n).tolist(),
-    }
 
 
 @st.composite
@@ -294,50 +281,6 @@ def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch,
     assert "the best of those offered" not in repr(plan)
 
 
-def test_same_plan_and_same_table_on_every_engine(frame):
-    cells = people()
-    table = frame(cells)
-    plan = table.anon.plan(QIDS, 4, hierarchies={}, max_suppression=0.05)
-    expected = pd.DataFrame(cells).anon.plan(QIDS, 4, max_suppression=0.05)
-    assert plan.to_json() == expected.to_json()
-    done = sorted(tables.to_rows(table.anon.apply(plan)), key=lambda row: row["who"])
-    assert done == sorted(
-        tables.to_rows(pd.DataFrame(cells).anon.apply(expected)), key=lambda row: row["who"]
-    )
-    assert len(done) == plan.after.n_records
-    assert table.anon.apply(plan).anon.k(QIDS) == plan.after.k >= 4
-    with pytest.raises(errors.ColumnNotFoundError, match="the plan's column 'zip' is not a column"):
-        frame({"age": [1], "sex": ["f"], "born": [dt.date(2000, 1, 1)]}).anon.apply(plan)
-    few = {name: column[:40] for name, column in cells.items()}
-    with pytest.raises(errors.PlanError, match="made for another table"):
-        frame(few).anon.apply(plan)
-    wrong = {**few, "age": few["zip"]}
-    with pytest.raises(errors.UnsupportedColumnError, match="column 'age' holds"):
-        frame(wrong).anon.apply(plan)
-
-
-@pytest.mark.spark("spark")
-def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
-    from anonrisk.counts import bounds
-
-    random = np.random.default_rng(4)
-    cells = {
-        "income": [None, *np.exp(random.normal(10, 1, 399)).tolist()],
-        "sex": random.choice(["f", "m"], 400).tolist(),
-    }
-    table = tables.spark_table(spark, cells)
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
-    plan = table.anon.plan(["income", "sex"], 5, max_suppression=0.05)
-    assert isinstance(plan.recodings["income"], Bins)
-    done = table.anon.apply(plan)
-    counted = done.anon.classes(["income", "sex"])
-    assert counted.k >= 5
-    assert counted.n_records == plan.after.n_records, "what was planned is what is true"
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 2)
-    with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
-        table.anon.plan(["income", "sex"], 5)
-
-
 def test_a_stored_plan_holds_no_cell_and_does_the_same():
     random = np.random.default_rng(3)
     names = [f"secret{i}" for i in range(4)]
@@ -405,22 +348,6 @@ def test_names_of_columns_that_can_be_stored():
     for write in (plan.to_json, plan.to_yaml):
         with pytest.raises(errors.PlanError, match="whose name is a Timestamp"):
             write()
-
-
-def test_a_hierarchy_must_be_given_again():
-    tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
-    table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
-    plan = table.anon.plan("ill", 4, hierarchies={"ill": tree}, max_suppression=0)
-    assert str(plan.recodings["ill"]) == "level 1: cold, heart"
-    without = Plan.from_json(plan.to_json())
-    with pytest.raises(errors.PlanError, match="does not hold the values of its hierarchies"):
-        table.anon.apply(without)
-    other = {"any": {"cold": ["flu"], "heart": ["stroke", "angina", "cough"]}}
-    with pytest.raises(errors.PlanError, match="not the one that the plan was made with"):
-        Plan.from_json(plan.to_json(), hierarchies={"ill": other})
-    more = pd.concat([table, pd.DataFrame({"ill": ["gout"]})])
-    with pytest.raises(errors.HierarchyError, match="misses 1 of the column's values"):
-        more.anon.apply(plan)
 
 
 def every_recoding():

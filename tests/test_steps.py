@@ -1,4 +1,4 @@
-"""What all steps have in common: the types they keep, and wrong calls."""
+"""What all steps have in common: the types that they keep."""
 
 from __future__ import annotations
 
@@ -9,50 +9,9 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from steps import CELLS, TREE, cells_of
+from steps import cells_of
 
 from anonrisk import errors
-
-WRONG = [
-    (lambda t: t.anon.generalize("age"), errors.ArgumentError, "one way to generalize"),
-    (lambda t: t.anon.generalize("age", bins=2, prefix=1), errors.ArgumentError, "one way"),
-    (lambda t: t.anon.generalize("aeg", bins=2), errors.ColumnNotFoundError, "'age'"),
-    (lambda t: t.anon.generalize("illness", bins=2), errors.UnsupportedColumnError, "text"),
-    (lambda t: t.anon.generalize("age", bins=[3, 1]), errors.ArgumentError, "ascending"),
-    (lambda t: t.anon.generalize("age", bins=["a"]), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.generalize("born", part="week"), errors.ArgumentError, "'month'"),
-    (lambda t: t.anon.generalize("age", part="year"), errors.UnsupportedColumnError, "whole"),
-    (lambda t: t.anon.generalize("zip", prefix=0), errors.ArgumentError, "at least 1"),
-    (
-        lambda t: t.anon.generalize("illness", hierarchy=TREE),
-        errors.ArgumentError,
-        "go together",
-    ),
-    (
-        lambda t: t.anon.generalize("illness", hierarchy=TREE, level=3),
-        errors.HierarchyError,
-        "levels 0 to 2",
-    ),
-    (lambda t: t.anon.generalize({"age": 3}), errors.ArgumentError, "maps columns"),
-    (lambda t: t.anon.suppress("age", 0), errors.ArgumentError, "at least 1"),
-    (lambda t: t.anon.suppress("income", 2, cells=True), errors.ArgumentError, "fraction"),
-    (lambda t: t.anon.suppress("zip", cells=True, suppressed=1), errors.ArgumentError, "text"),
-    (lambda t: t.anon.suppress("age", cells=True, suppressed=[]), errors.ArgumentError, "text"),
-    (lambda t: t.anon.suppress("age", 9, cells=True), errors.ArgumentError, "larger than"),
-    (lambda t: t.anon.microaggregate("zip", 2), errors.UnsupportedColumnError, "numbers"),
-    (lambda t: t.anon.microaggregate("who", 9), errors.ArgumentError, "larger than"),
-    (lambda t: t.anon.microaggregate(["who", "age"], 2), errors.MissingValuesError, "1 rows"),
-    (lambda t: t.anon.perturb("zip", 1, seed=1), errors.UnsupportedColumnError, "noise is for"),
-    (lambda t: t.anon.perturb("who", 0.1, seed=1), errors.ArgumentError, "would leave 100.0%"),
-    (lambda t: t.anon.perturb("born", 0.1, seed=1), errors.ArgumentError, "too small"),
-    (lambda t: t.anon.generalize("age", top=True), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.generalize("age", top="9"), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.generalize("age", bottom=math.nan), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.generalize("age", bins=[True, 2]), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.perturb("age", 0, seed=1), errors.ArgumentError, "above 0"),
-    (lambda t: t.anon.perturb("age", 1, seed=1, law="nrmal"), errors.ArgumentError, "normal"),
-    (lambda t: t.anon.permute("age", by="age", seed=1), errors.RoleConflictError, "its own"),
-]
 
 
 def test_days_of_arrow():
@@ -70,14 +29,6 @@ def test_days_of_arrow():
         moved = table.anon.perturb("day", 3, seed=1)["day"]
         assert moved.dtype == table["day"].dtype
         assert moved.isna().sum() == 1
-
-
-def test_wrong_calls(frame):
-    table = frame(CELLS)
-    for call, error, text in WRONG:
-        with pytest.raises(error, match=text) as caught:
-            call(table)
-        assert "1011" not in str(caught.value)
 
 
 # Older pandas looks whether infinite numbers are whole when it chooses a type.

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steps import cells_of
+from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
 
@@ -81,3 +81,16 @@ def test_after_suppression_a_table_is_k_anonymous(rows, k, marker):
     if len(marked.query("a != '*'" if marker else "a == a")) == len(marked):
         changed = marked.loc[untouched.index, "a"].tolist()
         assert changed == untouched["a"].tolist(), "large classes keep their cells"
+
+
+WRONG = [
+    (lambda t: t.anon.suppress("age", 0), errors.ArgumentError, "at least 1"),
+    (lambda t: t.anon.suppress("income", 2, cells=True), errors.ArgumentError, "fraction"),
+    (lambda t: t.anon.suppress("zip", cells=True, suppressed=1), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("age", cells=True, suppressed=[]), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("age", 9, cells=True), errors.ArgumentError, "larger than"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import oracle
 import pytest
+from histograms import histograms, rows_with
+from hypothesis import given
 
 from anonrisk import ClassSizes
+
+
+@given(histograms)
+def test_uniqueness_equals_the_oracle(histogram):
+    sizes = ClassSizes.from_histogram(histogram)
+    assert sizes.uniqueness == oracle.uniqueness(rows_with(histogram), ["x"])
 
 
 def test_published_shares_of_singletons():
