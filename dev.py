@@ -9,7 +9,7 @@ python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTL
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from expectations/*.yaml and from the budgets
-python3 dev.py stubs           write what follows from functions, budgets and formulas: imports, types, SQL
+python3 dev.py stubs           write what follows from functions, budgets and formulas
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
