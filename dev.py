@@ -9,7 +9,7 @@ python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTL
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from expectations/*.yaml and from the budgets
-python3 dev.py stubs           write the types that follow from the functions and the budgets
+python3 dev.py stubs           write what follows from functions, budgets and formulas
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
@@ -375,7 +375,7 @@ def do_ready(_args: Sequence[str] = ()) -> None:
 
 
 def do_stubs(_args: Sequence[str] = ()) -> None:
-    """Write the types of the accessor and of the budgets."""
+    """Write what follows from the functions, the budgets and the formulas."""
     set_up(LATEST)
     run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
 

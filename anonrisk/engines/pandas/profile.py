@@ -58,10 +58,7 @@ def scores(
 ) -> Scored:
     """Score every class, and give the worst."""
     found = _count(frame, question, sensitive)
-    worst = {}
-    for score in asked:
-        values = FORMULAS[score.name].of(found.profiles, score.c)
-        worst[score] = (values.min() if score.least else values.max()).item()
+    worst = {score: FORMULAS[score.name].worst(found.profiles, score.c) for score in asked}
     return Scored(found.sizes, worst)
 
 
@@ -80,9 +77,8 @@ def breaking(
         except EmptyTableError:
             # Every value was dropped: no class is left that could break this limit.
             continue
-        values = FORMULAS[score.name].of(found.profiles, score.c)
-        beyond = score.breaks(limit)
-        bad = values < beyond if score.least else values > beyond
+        formula = FORMULAS[score.name]
+        bad = formula.breaks(formula.of(found.profiles, score.c), limit)
         # A row whose own value was dropped still belongs to its class, if that was scored.
         place = np.minimum(np.searchsorted(found.class_keys, found.keys), len(bad) - 1)
         inside = bad[place] & (found.class_keys[place] == found.keys)
