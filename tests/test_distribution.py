@@ -71,6 +71,7 @@ def test_probabilities_that_are_none(p):
         Distribution.from_probabilities(p)
 
 
+@pytest.mark.slow
 def test_a_product_of_long_columns():
     columns = Distribution.zipf(6_000, 1.0), Distribution.zipf(5_000, 0.7)
     found = predict.singletons(Distribution.product(*columns), 50_000)

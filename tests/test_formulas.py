@@ -110,6 +110,7 @@ def agree(found, expected):
     return found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @given(rows=ROWS, about=ABOUT, distance=st.sampled_from(DISTANCES), c=st.floats(1e-3, 1e3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -167,6 +167,7 @@ def test_at_least_as_good_as_datafly_on_real_tables(shared, table_name, k):
     at_least_as_good_as_datafly(table, qids, paths, k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
     made = datasets.hospital(1_000, seed=2)
@@ -202,6 +203,7 @@ def test_a_stopped_search_still_beats_its_start(monkeypatch):
 LIMITS = [("MAX_NODES", 3), ("MAX_MEASURED", 6), ("MAX_WORK", 60)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [None, *LIMITS])
 def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypatch, limit):
     if limit is not None:

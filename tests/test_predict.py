@@ -46,6 +46,7 @@ def test_exact_forms_agree_with_enumeration(p, k):
     assert float(found.p_all_unique) == pytest.approx(law_of_s[k], rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", SMALL[:3], ids=str)
 def test_classes_of_any_size_agree_with_enumeration(p):
     k, known = 5, Distribution.from_probabilities(p)

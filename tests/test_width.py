@@ -32,6 +32,7 @@ def test_koots_rule_of_thumb_for_widths(reference):
     )
 
 
+@pytest.mark.slow
 def test_expansions_against_exact_bins():
     from scipy.stats import norm
 
