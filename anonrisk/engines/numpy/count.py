@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -111,13 +111,6 @@ class Encoded:
             n_rows=n_rows,
             n_dropped=n_before - n_rows,
         )
-
-
-def closed_up(keys: Integers) -> tuple[Integers, int]:
-    """Renumber keys without gaps."""
-    # By the hash table of pandas: NumPy would sort.
-    codes, uniques = pd.factorize(keys)
-    return codes.astype(np.int64, copy=False), len(uniques)
 
 
 def counts_of(keys: Integers, bound: int) -> Integers:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.counts.weighted import Independence
-from anonrisk.engines.numpy.count import closed_up
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid

@@ -8,10 +8,10 @@ import numpy as np
 
 from anonrisk.counts.question import Question
 from anonrisk.counts.traces import LinkCounts, check_any, missing_user
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.numpy.link import link_counts
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.count import encoded_of
+from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import check_moment, missing_time
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import pandas as pd
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.count import closed_up, histogram
+from anonrisk.engines.numpy.count import histogram
 from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,16 +12,10 @@ from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.count import (
-    Encoded,
-    closed_up,
-    histogram,
-    histogram_of_persons,
-    runs_of,
-    tally,
-)
+from anonrisk.engines.numpy.count import Encoded, histogram, histogram_of_persons, runs_of, tally
 from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.rank import ranked
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import EmptyTableError
 from anonrisk.measures.scores import FORMULAS
 

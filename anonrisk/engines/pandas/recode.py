@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
 from anonrisk.engines.pandas.tally import domain_of_codes, plain
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
 from anonrisk.recode.edges import bins_at

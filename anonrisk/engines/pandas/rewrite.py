@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.numpy.count import closed_up, distinct_pairs
+from anonrisk.engines.numpy.count import distinct_pairs
 from anonrisk.engines.pandas import profile
 from anonrisk.engines.pandas.count import encoded_of
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,16 +11,11 @@ from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.codes import Codes
-from anonrisk.engines.numpy.count import (
-    closed_up,
-    distinct_pairs,
-    histogram,
-    histogram_of_persons,
-    runs_of,
-)
+from anonrisk.engines.numpy.count import distinct_pairs, histogram, histogram_of_persons, runs_of
 from anonrisk.engines.pandas import coarsen, shape
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.guard import guarded
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pandas as pd
 from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import in_type, moved_whole, type_decides, without_categories
 from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
 from anonrisk.engines.pandas.tally import is_arrow_date, tally
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,12 +9,13 @@ import pandas as pd
 
 from anonrisk.core import radix
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.count import closed_up, distinct_pairs
+from anonrisk.engines.numpy.count import distinct_pairs
 from anonrisk.engines.pandas.count import encoded_of
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
 from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
 from anonrisk.engines.pandas.rewrite import class_sizes
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import pandas as pd
 from anonrisk.core import radix
 from anonrisk.counts.domain import Domain
 from anonrisk.counts.tally import Tally
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.numpy.count import tally as tally_of_keys
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
