@@ -15,6 +15,7 @@ import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned import QIDS, people
 
 import anonrisk
 from anonrisk import Plan, datasets, errors
@@ -25,21 +26,7 @@ from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
 from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star, ZipArea
 
-QIDS = ["age", "zip", "sex", "born"]
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
-
-
-def people(n=300, seed=1):
-    random = np.random.default_rng(seed)
-    days = (dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 15_000, n))
-    return {
-        "who": list(range(n)),
-        "age": [None if a == 50 else int(a) for a in random.integers(18, 97, n)],
-        "zip": [f"{z:04}" for z in random.integers(1000, 1060, n)],
-        "sex": random.choice(["f", "m"], n).tolist(),
-        "born": list(days),
-        "illness": random.choice(["flu", "cough", "stroke", "angina"], n).tolist(),
-    }
 
 
 @st.composite
@@ -295,50 +282,6 @@ def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch,
     assert "the best of those offered" not in repr(plan)
 
 
-def test_same_plan_and_same_table_on_every_engine(frame):
-    cells = people()
-    table = frame(cells)
-    plan = table.anon.plan(QIDS, 4, hierarchies={}, max_suppression=0.05)
-    expected = pd.DataFrame(cells).anon.plan(QIDS, 4, max_suppression=0.05)
-    assert plan.to_json() == expected.to_json()
-    done = sorted(tables.to_rows(table.anon.apply(plan)), key=lambda row: row["who"])
-    assert done == sorted(
-        tables.to_rows(pd.DataFrame(cells).anon.apply(expected)), key=lambda row: row["who"]
-    )
-    assert len(done) == plan.after.n_records
-    assert table.anon.apply(plan).anon.k(QIDS) == plan.after.k >= 4
-    with pytest.raises(errors.ColumnNotFoundError, match="the plan's column 'zip' is not a column"):
-        frame({"age": [1], "sex": ["f"], "born": [dt.date(2000, 1, 1)]}).anon.apply(plan)
-    few = {name: column[:40] for name, column in cells.items()}
-    with pytest.raises(errors.PlanError, match="made for another table"):
-        frame(few).anon.apply(plan)
-    wrong = {**few, "age": few["zip"]}
-    with pytest.raises(errors.UnsupportedColumnError, match="column 'age' holds"):
-        frame(wrong).anon.apply(plan)
-
-
-@pytest.mark.spark("spark")
-def test_too_many_classes_are_put_together_before_they_are_counted(spark, monkeypatch):
-    from anonrisk.counts import bounds
-
-    random = np.random.default_rng(4)
-    cells = {
-        "income": [None, *np.exp(random.normal(10, 1, 399)).tolist()],
-        "sex": random.choice(["f", "m"], 400).tolist(),
-    }
-    table = tables.spark_table(spark, cells)
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 300)
-    plan = table.anon.plan(["income", "sex"], 5, max_suppression=0.05)
-    assert isinstance(plan.recodings["income"], Bins)
-    done = table.anon.apply(plan)
-    counted = done.anon.classes(["income", "sex"])
-    assert counted.k >= 5
-    assert counted.n_records == plan.after.n_records, "what was planned is what is true"
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 2)
-    with pytest.raises(errors.TooManyClassesError, match="more than 2 different combinations"):
-        table.anon.plan(["income", "sex"], 5)
-
-
 def test_a_stored_plan_holds_no_cell_and_does_the_same():
     random = np.random.default_rng(3)
     names = [f"secret{i}" for i in range(4)]
@@ -407,22 +350,6 @@ def test_names_of_columns_that_can_be_stored():
     for write in (plan.to_json, plan.to_yaml):
         with pytest.raises(errors.PlanError, match="whose name is a Timestamp"):
             write()
-
-
-def test_a_hierarchy_must_be_given_again():
-    tree = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
-    table = pd.DataFrame({"ill": ["flu", "cough", "stroke", "angina"] * 2})
-    plan = table.anon.plan("ill", 4, hierarchies={"ill": tree}, max_suppression=0)
-    assert str(plan.recodings["ill"]) == "level 1: cold, heart"
-    without = Plan.from_json(plan.to_json())
-    with pytest.raises(errors.PlanError, match="does not hold the values of its hierarchies"):
-        table.anon.apply(without)
-    other = {"any": {"cold": ["flu"], "heart": ["stroke", "angina", "cough"]}}
-    with pytest.raises(errors.PlanError, match="not the one that the plan was made with"):
-        Plan.from_json(plan.to_json(), hierarchies={"ill": other})
-    more = pd.concat([table, pd.DataFrame({"ill": ["gout"]})])
-    with pytest.raises(errors.HierarchyError, match="misses 1 of the column's values"):
-        more.anon.apply(plan)
 
 
 def every_recoding():
@@ -660,44 +587,3 @@ def test_shares_fit_the_budget_and_no_swap_is_better(columns, values):
         if all(d < cap for d, cap in zip(split, caps, strict=True)):
             assert math.prod(d + 1 for d in split) > values * (1 - 1e-9)
         assert grown[i] > split[i]
-
-
-def test_safe_harbor():
-    table = pd.DataFrame(
-        {
-            "zip": ["10011", "03601", "99999", None],
-            "age": [34, 90, 101, 89],
-            "admitted": pd.to_datetime(["2020-05-01", "2021-01-31", "1999-12-31", None]),
-            "born": pd.to_datetime(["1986-01-01", "1930-02-01", "1935-12-31", "1936-01-01"]),
-            "note": ["a", "b", "c", "d"],
-        }
-    )
-    people_by_zip = {"10011": 15_000, "10012": 5_001, "036": 20_000}
-    plan = anonrisk.hipaa.safe_harbor(
-        table,
-        dates="admitted",
-        births="born",
-        ages="age",
-        zips="zip",
-        zip_population=people_by_zip,
-        year=2025,
-    )
-    done = table.anon.apply(plan)
-    assert done["zip"].fillna("-").tolist() == ["100", "000", "000", "-"]
-    assert done["age"].tolist() == [34, 90, 90, 89]
-    assert done["admitted"].tolist()[:3] == ["2020", "2021", "1999"]
-    assert done["born"].tolist() == ["1986", "<1936", "<1936", "1936"]
-    assert done["note"].tolist() == list("abcd")
-    assert Plan.from_json(plan.to_json()).to_json() == plan.to_json()
-    assert "Safe Harbor" in repr(plan)
-    for wrong, text in (
-        ({"zips": "zip"}, "zip_population"),
-        ({"births": "born"}, "needs year="),
-        ({}, "at least one of"),
-        ({"ages": "aeg"}, "'age'"),
-        ({"ages": "age", "dates": "age"}, "named twice"),
-        ({"zips": "zip", "zip_population": {1: 2}}, "as text"),
-        ({"zips": "age", "zip_population": people_by_zip}, "column 'age' .* zeros"),
-    ):
-        with pytest.raises(anonrisk.AnonRiskError, match=text):
-            anonrisk.hipaa.safe_harbor(table, **wrong)

@@ -72,6 +72,12 @@ def test_every_function_is_bound_and_public():
     assert set(dir(pd.DataFrame().anon)) == names
 
 
+def test_every_function_is_tested_in_the_file_of_its_name():
+    for function in FUNCTIONS:
+        word = function.__name__
+        assert f".{word}" in (ROOT / "tests" / f"test_{word}.py").read_text(), word
+
+
 def test_all_is_what_there_is():
     assert sorted(anonrisk.__all__) == anonrisk.__all__
     assert all(hasattr(anonrisk, name) for name in anonrisk.__all__)
