@@ -32,6 +32,8 @@ FLOORS = (
 FRONT = len(FLOORS)
 # Doors that a method opens upstairs, by name and not by an import: file, module.
 DOORS = {("policy/upstairs.py", "anonrisk.gx.suite")}
+# What `engines/numpy/` counts for, and therefore must not know.
+LIBRARIES = {"pandas", "pyarrow", "polars", "duckdb", "pyspark", "sqlalchemy"}
 # What users import: these paths stay.
 PUBLIC = {
     "anonrisk": ("ClassSizes", "Plan", "Policy", "ReleaseBlocked", "Roles", "Verdict", "k"),
@@ -136,6 +138,24 @@ def test_no_import_runs_round():
     assert rounds(inner) == []
 
 
+def of_a_library(tree):
+    """What a file imports of a library of tables, or of the engine of one."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in getattr(node, "names", ()) if isinstance(alias, ast.alias)]
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{name}" for name in names]
+        for name in names:
+            first, *rest = name.removeprefix("anonrisk.engines.").split(".")
+            if first in {*LIBRARIES, "arrow", "spark", "sql", "pandas_on_spark"}:
+                yield ".".join([first, *rest])
+
+
+def test_numbers_in_process_know_no_library_of_tables():
+    core = [name for name in trees() if name.startswith("anonrisk.engines.numpy")]
+    assert len(core) > 1
+    assert [(name, found) for name in core for found in of_a_library(trees()[name])] == []
+
+
 def test_doors_upstairs_are_listed():
     found = set()
     opening = {name for name, path in MODULES.items() if "import_module" in path.read_text()}
@@ -179,5 +199,7 @@ def test_the_rules_see_what_they_should():
     assert upward("anonrisk.policy.x", "anonrisk.gx.suite")
     assert upward("anonrisk.search.x", "anonrisk.planning.plan")
     assert not upward("anonrisk.policy.x", "anonrisk.core.render")
+    source = "import numpy, pandas as pd\nif x:\n    from anonrisk.engines.arrow import cells\n"
+    assert set(of_a_library(ast.parse(source))) == {"pandas", "arrow.cells"}
     assert rounds({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"]}) == ["b", "c"]
     assert rounds({"a": ["b"], "b": []}) == []
