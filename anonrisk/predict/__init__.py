@@ -14,6 +14,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `expansion`           the classical approximations for small intervals
 `density_limit`       mean and variance (`density_variance_limit`) for very many values
 `sigma_from_singletons`  the spread of a Normal column, from how many were alone
+`degree`              how anonymous a person is to whoever suspects some more than others
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
 `zipf`                linked records whose items follow Zipf's law
@@ -24,6 +25,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 from __future__ import annotations
 
 from anonrisk.predict.answers import Answer, JointTable
+from anonrisk.predict.degree import DegreeOfAnonymity, degree
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
 from anonrisk.predict.group_design import GroupDesign, best_group_size
@@ -41,6 +43,7 @@ from anonrisk.predict.width import (
 
 __all__ = [
     "Answer",
+    "DegreeOfAnonymity",
     "Distribution",
     "GroupDesign",
     "JointTable",
@@ -53,6 +56,7 @@ __all__ = [
     "Step",
     "best_group_size",
     "classes",
+    "degree",
     "density_limit",
     "density_variance_limit",
     "expansion",
