@@ -38,7 +38,7 @@ def test_the_example_of_the_thesis():
     assert first_order == pytest.approx(6.35, abs=5e-3)
 
 
-@pytest.mark.parametrize(("seen", "k"), [([2, 4], 4), (5, 20), (12, 20), ([4, 6, 3], 8), (30, 60)])
+@pytest.mark.parametrize(("seen", "k"), [([2, 4], 4), (5, 20), ([4, 6, 3], 8)])
 def test_the_mean_at_the_estimate_is_what_was_seen(seen, k):
     found = sigma_from_singletons(seen, k, 2.0)
     assert expected(found.sigma, k, 2.0) == pytest.approx(np.mean(seen), rel=1e-3)
@@ -72,8 +72,9 @@ def test_a_wider_interval_of_values_scales_everything():
     assert tuple(ten.interval) == pytest.approx(tuple(10 * end for end in one.interval), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_more_people_alone_mean_a_wider_spread():
-    found = [sigma_from_singletons(seen, 12, 1.0) for seen in (0, 2, 4, 6, 8, 10, 12)]
+    found = [sigma_from_singletons(seen, 12, 1.0) for seen in (0, 4, 8, 12)]
     for name in ("sigma", "low", "high"):
         ends = [getattr(each.interval, name, each.sigma) for each in found]
         assert ends == sorted(ends)
@@ -81,6 +82,7 @@ def test_more_people_alone_mean_a_wider_spread():
     assert (found[-1].sigma, found[-1].interval.high) == (math.inf, math.inf)
 
 
+@pytest.mark.slow
 def test_more_groups_narrow_the_interval():
     few, many = (sigma_from_singletons([6] * n, 10, 1.0) for n in (2, 40))
     assert few.sigma == pytest.approx(many.sigma, rel=1e-3)
@@ -99,10 +101,11 @@ def test_intervals_taken_together_change_next_to_nothing(ratio):
 WORLDS = [(0.3, 100, 1), (0.4, 6, 1), (0.8, 20, 1), (3.0, 10, 5), (25.0, 30, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ratio", "k", "groups"),
     [
-        pytest.param(3.0, 10, 1, marks=pytest.mark.slow),
+        (3.0, 10, 1),
         *(pytest.param(*world, marks=pytest.mark.nightly) for world in WORLDS),
     ],
 )
