@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,8 +43,11 @@ class PredictionSource(ABC):
     def variance(self) -> float:
         """Variance of their number."""
 
+    # What a bracket comes from, in words.
+    between: ClassVar[str] = "putting near probabilities together leaves"
+
     def bracket(self) -> Interval | None:
-        """What putting near probabilities together may do to the mean."""
+        """Between which numbers the mean lies, where it is not known exactly."""
         return None
 
     @abstractmethod
@@ -212,6 +215,7 @@ class FromKl(PredictionSource):
 
     known: KnownByKl
     k: int
+    between: ClassVar[str] = "whatever the distribution of that divergence, the mean is"
 
     @property
     def words(self) -> str:
@@ -220,8 +224,12 @@ class FromKl(PredictionSource):
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        kl.check_singletons(self.known, self.k)
-        return kl.mean(self.known, self.k)
+        return kl.expected_singletons(self.known, self.k).value
+
+    def bracket(self) -> Interval:
+        """Between which numbers the mean lies for every law of this divergence."""
+        found = kl.expected_classes(self.known, self.k, 1)
+        return Interval(found.low, found.high, level=1.0)
 
     def variance(self) -> float:
         """Variance of their number."""
@@ -243,9 +251,7 @@ class FromKl(PredictionSource):
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
-        kl.check_singletons(self.known, self.k)
-        kl.check_class(self.known, j)
-        return kl.expected_classes(self.known, self.k, j)
+        return kl.judged_classes(self.known, self.k, j).value
 
 
 @dataclass(frozen=True)
