@@ -172,9 +172,7 @@ def judged_classes(known: KnownByKl, k: int, j: int) -> Estimate:
     return found
 
 
-def _judge(
-    error: float, limits: tuple[float, float], known: KnownByKl, k: int, what: str
-) -> None:
+def _judge(error: float, limits: tuple[float, float], known: KnownByKl, k: int, what: str) -> None:
     """Warn or refuse by how far an estimate may be off."""
     warned, refused = limits
     where = f"kl = {known.kl:.3g} with {k / known.n_values:.2g} people a value"
