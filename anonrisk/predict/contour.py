@@ -127,27 +127,31 @@ class EmptyOrAtLeast:
         none = np.exp(x.log_at(0) - allowed)
         # Powers of a large number leave no digits to a cumulant unless taken about its mean.
         about = np.where(x.mean > 30, x.mean, 0.0)
-        m1, m2, m3, m4 = (
-            self._moment(x, j, about, allowed) + none * (-about) ** j for j in range(1, 5)
-        )
+        beyond = self._moments(x, 4, about, allowed)
+        m1, m2, m3, m4 = (beyond[j] + none * (-about) ** j for j in range(1, 5))
         return (
             m2 - m1**2,
             m3 - 3 * m2 * m1 + 2 * m1**3,
             m4 - 4 * m3 * m1 - 3 * m2**2 + 12 * m2 * m1**2 - 6 * m1**4,
         )
 
-    def _moment(self, x: Numbers, j: int, about: Floats, allowed: Floats) -> Floats:
-        """E[(X − a)^j; X ≥ K] / P(A), from lower ones by Stein's identity.
+    def _moments(self, x: Numbers, upto: int, about: Floats, allowed: Floats) -> list[Floats]:
+        """E[(X − a)^j; X ≥ K] / P(A) for j from 0, each from lower ones by Stein's identity.
 
         E[(X − E X) f(X)] = Var X · E[f(X' + 1) − f(X')] with X' one trial fewer, or a Poisson
         number itself.
         """
-        if j == 0:
-            return np.exp(log_tail(x, self.K) - allowed)
-        step = np.exp(x.fewer.log_at(self.K - 1) - allowed) * (self.K - about) ** (j - 1)
-        for i in range(j - 1):
-            step = step + comb(j - 1, i) * self._moment(x.fewer, i, about, allowed)
-        return x.variance * step + (x.mean - about) * self._moment(x, j - 1, about, allowed)
+        found = [np.exp(log_tail(x, self.K) - allowed)]
+        if upto == 0:
+            return found
+        lower = found if x.fewer is x else self._moments(x.fewer, upto - 1, about, allowed)
+        edge = np.exp(x.fewer.log_at(self.K - 1) - allowed)
+        for j in range(upto):
+            step = edge * (self.K - about) ** j
+            for i in range(j):
+                step = step + comb(j, i) * lower[i]
+            found.append(x.variance * step + (x.mean - about) * found[j])
+        return found
 
     def steps(self, x: Numbers) -> int:
         """Give how many terms the next function adds for each of its numbers."""

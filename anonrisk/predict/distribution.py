@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # Probabilities may be off 1 by what rounding does, not by what a mistake does.
 SUM_TOLERANCE = 1e-9
 MAX_VALUES = 2.0**62
-# Every rank of Zipf's law is computed.
-MAX_RANKS = 50_000_000
 # Fewer records a value than this, and the bias of a divergence is not what theory says.
 RECORDS_PER_VALUE = 5
 
@@ -181,11 +179,9 @@ class Distribution:
         >>> Distribution.zipf(1_000, 1.0).n_values
         1000
         """
-        n = n_values_of(n_values, MAX_RANKS)
+        n = n_values_of(n_values, MAX_VALUES)
         c = not_negative(exponent, "exponent")
-        weights = np.arange(1, n + 1, dtype=float) ** -c
-        weights /= weights.sum()
-        return cls._put_together(weights[weights > 0])
+        return cls(**bins.power_law(n, c)) if c else cls.uniform(n)
 
     @classmethod
     def normal(cls, sigma: float, width: float, *, mean: float = 0.0, offset: float = 0.0) -> Self:

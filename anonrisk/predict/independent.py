@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Complex, Floats, Integers
 
 
+# Numbers of smaller means are gathered at so many: 2 n powers of four times that are 2e-17.
+RARE, NODES = 0.01, 6
+
+
 @dataclass(frozen=True)
 class Poisson:
     """Numbers of mean ρ p, for each of the different probabilities; `w` values have each."""
@@ -34,6 +38,19 @@ class Poisson:
     def start(self, k: int) -> float:
         """Give log ρ at which the numbers add up to k on average."""
         return float(np.log(k / np.dot(self.w, self.p)))
+
+    def gathered(self, k: int) -> Poisson:
+        """Give fewer numbers, of whose sum and ones the law is the same to 1e-13 if the sum is k.
+
+        What a rare number adds to the logarithm of their generating function is a power series of
+        its mean. A few nodes of Gauss's quadrature have the same sums of the first powers.
+        """
+        rare = k * self.p < RARE
+        if np.count_nonzero(rare) <= NODES:
+            return self
+        at, mass = _gauss(self.p[rare], self.w[rare] * self.p[rare])
+        p, w = (np.concatenate(both) for both in ((at, self.p[~rare]), (mass / at, self.w[~rare])))
+        return Poisson(p, w, self.log_tilt)
 
     @property
     def lam(self) -> Floats:
@@ -61,7 +78,8 @@ class Poisson:
 
     def log_at(self, m: Any) -> Floats:
         """Give log P(X = m)."""
-        return stirling.log_poisson(m, self.lam)
+        none = isinstance(m, int) and m == 0
+        return -self.lam if none else stirling.log_poisson(m, self.lam)
 
     def ratio(self, m: int) -> Floats:
         """Give P(X = m) / P(X = m − 1)."""
@@ -122,6 +140,10 @@ class Binomial:
     def start(self, k: int) -> float:
         """Give log ρ at which the numbers add up to k on average."""
         return float(np.log(k / (float(np.dot(self.w, self.c)) - k)))
+
+    def gathered(self, k: int) -> Binomial:  # noqa: ARG002
+        """Give the same: a table has few different class sizes."""
+        return self
 
     @property
     def odds(self) -> float:
@@ -214,13 +236,31 @@ class Binomial:
 Numbers = Poisson | Binomial
 
 
+def _gauss(at: Floats, mass: Floats) -> tuple[Floats, Floats]:
+    """Points and masses that have the first 2 n moments of many (Golub and Welsch, Lanczos)."""
+    total, scale = float(mass.sum()), float(at.max())
+    basis = [np.sqrt(mass / total)]
+    matrix = np.zeros((NODES, NODES))
+    for i in range(NODES):
+        rest = at / scale * basis[i]
+        matrix[i, i] = rest @ basis[i]
+        # All former ones once more: else rounding leads back to them.
+        for _ in range(2):
+            for former in basis:
+                rest = rest - (rest @ former) * former
+        if i + 1 < NODES:
+            matrix[i, i + 1] = matrix[i + 1, i] = np.linalg.norm(rest)
+            basis.append(rest / matrix[i, i + 1])
+    points, vectors = np.linalg.eigh(matrix)
+    return points * scale, total * vectors[0] ** 2
+
+
 def log_tail(x: Numbers, m: int) -> Floats:
     """Log P(X ≥ m), also where the chance is too small for a number."""
     chance = x.tail(m)
     with np.errstate(divide="ignore"):
         log = np.log(chance)
-        first = x.log_at(m) if m > 0 else log
-    deep = (chance < 1e-280) & np.isfinite(first)
+    deep = chance < 1e-280
     if deep.any():
         # So far out each chance is well below the one before it.
         rows, total, term, at = x.part(deep), 1.0, 1.0, m
@@ -228,7 +268,7 @@ def log_tail(x: Numbers, m: int) -> Floats:
             at += 1
             term = term * rows.ratio(at)
             total = total + term
-        log[deep] = first[deep] + np.log(total)
+        log[deep] = rows.log_at(m) + np.log(total)
     return np.asarray(log)
 
 

@@ -116,8 +116,10 @@ def variance_below(p: Floats, w: Integers, k: int, K: int) -> float:
         )
         return max(0.0, float(total))
     limit = variance_limit(p, w, k, K)
-    # As many values, equally likely, as often make two people share one.
-    alike = 1 / float(np.dot(w, p**2))
+    below, above = _shares_below(p, k, K)
+    doubtful = (k * p) ** 2 * below * above
+    # As many values of which it is open whether they are below K, if it were as open of each.
+    alike = float(np.dot(w, doubtful)) ** 2 / max(float(np.dot(w, doubtful**2)), 1e-300)
     # By pairs the square of the mean is subtracted, which must leave digits.
     if alike > SOME_VALUES or 1e-15 * expected_below(p, w, k, K) ** 2 > 1e-6 * limit:
         return limit
@@ -127,7 +129,7 @@ def variance_below(p: Floats, w: Integers, k: int, K: int) -> float:
     if alike < FEW_VALUES:
         raise ApproximationError(
             f"how far the number of people in classes smaller than {K:,} varies cannot be computed "
-            f"for a group of {k:,} and so few likely values"
+            f"for a group of {k:,} and so few values of about that size"
         )
     return limit
 

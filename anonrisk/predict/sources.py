@@ -89,12 +89,12 @@ class _Drawn(PredictionSource):
         mean, variance = self.mean(), self.variance()
         if self.is_certain() or variance == 0:
             return law.normal(self.k, mean, 0.0)
-        sd = sqrt(variance)
-        if law.cost(self.numbers, self.k, sd) > law.CHEAP:
+        sd, numbers = sqrt(variance), self.numbers.gathered(self.k)
+        if law.cost(numbers, self.k, sd) > law.CHEAP:
             near = law.approximate(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
             if near is not None:
                 return near
-        return law.exact(self.numbers, self.k, mean, sd)
+        return law.exact(numbers, self.k, mean, sd)
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -136,8 +136,8 @@ class FromDistribution(_Drawn):
         if not known.binned or self.k == 0:
             return None
         weight = known.p * known.values
-        alone = [self.k * np.exp((self.k - 1) * np.log1p(-p)) for p in (known.high, known.low)]
-        low, high = (float(np.dot(weight, each)) for each in alone)
+        ends = (moments.expected_each(p, self.k) / p for p in (known.high, known.low))
+        low, high = (float(np.dot(weight, each)) for each in ends)
         return Interval(low, high, level=1.0)
 
     def shared_by(self, people: int) -> float:

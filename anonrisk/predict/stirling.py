@@ -98,7 +98,9 @@ def _deviance(x: Floats, expected: Floats) -> Floats:
     near = np.abs(gap) <= 0.1
     small = np.where(near, gap, 0.0)
     # log((1 + g)/(1 − g)) = 2 (g + g³/3 + g⁵/5 + …), and the term in g cancels by hand.
-    series = sum(small ** (2 * j) / (2 * j + 1) for j in range(1, 9))
+    square, series = small * small, np.zeros_like(small)
+    for j in range(8, 0, -1):
+        series = square * (1 / (2 * j + 1) + series)
     with np.errstate(divide="ignore"):
         far = x * np.log(x / expected) + expected - x
     return np.where(near, (x - expected) * small + 2 * x * small * series, far)
