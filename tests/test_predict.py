@@ -515,17 +515,18 @@ def test_zipf_and_densities():
 @pytest.mark.parametrize("c", [0.05, 0.5, 0.9999999, 1.0, 1.7, 40.0])
 def test_bins_of_zipfs_law_are_those_of_its_ranks(c):
     n = 60_000
-    p = np.arange(1, n + 1) ** -c
+    p = np.arange(n, 0, -1) ** -c
     p /= p.sum()
     found = Distribution.zipf(n, c)
-    assert found.n_values == (n if c < 40 else pytest.approx(40_000, rel=0.01))
+    assert found.n_values == n
     assert np.dot(found.p, found.values) == pytest.approx(1, abs=1e-14)
-    # Rank 1 first: every bin holds the ranks that its number says, and all of their probability.
-    ends = np.cumsum(found.values)
-    exact = np.add.reduceat(p, np.append(0, ends[:-1]))[: len(found.p)]
-    assert found.p * found.values == pytest.approx(exact, rel=1e-12, abs=1e-300)
-    assert found.high == pytest.approx(p[np.append(0, ends[:-1])], rel=1e-12, abs=1e-300)
-    assert found.low == pytest.approx(p[ends - 1], rel=1e-12, abs=1e-300)
+    # Every bin holds the ranks that its number says, and all of their probability.
+    last = np.cumsum(found.values)
+    first = np.append(0, last[:-1])
+    held = np.add.reduceat(p, first)
+    assert found.p * found.values == pytest.approx(held, rel=1e-12, abs=1e-300)
+    assert found.low == pytest.approx(p[first], rel=1e-12, abs=1e-300)
+    assert found.high == pytest.approx(p[last - 1], rel=1e-12, abs=1e-300)
     assert (found.low <= found.p).all()
     assert (found.p <= found.high).all()
 
@@ -550,7 +551,7 @@ def test_rare_values_gathered_at_a_few_leave_the_law_as_it_is(c):
     known, k = Distribution.zipf(2_000, c), 40
     numbers, asked = Poisson(known.p, known.values), predict.singletons(known, k)
     fewer = numbers.gathered(k)
-    assert len(fewer.p) < len(numbers.p) / 4
+    assert len(fewer.p) < len(numbers.p) / 2
     exact = law.exact(numbers, k, asked.mean, asked.sd).dense(k)
     assert law.exact(fewer, k, asked.mean, asked.sd).dense(k) == pytest.approx(exact, abs=1e-14)
 

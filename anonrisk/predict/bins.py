@@ -139,9 +139,11 @@ def power_law(n: int, c: float) -> dict[str, Any]:
     number = np.diff(first)
     mass = _power_sum(low, high, c)
     total = mass.sum()
-    ends = {"low": high**-c / total, "high": low**-c / total}
-    middle = np.clip(mass / number / total, ends["low"], ends["high"])
-    return {"p": middle, "values": number, **ends}
+    least, largest = high**-c / total, low**-c / total
+    middle = np.clip(mass / number / total, least, largest)
+    found = {"p": middle, "values": number, "low": least, "high": largest}
+    # The least likely first, as everywhere.
+    return {name: each[::-1] for name, each in found.items()}
 
 
 def _power_sum(low: Floats, high: Floats, c: float) -> Floats:

@@ -28,7 +28,7 @@ class Poisson:
     """Numbers of mean ρ p, for each of the different probabilities; `w` values have each."""
 
     p: Floats
-    w: Integers
+    w: Integers | Floats
     log_tilt: float = 0.0
 
     def tilted(self, log_tilt: float) -> Poisson:
@@ -49,8 +49,8 @@ class Poisson:
         if np.count_nonzero(rare) <= NODES:
             return self
         at, mass = _gauss(self.p[rare], self.w[rare] * self.p[rare])
-        p, w = (np.concatenate(both) for both in ((at, self.p[~rare]), (mass / at, self.w[~rare])))
-        return Poisson(p, w, self.log_tilt)
+        p = np.concatenate([at, self.p[~rare]])
+        return Poisson(p, np.concatenate([mass / at, self.w[~rare]]), self.log_tilt)
 
     @property
     def lam(self) -> Floats:
@@ -162,12 +162,12 @@ class Binomial:
     @property
     def mean(self) -> Floats:
         """E X."""
-        return self.c * self.share
+        return np.asarray(self.c * self.share)
 
     @property
     def variance(self) -> Floats:
         """Var X."""
-        return self.c * self.share / (1 + self.odds)
+        return np.asarray(self.c * self.share / (1 + self.odds))
 
     @property
     def fewer(self) -> Binomial:
@@ -263,7 +263,8 @@ def log_tail(x: Numbers, m: int) -> Floats:
     deep = chance < 1e-280
     if deep.any():
         # So far out each chance is well below the one before it.
-        rows, total, term, at = x.part(deep), 1.0, 1.0, m
+        rows, at = x.part(deep), m
+        total = term = np.ones(len(rows.w))
         while np.max(term) > 1e-18:
             at += 1
             term = term * rows.ratio(at)

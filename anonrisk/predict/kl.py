@@ -155,8 +155,10 @@ def _per_nat(
 def expected_singletons(known: KnownByKl, k: int) -> Estimate:
     """Expected number of singletons; a warning or a refusal where it may be far off.
 
-    The ends of the estimate are proven (see above). On 2,100 distributions of seven kinds the
-    error was MEASURED where nothing is said; real ages in 20 five-year groups, MEASURED.
+    The ends of the estimate are proven (see above); a search for bad laws comes more than half of
+    the way to them. Most laws are nearer: of 1,704 of seven kinds and Zipf's, the 818 of which
+    nothing is said were off by .08% in the middle and 6.6% at worst, the 344 with a warning by
+    1.7% and 18%.
     """
     found = expected_classes(known, k, 1)
     _judge(found.error, (WARNED, REFUSED), known, k, "the expected number of singletons")

@@ -185,7 +185,8 @@ class Prediction(render.PrintedLines):
 
     def _chances(self) -> str:
         none = self._chance(lambda: float(self.p_none))
-        everybody = self._chance(lambda: float(self.p_all_unique))
+        # What is not printed is not asked for: it might warn.
+        everybody = None if none is None else self._chance(lambda: float(self.p_all_unique))
         if none is None or everybody is None:
             return ""
         return (

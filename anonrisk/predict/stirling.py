@@ -74,7 +74,7 @@ def log_poisson(k: Any, r: Any) -> Floats:
     k, r = np.asarray(k, dtype=float), np.asarray(r, dtype=float)
     some = np.maximum(k, 1.0)
     value = -remainder(some) - _deviance(some, r) - 0.5 * np.log(2 * pi * some)
-    return np.where(k == 0, -r, value)
+    return np.asarray(np.where(k == 0, -r, value))
 
 
 def log_binomial(k: Any, n: Any, odds: Any) -> Floats:
