@@ -282,12 +282,13 @@ def log1p(z: Complex) -> tuple[Floats, Floats]:
     """Real and imaginary part of log(1 + z), without the loss near 0 that numpy's own has."""
     a, b = z.real, z.imag
     square = a * (2 + a) + b * b
-    with np.errstate(divide="ignore"):
+    size = 0.5 * np.log1p(np.maximum(square, -1 + 1e-5))
+    small = square < -1 + 1e-5
+    if small.any():
         # Half of the digits of a size near 0 would be lost with its square.
-        small = square < -0.9
-        size = 0.5 * np.log1p(np.where(small, 0.0, square))
-        size[small] = np.log(np.hypot(1 + a[small], b[small]))
-        return size, np.arctan2(b, 1 + a)
+        with np.errstate(divide="ignore"):
+            size[small] = np.log(np.hypot(1 + a[small], b[small]))
+    return size, np.arctan2(b, 1 + a)
 
 
 def _expm1(a: Floats, b: Floats) -> Complex:
