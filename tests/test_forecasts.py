@@ -131,7 +131,7 @@ def test_the_rule_warns_refuses_and_names_the_bounds():
     with pytest.warns(ApproximationWarning, match="may be off by 10%"):
         forecast(prior, 45, method="kl")
     with pytest.raises(ApproximationError, match=r"only bounds: [\d.]+ to [\d.]+ singletons"):
-        forecast(prior, 95)
+        forecast(prior, 190)
     made = forecast(prior, 95, method="bounds")
     assert made.mean is None
     assert made.fraction is None

@@ -312,4 +312,4 @@ def test_shares_of_classes_are_judged_by_how_far_they_may_be_off():
     with pytest.warns(errors.ApproximationWarning, match="people in classes of 1 may be off by 7%"):
         predict.classes(Distribution.from_kl(1_000, 0.2), 1_000, upto=1)
     with pytest.raises(errors.ApproximationError, match="share of people in classes of 3"):
-        predict.classes(Distribution.from_kl(1_000, 0.4), 1_000, upto=5)
+        kl.judged_classes(KnownByKl(1_000, 0.4), 1_000, 3)
