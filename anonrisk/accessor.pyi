@@ -16,6 +16,7 @@ from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.core.words import (
     Alphabet,
+    Cuts,
     Distance,
     Diversity,
     Draw,
@@ -373,6 +374,7 @@ class AnonAccessor(Generic[FrameT]):
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,

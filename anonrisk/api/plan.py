@@ -7,7 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import ask
-from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
@@ -15,7 +15,7 @@ from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
-from anonrisk.planning.offer import offer
+from anonrisk.planning.offer import CUTS, offer
 from anonrisk.planning.plan import Plan, PlanOutcome
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.words import Cuts
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.lattice import MeasuredNode
 
@@ -37,6 +38,7 @@ def plan(
     beta: float = 0.05,
     weights: Mapping[Any, float] | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
+    bins: Cuts = "auto",
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
@@ -60,6 +62,11 @@ def plan(
     hierarchies : dict of column to hierarchy, optional
         A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
         recodings of `anonrisk.recode`: only these are then offered for that column.
+    bins : {"auto", "width", "quantile", "sampled", "rank", "median", "centre"}
+        How numbers are cut where no recodings are given: at even widths; near quantiles, or near
+        those of a sample; where the differences of ranks, or the distances to medians, add up to
+        the least; or where the widest bin is narrowest. ``"auto"`` offers widths, quantiles and
+        medians together.
     budget : float, optional
         Number of different values to share among the columns, instead of the one computed.
     max_suppression : float
@@ -76,9 +83,10 @@ def plan(
     Notes
     -----
     Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
-    how many bins are offered. Then each combination of offered recodings is a node of a lattice,
-    measured by arithmetic on one count of the table. The search starts from the greedy solution
-    (Datafly) and goes on until bounds show that no node is better; ``optimal`` says so.
+    how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
+    recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
+    starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
+    ``optimal`` says so.
 
     Examples
     --------
@@ -104,6 +112,7 @@ def plan(
     k = whole_number(k, "k", at_least=1)
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
+    one_of(bins, "bins", CUTS)
     _share(beta, "beta", exclusive=True)
     _share(max_suppression, "max_suppression")
     if max_loss is not None:
@@ -139,6 +148,7 @@ def plan(
             share=share,
             given=given.get(name),
             column=name,
+            bins=bins,
         )
         for name, share in zip(question.qid, about.per_column, strict=True)
     }

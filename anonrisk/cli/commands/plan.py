@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.render import shown
+from anonrisk.core.words import Cuts
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
 
@@ -53,6 +54,12 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="how much detail is worth, relative to other columns (default: 1)",
     )
     group.add_argument("--population-size", type=int, metavar="N", help="for the budget of values")
+    group.add_argument(
+        "--bins",
+        choices=get_args(Cuts),
+        default="auto",
+        help="how numbers are cut (default: by even widths, quantiles and medians)",
+    )
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
@@ -75,6 +82,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             weights=dict(given.weights) or None,
             hierarchies=dict(given.hierarchies) or None,
             population_size=given.population_size,
+            bins=given.bins,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
         )
