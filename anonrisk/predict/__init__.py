@@ -14,6 +14,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `expansion`           the classical approximations for small intervals
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
+`fit_zipf`            Zipf's exponent from how often each value occurs
 `zipf`                linked records whose items follow Zipf's law
 `population`          from a sample to the population: bounds first, models beside them
 ====================  ===============================================================
@@ -28,6 +29,8 @@ from anonrisk.predict.group_design import GroupDesign, best_group_size
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
+from anonrisk.predict.rank_size import Fit as ZipfFit
+from anonrisk.predict.rank_size import fit as fit_zipf
 from anonrisk.predict.width import density_limit, expansion, normal_expansion, suggest_width
 
 __all__ = [
@@ -41,10 +44,12 @@ __all__ = [
     "Prediction",
     "Questionnaire",
     "Step",
+    "ZipfFit",
     "best_group_size",
     "classes",
     "density_limit",
     "expansion",
+    "fit_zipf",
     "k_anonymous",
     "normal_expansion",
     "questionnaire",
