@@ -142,7 +142,7 @@ def _histogram(counts: ArrayLike | ClassCounts, items: ArrayLike | None) -> tupl
     if isinstance(counts, ClassCounts):
         if items is not None:
             raise ArgumentError("items come with the class sizes: give one of them")
-        counts, items = counts.sizes, counts.classes
+        items, counts = counts.classes, counts.sizes
     try:
         frequency = np.asarray(counts, dtype=float)
         ones = np.ones(frequency.shape, np.int64)
