@@ -21,7 +21,7 @@ from benchmarks.population_models import Outcome
 
 PEOPLE = 3_000
 # The others take their time.
-QUICK = ("even cells", "half unique", "correlated columns")
+QUICK = ("even cells", "half unique")
 
 
 @cache
@@ -72,8 +72,9 @@ def test_the_note_says_how_much_room_there_is():
     assert found.doubtful
     room = f"{known.uniques.low / plain.uniques:.2g} to {known.uniques.high / plain.uniques:.2g}"
     assert found.note == f"{plain.note}; the bounds allow {room} times this"
-    assert estimate(sample)["pitman"] == found
-    assert found.note in repr(estimate(sample))
+    asked = estimate(sample)
+    assert asked["pitman"] == found
+    assert found.note in repr(asked)
     with pytest.warns(errors.ApproximationWarning, match="the bounds allow"):
         ClassSizes.from_histogram({1: 300, 2: 40, 3: 12, 9: 3}).predict_population(
             8_000, model="pitman"
@@ -81,10 +82,10 @@ def test_the_note_says_how_much_room_there_is():
 
 
 def test_matches_are_held_against_the_bounds_of_matches():
-    found = estimate(Sample.of({1: 3900, 2: 50}, 400_000))["benedetti_franconi"]
+    found = estimate(Sample.of({1: 390, 2: 5}, 4_000))["benedetti_franconi"]
     assert found.doubtful
     assert found.uniques is None
-    assert not estimate(Sample.of({1: 3900, 2: 50}, 4_100))["benedetti_franconi"].doubtful
+    assert not estimate(Sample.of({1: 390, 2: 5}, 410))["benedetti_franconi"].doubtful
 
 
 def test_nothing_is_doubtful_about_a_count():

@@ -84,7 +84,7 @@ def test_the_column_that_tells_keeps_its_detail(frame):
     assert Plan.from_json(private.to_json()) == private
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("xyz")), min_size=4, max_size=30),
     st.integers(1, 3),
