@@ -18,11 +18,13 @@ from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.core.words import (
     Alphabet,
+    Cuts,
     Distance,
     Diversity,
     Draw,
     Law,
     Likeness,
+    Loss,
     Method,
     Missing,
     Model,
@@ -324,6 +326,9 @@ class AnonAccessor(Generic[FrameT]):
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
+        loss: Loss = "range",
+        sensitive: Name | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
