@@ -104,9 +104,7 @@ def coverage(names, groups, runs, ends, sizes=(1,), n=N, seed=7):
     rng = np.random.default_rng(seed)
     for name in names:
         codes = worlds()[name](rng, runs, n + max(groups))
-        tables = [
-            ClassSizes(np.flatnonzero(row), row[row > 0]) for row in histograms(codes[:, :n])
-        ]
+        tables = [ClassSizes(np.flatnonzero(row), row[row > 0]) for row in histograms(codes[:, :n])]
         for k in groups:
             truth = histograms(codes[:, n : n + k])
             truth = np.pad(truth, ((0, 0), (0, max(sizes))))[:, list(sizes)]

@@ -95,14 +95,14 @@ def weights(counted: ClassCounts, k: int, j: int) -> Floats:
     """
     n = counted.n_memberships
     if k == n:
-        return (counted.sizes == j).astype(float)
+        return np.asarray(counted.sizes == j, dtype=float)
     if k < n:
         return subgroup.classes_each(counted.sizes, n, k, j)
     tosses = ceil(log2(n) / 2)
     heads = np.array([comb(tosses, i) for i in range(tosses + 1)])
     at_least = np.append(np.cumsum(heads[::-1])[::-1] / 2.0**tosses, 0.0)
     more = np.clip(counted.sizes - j, 0, tosses + 1)
-    return coefficients(counted, k / n, j) * at_least[more]
+    return np.asarray(coefficients(counted, k / n, j) * at_least[more])
 
 
 def _squares(counted: ClassCounts, k: int, j: int, mean: float) -> float:

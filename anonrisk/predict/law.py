@@ -192,7 +192,9 @@ def estimated_classes(found: ClassEstimate, most: int) -> Law:
     first, chance = _counts(centre, variance)
     # What is then outside 0 … `most` is given to the ends.
     place = np.clip(first + np.arange(len(chance)) - round(centre - mean), 0, most)
-    return Law(int(place[0]), np.bincount(place - place[0], weights=chance), _ESTIMATED)
+    whole = np.zeros(place[-1] - place[0] + 1)
+    np.add.at(whole, place - place[0], chance)
+    return Law(int(place[0]), whole, _ESTIMATED)
 
 
 def _counts(mean: float, variance: float) -> tuple[int, Floats]:

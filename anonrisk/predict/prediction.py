@@ -186,9 +186,11 @@ class Prediction(render.PrintedLines):
         everybody = self._chance(lambda: float(self.p_all_unique))
         if none is None or everybody is None:
             return ""
+        # An approximate law knows no zero, only what it does not list.
+        least = 1e-9 if self.source.estimated and self.group_size > 1 else 0.0
         return (
-            f"chance that nobody is one: {render.percent(none)}; "
-            f"that everybody is one: {render.percent(everybody)}"
+            f"chance that nobody is one: {render.percent(max(none, least))}; "
+            f"that everybody is one: {render.percent(max(everybody, least))}"
         )
 
 
@@ -270,7 +272,7 @@ class PredictedClasses:
         --------
         >>> from anonrisk import ClassSizes
         >>> ClassSizes([1, 2, 5], [400, 100, 20]).predict_classes(200).interval(2)
-        Interval(low=7, high=23, level=0.95)
+        Interval(low=8, high=21, level=0.95)
         """
         if whole_number(size, "size", at_least=1) not in self.sizes:
             raise ArgumentError(f"size must be one of those told apart, 1 to {self.sizes[-1]:,}")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.kl import KnownByKl
+    from anonrisk.predict.law import Law
 
 
 class PredictionSource(ABC):
@@ -31,8 +32,11 @@ class PredictionSource(ABC):
     k: int
     # Whether mean and law are estimates from a table, not known.
     estimated = False
-    # The largest class that is told apart, where there is a limit.
-    largest: int | None = None
+
+    @property
+    def largest(self) -> int | None:
+        """The largest class that is told apart, where there is a limit."""
+        return None
 
     @property
     @abstractmethod
@@ -63,7 +67,7 @@ class PredictionSource(ABC):
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
 
-    def class_law(self, j: int) -> law.Law | None:  # noqa: ARG002
+    def class_law(self, j: int) -> Law | None:  # noqa: ARG002
         """Chances of 0, 1, 2, … classes of j people, where the source knows them."""
         return None
 
@@ -300,7 +304,7 @@ class AnotherGroup(PredictionSource):
         return self.found.variance
 
     @cached_property
-    def _law(self) -> law.Law:
+    def _law(self) -> Law:
         if self.k <= 1:
             return law.normal(self.k, self.mean(), 0.0)
         return law.estimated_singletons(self.k, self.k / self.n, self.found)
@@ -321,7 +325,7 @@ class AnotherGroup(PredictionSource):
         """Expected number of classes of j people."""
         return self.estimate(j).mean
 
-    def class_law(self, j: int) -> law.Law:
+    def class_law(self, j: int) -> Law:
         """Chances of 0, 1, 2, … classes of j people."""
         if j == 1 or self.k <= 1:
             return self._law if j == 1 else law.normal(self.k, 0.0, 0.0)
