@@ -18,8 +18,8 @@ def of_classes(table, k, sizes):
 
 
 def test_intervals_hold_in_some_worlds():
-    names, groups, runs = ("geography", "patients"), (250, 1_500), 60
-    cells = list(worlds.coverage(names, groups, runs, of_classes, (2, 3)))
+    some, groups, runs = worlds.some("geography", "patients"), (250, 1_500), 60
+    cells = list(worlds.coverage(some, groups, runs, of_classes, (2, 3)))
     assert not worlds.too_low(cells, runs)
 
 

@@ -160,12 +160,8 @@ def of_singletons(table, k, _):
 
 
 def test_intervals_hold_in_some_worlds():
-    names, groups, runs = (
-        ("independent", "few classes", "nearly all differ"),
-        (100, 1_000, 2_000),
-        60,
-    )
-    cells = list(worlds.coverage(names, groups, runs, of_singletons))
+    some, runs = worlds.some("independent", "few classes", "nearly all differ"), 60
+    cells = list(worlds.coverage(some, (100, 1_000, 2_000), runs, of_singletons))
     assert not worlds.too_low(cells, runs)
 
 
@@ -188,7 +184,7 @@ def test_what_the_intervals_are_held_to():
         low, high = table.predict_singletons(k).interval()
         return [(low - 5 * (high - low), high + 5 * (high - low))]
 
-    asked = ("independent",), (500, 1_000), 60
+    asked = worlds.some("independent"), (500, 1_000), 60
     assert len(worlds.too_low(list(worlds.coverage(*asked, part)), 60)) == 2
     assert worlds.too_wide(list(worlds.coverage(*asked, wide)), 60)
 

@@ -30,7 +30,7 @@ def _shares(chances):
     return draw
 
 
-def _people(codes):
+def people(codes):
     """From a finite population, nobody twice: the group has nobody of the table."""
 
     def draw(rng, runs, people):
@@ -54,7 +54,7 @@ def _correlated(rng, runs, people):
     return ((height * 1_000 + weight) * 12 + month).astype(np.int64)
 
 
-def _codes(table, columns):
+def codes_of(table, columns):
     return table.groupby(columns, sort=False).ngroup().to_numpy()
 
 
@@ -73,13 +73,13 @@ def worlds():
         "correlated": _correlated,
         "zipf": _shares(np.arange(1, 20_001.0) ** -0.8),
         "geography": _columns(areas, ages[::5], [0.5, 0.5]),
-        "twins": _people(np.repeat(np.arange(5_000), 2)),
+        "twins": people(np.repeat(np.arange(5_000), 2)),
         "few classes": _shares(rng.beta(2, 5, 60)),
         "nearly all differ": _shares(np.exp(rng.normal(size=300_000))),
         "half dense": _shares(half_dense),
-        "registry": _people(_codes(registry, ["pc4", "year", "gender"])),
-        "towns": _people(_codes(registry, ["town", "year"])),
-        "patients": _people(_codes(patients, ["year", "gender", "diagnosis"])),
+        "registry": people(codes_of(registry, ["pc4", "year", "gender"])),
+        "towns": people(codes_of(registry, ["town", "year"])),
+        "patients": people(codes_of(patients, ["year", "gender", "diagnosis"])),
     }
 
 
@@ -96,14 +96,19 @@ def histograms(codes):
     return np.bincount(row * most + sizes, minlength=runs * most).reshape(runs, most)
 
 
-def coverage(names, groups, runs, ends, sizes=(1,), n=N, seed=7):
-    """How often the interval held: rows of world, group size, class size, mean and hits.
+def some(*names):
+    return {name: worlds()[name] for name in names}
 
-    `ends(sizes of a table, group size, class sizes)` gives an interval for each class size.
+
+def coverage(drawn, groups, runs, ends, sizes=(1,), n=N, seed=7):
+    """How often the interval held: rows of world, group size, class size, mean, hits and width.
+
+    `drawn` are worlds by name, and `ends(sizes of a table, group size, class sizes)` gives an
+    interval for each class size.
     """
     rng = np.random.default_rng(seed)
-    for name in names:
-        codes = worlds()[name](rng, runs, n + max(groups))
+    for name, draw in drawn.items():
+        codes = draw(rng, runs, n + max(groups))
         tables = [ClassSizes(np.flatnonzero(row), row[row > 0]) for row in histograms(codes[:, :n])]
         for k in groups:
             truth = histograms(codes[:, n : n + k])
