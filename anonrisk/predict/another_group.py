@@ -65,17 +65,17 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
     n, s = counted.n_memberships, counted.classes
     t = k / n
     a, b = weights(counted, k, j), weights(counted, k, j + 1)
-    mean = float(np.dot(a, s))
+    own, next_ = float(np.dot(a, s)), float(np.dot(b, s))
     weight = t**j
-    low, high = 0.0, float(k // j)
+    low, high, mean = 0.0, float(k // j), own
     if k > n:
-        own, next_ = _classes_of(counted, j), _classes_of(counted, j + 1)
+        own, next_ = (float(s[counted.sizes == size].sum()) for size in (j, j + 1))
         high = min(high, weight * own)
         low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + 0.5) / max(own, 0.5)))
     mean = min(max(mean, low), high)
     fixed = j * a - (j + 1) * b
     square = max(0.0, float(np.dot(fixed, s)) ** 2 - float(np.dot(fixed**2, s)))
-    variance = float(np.dot(a**2, s)) + mean - 2 * _squares(counted, k, j, mean)
+    variance = float(np.dot(a**2, s)) + mean - 2 * mean * _chance(counted, k, j, own, next_)
     variance = max(0.0, variance - square * (1 / n + 1 / k))
     if k > n:
         most = (1 + weight) * weight * own + ((weight * own - low) / 2) ** 2
@@ -105,27 +105,23 @@ def weights(counted: ClassCounts, k: int, j: int) -> Floats:
     return np.asarray(coefficients(counted, k / n, j) * at_least[more])
 
 
-def _squares(counted: ClassCounts, k: int, j: int, mean: float) -> float:
-    """Sum the squared chances of having j people over the classes, or bound it from below.
+def _chance(counted: ClassCounts, k: int, j: int, own: float, next_: float) -> float:
+    """Give Q/Ĉ_j, the chance of having j people of the classes that have them, or less.
 
-    Up to half the table's size a group twice as large tells: Q = C(2j, j) 4^(−j) Ĉ_{2j}(2t).
-    Beyond, with x = tλ of the classes weighted by their chances and e^E(log) ≤ E:
-    Q ≥ Ĉ_j x̄^j e^(−x̄) / j! · e^(−j Var(x)/(2 x̄²)), x̄ and Var from Ĉ_{j+1} and Ĉ_{j+2}.
+    `own` and `next_` are the classes of j and j + 1 people that are expected in a group of k, or
+    of n where that is less. Up to half the table's size a group twice as large tells:
+    Q = C(2j, j) 4^(−j) Ĉ_{2j}(2t). Beyond, x = tλ of the classes, weighted by their chances, has a
+    mean x̄ from Ĉ_{j+1} and a variance from Ĉ_{j+2}, and as E e^y ≥ e^(E y),
+    Q/Ĉ_j ≥ x̄^j e^(−x̄) / j! · e^(−j Var(x)/(2 x̄²)) in second order.
     """
     n = counted.n_memberships
-    if 2 * k <= n:
-        return comb(2 * j, j) * 4.0**-j * thinned(counted, 2 * k / n, size=2 * j)
-    seen = min(k, n)
-    own, one, two = (
-        float(np.dot(weights(counted, seen, j + more), counted.classes)) for more in range(3)
-    )
-    if own <= 0 or one <= 0:
+    if own > 0 and 2 * k <= n:
+        return comb(2 * j, j) * 4.0**-j * thinned(counted, 2 * k / n, size=2 * j) / own
+    if own <= 0 or next_ <= 0:
         return 0.0
-    x = (j + 1) * one / own
-    spread = max(0.0, (j + 1) * (j + 2) * two / own / x**2 - 1)
+    seen = min(k, n)
+    last = float(np.dot(weights(counted, seen, j + 2), counted.classes))
+    x = (j + 1) * next_ / own
+    spread = max(0.0, (j + 1) * (j + 2) * last / own / x**2 - 1)
     x *= k / seen
-    return mean * exp(j * log(x) - x - lgamma(j + 1) - j * spread / 2)
-
-
-def _classes_of(counted: ClassCounts, size: int) -> int:
-    return int(counted.classes[counted.sizes == size].sum())
+    return exp(j * log(x) - x - lgamma(j + 1) - j * spread / 2)

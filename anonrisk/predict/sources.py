@@ -285,29 +285,31 @@ class AnotherGroup(PredictionSource):
         return LARGEST_BEYOND if self.k > self.n else None
 
     @cached_property
-    def found(self) -> ClassEstimate:
-        """The singletons that are expected, and how far the estimate may miss."""
-        return self.estimate(1)
+    def _estimates(self) -> dict[int, ClassEstimate]:
+        """What was estimated before, by class size."""
+        return {}
 
     def estimate(self, j: int) -> ClassEstimate:
         """Estimate the number of classes of j people."""
         if self.k <= 1:
             return ClassEstimate(float(self.k == j), 0.0, 0.0)
-        return estimate(self.counted, self.k, j)
+        if j not in self._estimates:
+            self._estimates[j] = estimate(self.counted, self.k, j)
+        return self._estimates[j]
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        return self.found.mean
+        return self.estimate(1).mean
 
     def variance(self) -> float:
         """Variance about the number that the group will have, that of the estimate included."""
-        return self.found.variance
+        return self.estimate(1).variance
 
     @cached_property
     def _law(self) -> Law:
         if self.k <= 1:
             return law.normal(self.k, self.mean(), 0.0)
-        return law.estimated_singletons(self.k, self.k / self.n, self.found)
+        return law.estimated_singletons(self.k, self.k / self.n, self.estimate(1))
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons, the table's own chance included."""
