@@ -473,8 +473,11 @@ def test_real_predictions_and_populations():
     prediction = sizes.predict_singletons(40)
     assert found.estimate == pytest.approx(prediction.mean)
     assert found.value == prediction.interval(0.95).high
-    whole = {"group_size": 1_000, "at_most": 0}
-    assert asking(quasi=["a", "b"], predicted_singletons=whole).check(table).passed
+    # That this table has no singleton does not show that another one like it has none.
+    assert (sizes.singletons, sizes.predict_singletons(1_000).interval().high) == (0, 3)
+    for most, status in ((0, "could_not_assess"), (3, "pass")):
+        whole = {"group_size": 1_000, "at_most": most}
+        assert asking(quasi=["a", "b"], predicted_singletons=whole).check(table).status == status
     beyond = {"group_size": 10_000, "at_most": 10_000}
     verdict = asking(quasi=["a", "b"], predicted_singletons=beyond).check(table)
     assert verdict.status == "could_not_assess"
