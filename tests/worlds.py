@@ -129,9 +129,10 @@ def too_low(cells, runs):
 def too_wide(cells, runs):
     """Worlds and group sizes where intervals of numbers that vary hold more often than 99%.
 
-    Where fewer than 20 are, or are not, in such classes no interval of whole numbers can hit 95%.
+    Of fewer than 20 classes, or fewer than 20 people outside them, no interval of whole numbers
+    need hold as seldom as 95%.
     """
-    vary = [c for c in cells if FROM_MEAN <= c[3] * c[2] <= c[1] - FROM_MEAN]
+    vary = [c for c in cells if c[3] >= FROM_MEAN <= c[1] - c[2] * c[3]]
     found = []
     for place in (0, 1):
         for value in dict.fromkeys(cell[place] for cell in vary):
