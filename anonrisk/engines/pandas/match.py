@@ -26,12 +26,10 @@ def matched(frame: pd.DataFrame, question: Question, against: Against) -> Matche
     """Find the size that each class of the release has in the population."""
     f, F, n_dropped = classes_of(frame, question, against)[:3]
     present = f > 0
-    if against.population is not None:
-        refusals.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+    refusals.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     share = f / np.maximum(F, 1)
     f, F = f[present], F[present]
-    risks = 1 / F if against.weight is None else np.ceil(GRID / F - 1e-6) / GRID
-    steps, place = np.unique(risks, return_inverse=True)
+    steps, place = np.unique(1 / F, return_inverse=True)
     return Matched(
         ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
         steps,
@@ -56,7 +54,7 @@ def households(frame: pd.DataFrame, question: Question, against: Against) -> Att
     homes = home.values[rows].astype(np.int64)
     with np.errstate(divide="ignore"):
         # A member who is certain to be found makes the sum minus infinity, and the risk 1.
-        log_safe = np.log1p(-1 / (F[class_of] * against.factor))
+        log_safe = np.log1p(-1 / F[class_of])
     risks = -np.expm1(np.bincount(homes, weights=log_safe, minlength=home.cardinality))[homes]
     steps, records = np.unique(np.ceil(risks * GRID - 1e-6), return_counts=True)
     return Attacker(
