@@ -170,7 +170,7 @@ def test_few_sizes_at_a_time_come_to_the_bounds_of_all(people, fraction):
         return
     sample = drawn(counts, fraction, rng)[0]
     programme = Programme(sample)
-    started = len(programme.used)
+    programme.used = programme.used[[0, 5, -1]]
     for own, gain in (
         (programme.uniques, lambda F, one: (F == 1).astype(float)),
         (programme.matches, lambda F, one: one / F),
@@ -185,7 +185,7 @@ def test_few_sizes_at_a_time_come_to_the_bounds_of_all(people, fraction):
         assert found.high >= high - slack
         assert found.low == pytest.approx(low, abs=1e-3 * sample.N)
         assert found.high == pytest.approx(high, abs=1e-3 * sample.N)
-    assert len(programme.used) > started or sample.N <= 60
+    assert len(programme.used) > 3 or sample.n < 10
 
 
 def test_chances_are_those_of_an_urn_and_of_a_coin():
