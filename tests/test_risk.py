@@ -285,6 +285,8 @@ def test_weights_that_are_no_numbers(weights):
 def test_infinite_weights_are_refused(frame):
     with pytest.raises(errors.WeightError, match="infinite in 1 row"):
         frame({"q": ["a", "b"], "w": [1.5, float("inf")]}).anon.risk("q", weight="w")
+    with pytest.raises(errors.WeightError, match="below 1 in 1 row"):
+        frame({"q": ["a", "b"], "w": [1.5, 0.0]}).anon.risk("q", weight="w")
 
 
 def test_dropped_records_need_no_class_in_the_population(frame):

@@ -46,7 +46,7 @@ def dis(
     --------
     >>> found = dis({1: 40, 2: 10}, 600)
     >>> round(found.match_correct, 6), round(found.interval.low, 3), round(found.interval.high, 3)
-    (0.181818, 0.12, 0.38)
+    (0.181818, 0.089, 0.38)
     """
     sample = Sample.of(histogram, population_size)
     f, s1, s2, s3 = sample.f, sample.s(1), sample.s(2), sample.s(3)
