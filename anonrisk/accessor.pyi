@@ -47,58 +47,16 @@ def anon(frame: FrameT) -> AnonAccessor[FrameT]: ...
 
 class AnonAccessor(Generic[FrameT]):
     def __init__(self, frame: FrameT) -> None: ...
-    def k(
+    def alpha(
         self,
         qids: Names | None = None,
+        sensitive: Names | None = None,
         *,
         unit: Name | None = None,
         missing: Missing = "value",
-    ) -> int:
-        """Give the size of the smallest class: the table is k-anonymous for this k."""
-    def uniqueness(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
     ) -> float:
-        """Give the share of the records that are singletons: alone in their class."""
-    def classes(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> ClassSizes:
-        """Count the classes of a quasi-identifier: one scan, many questions."""
-    def summary(
-        self,
-        qid_sets: Names | Sequence[Names] | None = None,
-        by: Name | None = None,
-        at: Sequence[int] = (1, 5, 10, 50, 100),
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> pd.DataFrame:
-        """Summarise the class sizes of one or several quasi-identifiers."""
-    def entropy(
-        self,
-        qids: Names | None = None,
-        order: float = 1,
-        *,
-        quantile: float | None = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> float:
-        """Give the entropy of a quasi-identifier in bits: how much its value tells."""
-    def degree(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> float:
-        """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
+        """Give the largest share that one sensitive value has of a class."""
     def anvc(
         self,
         qids: Names | None = None,
@@ -107,23 +65,26 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> float:
         """Give the average number of value combinations of a quasi-identifier."""
-    def rr(
+    def apply(
         self,
-        qids: Names | None = None,
+        plan: Plan,
+    ) -> FrameT:
+        """Recode the columns of a table as a plan says, and leave out the records of small classes."""
+    def assess(
+        self,
+        qids: Names | AssessesTables | None = None,
+        sensitive: Names | None = None,
+        measures: str | Sequence[str] | None = None,
         *,
+        c: float | None = None,
+        distance: Distance = "auto",
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
         unit: Name | None = None,
         missing: Missing = "value",
-    ) -> LowerBound:
-        """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
-    def sizes(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        name: Name = "class_size",
-    ) -> Any:
-        """Give the size of each record's class."""
+        missing_sensitive: Missing = "value",
+    ) -> Assessment:
+        """Take many measures of a table in as few passes as possible: one per sensitive column."""
     def at_risk(
         self,
         qids: Names | None = None,
@@ -142,84 +103,6 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> FrameT:
         """Give the records of the classes that break a limit, as a table of the same kind."""
-    def predict_population(
-        self,
-        qids: Names | None = None,
-        population_size: int | None = None,
-        *,
-        model: Model = "auto",
-        sampling_fraction: float | None = None,
-        weight: Name | None = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> PopulationEstimate:
-        """Say how many people are unique in the population that this table is a sample of."""
-    def risk(
-        self,
-        qids: Names | None = None,
-        population: Any = None,
-        *,
-        weight: Name | None = None,
-        sampling_fraction: float | None = None,
-        population_size: int | None = None,
-        unsuppressed: bool = False,
-        household: Name | None = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> Risk:
-        """Give the risk of re-identification by prosecutor, journalist and marketer."""
-    def kmap(
-        self,
-        qids: Names | None = None,
-        population: Any = None,
-        *,
-        missing: Missing = "value",
-    ) -> int:
-        """Give the size of the smallest population class that the release has a record of (k-map)."""
-    def delta_presence(
-        self,
-        qids: Names | None = None,
-        population: Any = None,
-        *,
-        missing: Missing = "value",
-    ) -> Presence:
-        """Give the least and largest share of a population class that is in the release."""
-    def ldiv(
-        self,
-        qids: Names | None = None,
-        sensitive: Names | None = None,
-        kind: Diversity = "distinct",
-        *,
-        c: float | None = None,
-        joint: bool = False,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> float:
-        """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt."""
-    def tcloseness(
-        self,
-        qids: Names | None = None,
-        sensitive: Names | None = None,
-        distance: Distance = "auto",
-        *,
-        order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> Closeness:
-        """Give the t-closeness of a table: how far the worst class is from the table as a whole."""
-    def alpha(
-        self,
-        qids: Names | None = None,
-        sensitive: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> float:
-        """Give the largest share that one sensitive value has of a class."""
     def beta_likeness(
         self,
         qids: Names | None = None,
@@ -231,6 +114,31 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Give the least β for which the table has β-likeness: the largest relative gain of a value."""
+    def classes(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> ClassSizes:
+        """Count the classes of a quasi-identifier: one scan, many questions."""
+    def declare(
+        self,
+        quasi: Names = (),
+        sensitive: Names = (),
+        direct: Names = (),
+        insensitive: Names = (),
+        unit: Name | None = None,
+    ) -> FrameT:
+        """Give a table that carries the roles of its columns, so that later calls need no names."""
+    def degree(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> float:
+        """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike."""
     def delta_disclosure(
         self,
         qids: Names | None = None,
@@ -242,61 +150,32 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Give the least δ for which the table has δ-disclosure privacy."""
-    def profiles(
+    def delta_presence(
         self,
         qids: Names | None = None,
-        sensitive: Name | None = None,
-        distance: Distance = "auto",
+        population: Any = None,
         *,
-        order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
-        unit: Name | None = None,
         missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> ClassProfiles:
-        """Count the sensitive values of each kind of class: one scan, many questions."""
-    def assess(
-        self,
-        qids: Names | AssessesTables | None = None,
-        sensitive: Names | None = None,
-        measures: str | Sequence[str] | None = None,
-        *,
-        c: float | None = None,
-        distance: Distance = "auto",
-        order: Iterable[Any] | None = None,
-        hierarchy: Any = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-        missing_sensitive: Missing = "value",
-    ) -> Assessment:
-        """Take many measures of a table in as few passes as possible: one per sensitive column."""
-    def predict_singletons(
+    ) -> Presence:
+        """Give the least and largest share of a population class that is in the release."""
+    def entropy(
         self,
         qids: Names | None = None,
-        group_size: int | None = None,
+        order: float = 1,
         *,
-        draw: Draw = "auto",
-        method: Method = "exact",
-        n_values: int | None = None,
-        widths: Mapping[Any, float] | None = None,
+        quantile: float | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
-    ) -> Prediction:
-        """Predict how many of a group will be singletons, judging by this table."""
-    def predict_classes(
+    ) -> float:
+        """Give the entropy of a quasi-identifier in bits: how much its value tells."""
+    def explain_risk(
         self,
         qids: Names | None = None,
-        group_size: int | None = None,
-        upto: int = 10,
         *,
-        draw: Draw = "auto",
-        method: Method = "exact",
-        n_values: int | None = None,
-        widths: Mapping[Any, float] | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
-    ) -> PredictedClasses:
-        """Predict in classes of which size the people of a group will be, judging by this table."""
+    ) -> RiskExplanation:
+        """Tell which column, dropped or coarsened, lowers the number of singletons most."""
     @overload
     def find_qids(
         self,
@@ -327,34 +206,19 @@ class AnonAccessor(Generic[FrameT]):
         progress: bool | None = ...,
     ) -> SearchPlan:
         """Find the minimal sets of columns that single out more than a share of the records."""
-    def suda(
+    def generalize(
         self,
-        qids: Names | None = None,
-        max_size: int = 3,
+        columns: Names | Mapping[Any, Recoding],
         *,
-        sampling_fraction: float | None = None,
-        missing: Missing = "value",
-    ) -> Suda:
-        """Score every record by the smallest sets of columns that single it out."""
-    def explain_risk(
-        self,
-        qids: Names | None = None,
-        *,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> RiskExplanation:
-        """Tell which column, dropped or coarsened, lowers the number of singletons most."""
-    def probabilistic_k(
-        self,
-        qids: Names | None = None,
-        population_size: int | None = None,
-        beta: float = 0.1,
-        *,
-        domain_sizes: Mapping[Any, int] | None = None,
-        unit: Name | None = None,
-        missing: Missing = "value",
-    ) -> ProbabilisticK:
-        """Give the k that each value has in the population with probability 1 − beta."""
+        bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
+        prefix: int | None = None,
+        hierarchy: Any = None,
+        level: int | None = None,
+        part: Part | None = None,
+        top: float | None = None,
+        bottom: float | None = None,
+    ) -> FrameT:
+        """Make the values of some columns coarser, with names that say what they stand for."""
     def is_quasi_identifier(
         self,
         qids: Names | None = None,
@@ -366,6 +230,69 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> QidAnswer:
         """Tell whether some columns can single out more than a share of the population."""
+    def k(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> int:
+        """Give the size of the smallest class: the table is k-anonymous for this k."""
+    def kmap(
+        self,
+        qids: Names | None = None,
+        population: Any = None,
+        *,
+        missing: Missing = "value",
+    ) -> int:
+        """Give the size of the smallest population class that the release has a record of (k-map)."""
+    def ldiv(
+        self,
+        qids: Names | None = None,
+        sensitive: Names | None = None,
+        kind: Diversity = "distinct",
+        *,
+        c: float | None = None,
+        joint: bool = False,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> float:
+        """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt."""
+    def linkability(
+        self,
+        user: Name,
+        qids: Names,
+        time: Name,
+        *,
+        at: date | int | None = None,
+        period: str | timedelta | None = None,
+        missing: Missing = "value",
+    ) -> Linkability:
+        """Tell how many persons' records before and after a change of pseudonyms can be linked again."""
+    def microaggregate(
+        self,
+        columns: Names,
+        k: int = 5,
+    ) -> FrameT:
+        """Replace numbers by the mean of a group of at least k records."""
+    def permute(
+        self,
+        columns: Names,
+        *,
+        seed: int,
+        by: Names | None = None,
+    ) -> FrameT:
+        """Shuffle the cells of some columns among the records, within groups if asked to."""
+    def perturb(
+        self,
+        columns: Names,
+        scale: float,
+        *,
+        seed: int,
+        law: Law = "normal",
+    ) -> FrameT:
+        """Add noise to numbers or dates; types are kept."""
     def plan(
         self,
         qids: Names | None = None,
@@ -380,24 +307,135 @@ class AnonAccessor(Generic[FrameT]):
         max_loss: float | None = None,
     ) -> Plan:
         """Find how coarse each column must become for every class to have k records."""
-    def apply(
+    def predict_classes(
         self,
-        plan: Plan,
-    ) -> FrameT:
-        """Recode the columns of a table as a plan says, and leave out the records of small classes."""
-    def generalize(
-        self,
-        columns: Names | Mapping[Any, Recoding],
+        qids: Names | None = None,
+        group_size: int | None = None,
+        upto: int = 10,
         *,
-        bins: int | Sequence[float] | NDArray[Any] | Bins | None = None,
-        prefix: int | None = None,
+        draw: Draw = "auto",
+        method: Method = "exact",
+        n_values: int | None = None,
+        widths: Mapping[Any, float] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> PredictedClasses:
+        """Predict in classes of which size the people of a group will be, judging by this table."""
+    def predict_population(
+        self,
+        qids: Names | None = None,
+        population_size: int | None = None,
+        *,
+        model: Model = "auto",
+        sampling_fraction: float | None = None,
+        weight: Name | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> PopulationEstimate:
+        """Say how many people are unique in the population that this table is a sample of."""
+    def predict_singletons(
+        self,
+        qids: Names | None = None,
+        group_size: int | None = None,
+        *,
+        draw: Draw = "auto",
+        method: Method = "exact",
+        n_values: int | None = None,
+        widths: Mapping[Any, float] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> Prediction:
+        """Predict how many of a group will be singletons, judging by this table."""
+    def probabilistic_k(
+        self,
+        qids: Names | None = None,
+        population_size: int | None = None,
+        beta: float = 0.1,
+        *,
+        domain_sizes: Mapping[Any, int] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> ProbabilisticK:
+        """Give the k that each value has in the population with probability 1 − beta."""
+    def profiles(
+        self,
+        qids: Names | None = None,
+        sensitive: Name | None = None,
+        distance: Distance = "auto",
+        *,
+        order: Iterable[Any] | None = None,
         hierarchy: Any = None,
-        level: int | None = None,
-        part: Part | None = None,
-        top: float | None = None,
-        bottom: float | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> ClassProfiles:
+        """Count the sensitive values of each kind of class: one scan, many questions."""
+    def pseudonymize(
+        self,
+        column: Name,
+        *,
+        key: Key | bytes,
+        period: str | timedelta | int | None = None,
+        time: Name | None = None,
+        scope: str | None = None,
+        format: Alphabet = "hex",
+        length: int | None = None,
     ) -> FrameT:
-        """Make the values of some columns coarser, with names that say what they stand for."""
+        """Replace an identifier by keyed pseudonyms, in a new table of the same kind."""
+    def risk(
+        self,
+        qids: Names | None = None,
+        population: Any = None,
+        *,
+        weight: Name | None = None,
+        sampling_fraction: float | None = None,
+        population_size: int | None = None,
+        unsuppressed: bool = False,
+        household: Name | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> Risk:
+        """Give the risk of re-identification by prosecutor, journalist and marketer."""
+    def roles(
+        self,
+    ) -> column_roles.Roles:
+        """Read back the roles that a table carries; an empty `Roles` where there are none."""
+    def rr(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> LowerBound:
+        """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records."""
+    def sizes(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        name: Name = "class_size",
+    ) -> Any:
+        """Give the size of each record's class."""
+    def suda(
+        self,
+        qids: Names | None = None,
+        max_size: int = 3,
+        *,
+        sampling_fraction: float | None = None,
+        missing: Missing = "value",
+    ) -> Suda:
+        """Score every record by the smallest sets of columns that single it out."""
+    def summary(
+        self,
+        qid_sets: Names | Sequence[Names] | None = None,
+        by: Name | None = None,
+        at: Sequence[int] = (1, 5, 10, 50, 100),
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> pd.DataFrame:
+        """Summarise the class sizes of one or several quasi-identifiers."""
     def suppress(
         self,
         qids: Names | None = None,
@@ -408,42 +446,19 @@ class AnonAccessor(Generic[FrameT]):
         unit: Name | None = None,
     ) -> FrameT:
         """Leave out the records of classes smaller than k, or mark cells of theirs."""
-    def microaggregate(
+    def tcloseness(
         self,
-        columns: Names,
-        k: int = 5,
-    ) -> FrameT:
-        """Replace numbers by the mean of a group of at least k records."""
-    def perturb(
-        self,
-        columns: Names,
-        scale: float,
-        *,
-        seed: int,
-        law: Law = "normal",
-    ) -> FrameT:
-        """Add noise to numbers or dates; types are kept."""
-    def permute(
-        self,
-        columns: Names,
-        *,
-        seed: int,
-        by: Names | None = None,
-    ) -> FrameT:
-        """Shuffle the cells of some columns among the records, within groups if asked to."""
-    def was_perturbed(
-        self,
-    ) -> dict[Name, str]:
-        """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
-    def utility(
-        self,
-        original: Any,
         qids: Names | None = None,
-        sensitive: Name | None = None,
+        sensitive: Names | None = None,
+        distance: Distance = "auto",
         *,
-        hierarchies: Mapping[Any, Any] | None = None,
-    ) -> Utility:
-        """Tell what a changed table is still good for."""
+        order: Iterable[Any] | None = None,
+        hierarchy: Any = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        missing_sensitive: Missing = "value",
+    ) -> Closeness:
+        """Give the t-closeness of a table: how far the worst class is from the table as a whole."""
     def trajectory(
         self,
         user: Name,
@@ -461,39 +476,24 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> Trajectory:
         """Tell how many users a few of their linked records single out, measured and modelled."""
-    def linkability(
+    def uniqueness(
         self,
-        user: Name,
-        qids: Names,
-        time: Name,
+        qids: Names | None = None,
         *,
-        at: date | int | None = None,
-        period: str | timedelta | None = None,
-        missing: Missing = "value",
-    ) -> Linkability:
-        """Tell how many persons' records before and after a change of pseudonyms can be linked again."""
-    def pseudonymize(
-        self,
-        column: Name,
-        *,
-        key: Key | bytes,
-        period: str | timedelta | int | None = None,
-        time: Name | None = None,
-        scope: str | None = None,
-        format: Alphabet = "hex",
-        length: int | None = None,
-    ) -> FrameT:
-        """Replace an identifier by keyed pseudonyms, in a new table of the same kind."""
-    def declare(
-        self,
-        quasi: Names = (),
-        sensitive: Names = (),
-        direct: Names = (),
-        insensitive: Names = (),
         unit: Name | None = None,
-    ) -> FrameT:
-        """Give a table that carries the roles of its columns, so that later calls need no names."""
-    def roles(
+        missing: Missing = "value",
+    ) -> float:
+        """Give the share of the records that are singletons: alone in their class."""
+    def utility(
         self,
-    ) -> column_roles.Roles:
-        """Read back the roles that a table carries; an empty `Roles` where there are none."""
+        original: Any,
+        qids: Names | None = None,
+        sensitive: Name | None = None,
+        *,
+        hierarchies: Mapping[Any, Any] | None = None,
+    ) -> Utility:
+        """Tell what a changed table is still good for."""
+    def was_perturbed(
+        self,
+    ) -> dict[Name, str]:
+        """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""

@@ -136,3 +136,8 @@ def to_rows(table) -> list[dict]:
         records = table.to_dict("records")
         return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
     return [row.asDict() for row in table.collect()]
+
+
+def rows_of(cells) -> list[dict]:
+    """The rows of a table that is given as lists of cells."""
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]

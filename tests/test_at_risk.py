@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import oracle
 import pytest
+from people import PEOPLE
 from sensitive import CELLS, ROWS, UNITS
-from tables import to_rows
+from tables import rows_of, to_rows
+
+from anonrisk import errors
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -40,3 +43,33 @@ def test_at_risk_where_every_value_is_dropped(frame):
     table = frame({"q": list("aab"), "s": [None, None, None]})
     found = table.anon.at_risk("q", 2, sensitive="s", l=2, missing_sensitive="drop")
     assert len(to_rows(found)) == 1
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_at_risk(frame, missing, unit):
+    found = to_rows(frame(PEOPLE).anon.at_risk(["zip"], k=3, missing=missing, unit=unit))
+    rows = rows_of(PEOPLE)
+    sizes = oracle.sizes(rows, ["zip"], unit)
+    expected = [
+        row
+        for row, size in zip(rows, sizes, strict=True)
+        if size < 3 and not (missing == "drop" and row["zip"] is None)
+    ]
+    assert sorted(map(shown, found)) == sorted(map(shown, expected))
+
+
+def shown(row):
+    """A row as text that sorts; an integer that pandas made a float is the integer again."""
+    cells = row.values()
+    return repr([int(cell) if isinstance(cell, float) else cell for cell in cells])
+
+
+def test_at_risk_without_anyone(frame):
+    assert to_rows(frame({"x": ["a", "a"]}).anon.at_risk("x", k=2)) == []
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
+def test_at_risk_refuses_other_numbers(frame, k):
+    with pytest.raises(errors.ArgumentError, match="k must be a whole number, at least 1"):
+        frame(PEOPLE).anon.at_risk("zip", k=k)

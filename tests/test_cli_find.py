@@ -108,6 +108,7 @@ def test_who_says_neither_size_nor_time_gets_what_a_minute_gives(run, monkeypatc
     assert asked == [(60, 4), (None, 3), (7, 4), (60, 4)]
 
 
+@pytest.mark.slow
 def test_a_search_cut_short_says_what_it_covers_and_how_to_get_more(run, monkeypatch):
     random = np.random.default_rng(0)
     columns = {f"c{i}": random.integers(0, 3, 1_000) for i in range(24)}

@@ -62,3 +62,9 @@ def test_the_quick_lanes_cover_what_they_say(dev):
     assert ignored <= set(gate)
     for lane in (dev.FAST, dev.GATE):
         assert lane.args[:5] == ("--engines", "plain", "-m", "not slow", "-q")
+    assert "-n" in dev.FAST.args
+
+
+def test_programs_keep_what_they_compiled(dev, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in dev.variables(dev.QUICKLY)

@@ -8,7 +8,8 @@ import decimal
 import oracle
 import pandas as pd
 import pytest
-from tables import to_rows
+from people import PEOPLE, size_column
+from tables import rows_of, to_rows
 
 from anonrisk import errors
 
@@ -17,16 +18,6 @@ ODD_NAMES = (
     *("a.b", "a b", "a`b", "a`.`b", "naïve", "😀", "a%s", "'", "a/b"),
     *("n", "u", "s", "g", "d", "c0", "q0", "m0", "rows", "asked"),
 )
-
-PEOPLE = {
-    "zip": ["1011", "1011", "1012", "1012", "1013", None, None, "1011"],
-    "age": [34, 34, 51, 51, None, 51, 51, 35],
-    "who": ["a", "b", "c", "c", "d", "e", "f", "a"],
-}
-
-
-def rows_of(cells):
-    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 def check(table, cells, qid, **how):
@@ -181,117 +172,6 @@ def test_empty_table_is_an_error_when_measured(frame):
     assert list(size_column(empty, "x")) == []
 
 
-def size_column(table, qid, name="class_size", **how):
-    """The sizes that `sizes` gives, from a Series or from a table with a column more."""
-    sized = table.anon.sizes(qid, name=name, **how)
-    if getattr(sized, "ndim", 2) == 1:
-        assert sized.name == name
-        return [None if pd.isna(size) else int(size) for size in sized]
-    return [row[name] for row in to_rows(sized)]
-
-
-@pytest.mark.parametrize("unit", [None, "who"])
-def test_sizes(frame, unit):
-    expected = oracle.sizes(rows_of(PEOPLE), ["zip", "age"], unit)
-    assert sorted(size_column(frame(PEOPLE), ["zip", "age"], unit=unit)) == sorted(expected)
-
-
-def test_sizes_of_dropped_records_are_missing(frame):
-    sizes = size_column(frame(PEOPLE), "zip", missing="drop")
-    assert sizes.count(None) == 2
-    assert sorted(size for size in sizes if size is not None) == [1, 2, 2, 3, 3, 3]
-
-
-@pytest.mark.parametrize("unit", [None, "who"])
-@pytest.mark.parametrize("missing", ["value", "drop"])
-def test_at_risk(frame, missing, unit):
-    found = to_rows(frame(PEOPLE).anon.at_risk(["zip"], k=3, missing=missing, unit=unit))
-    rows = rows_of(PEOPLE)
-    sizes = oracle.sizes(rows, ["zip"], unit)
-    expected = [
-        row
-        for row, size in zip(rows, sizes, strict=True)
-        if size < 3 and not (missing == "drop" and row["zip"] is None)
-    ]
-    assert sorted(map(shown, found)) == sorted(map(shown, expected))
-
-
-def shown(row):
-    """A row as text that sorts; an integer that pandas made a float is the integer again."""
-    cells = row.values()
-    return repr([int(cell) if isinstance(cell, float) else cell for cell in cells])
-
-
-def test_at_risk_without_anyone(frame):
-    assert to_rows(frame({"x": ["a", "a"]}).anon.at_risk("x", k=2)) == []
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
-def test_at_risk_refuses_other_numbers(frame, k):
-    with pytest.raises(errors.ArgumentError, match="k must be a whole number, at least 1"):
-        frame(PEOPLE).anon.at_risk("zip", k=k)
-
-
-@pytest.mark.parametrize("unit", [None, "who"])
-@pytest.mark.parametrize("missing", ["value", "drop"])
-def test_summary_of_several_equals_one_at_a_time(frame, missing, unit):
-    table = frame(PEOPLE)
-    qids = [["zip"], ["zip", "age"], ["age"]]
-    together = table.anon.summary(qids, at=(1, 2), missing=missing, unit=unit)
-    for qid in qids:
-        sizes = table.anon.classes(qid, missing=missing, unit=unit)
-        row = together.loc[" + ".join(qid)]
-        assert row["records"] == sizes.n_records
-        assert row["sets"] == sizes.n_classes
-        assert row["min"] == sizes.k
-        assert row["at_most_2"] == sizes.records_at_most(2)
-
-
-def test_summary_of_several_with_missing_error(frame):
-    with pytest.raises(errors.MissingValuesError, match="'zip' in 2 rows, 'age' in 1 row"):
-        frame(PEOPLE).anon.summary([["who"], ["zip"], ["zip", "age"]], missing="error")
-
-
-@pytest.mark.parametrize("unit", [None, "who"])
-@pytest.mark.parametrize("missing", ["value", "drop"])
-def test_summary_by_group(frame, missing, unit):
-    found = frame(PEOPLE).anon.summary(
-        [["zip"], ["zip", "age"]], by="age", at=(1,), missing=missing, unit=unit
-    )
-    rows = rows_of(PEOPLE)
-    for label, qid in (("zip", ["zip"]), ("zip + age", ["zip", "age"])):
-        for group in (34, 35, 51, None):
-            inside = [row for row in rows if row["age"] == group]
-            row = next(r for g, r in found.loc[label].iterrows() if same_label(g, group))
-            kept = oracle.kept(inside, qid, missing)
-            assert row.get("dropped", 0) == len(inside) - len(kept)
-            if not kept:
-                assert (row["sets"], row["records"]) == (0, 0)
-                continue
-            classes, records = oracle.class_sizes(inside, qid, unit, missing)
-            assert (row["sets"], row["records"]) == (sum(classes.values()), sum(records.values()))
-            assert row["at_most_1"] == records[1]
-
-
-def same_label(label, group):
-    return pd.isna(label) if group is None else label == group
-
-
-def test_summary_by_groups_come_in_order(frame):
-    cells = {"x": ["a"] * 5, "g": [3, 1, None, 2, 10]}
-    labels = [label for _, label in frame(cells).anon.summary("x", by="g").index]
-    assert labels[:4] == [1, 2, 3, 10]
-    assert same_label(labels[4], None)
-
-
-def test_summary_refuses_too_many_groups(frame, monkeypatch):
-    monkeypatch.setattr("anonrisk.counts.bounds.MAX_GROUPS", 3)
-    cells = {"x": ["a"] * 5, "g": [1, 2, 3, 4, 5]}
-    with pytest.raises(errors.TooManyGroupsError, match="'g' has more than 3"):
-        frame(cells).anon.summary("x", by="g")
-    assert len(frame({"x": ["a"] * 3, "g": [1, 2, 3]}).anon.summary("x", by="g")) == 3
-
-
 def test_partitioning_changes_nothing(frame):
     if frame.is_pandas:
         pytest.skip("a pandas table has no partitions")
@@ -312,14 +192,6 @@ def test_the_table_is_not_changed(frame):
     assert sorted(map(repr, to_rows(table))) == before
     assert list(table.columns) == columns
     assert not table.anon.roles()
-
-
-def test_ten_thousand_groups_are_the_most():
-    from anonrisk.engines import refusals
-
-    refusals.check_groups("g", 10_000)
-    with pytest.raises(errors.TooManyGroupsError):
-        refusals.check_groups("g", 10_001)
 
 
 def test_an_engine_has_twelve_verbs_at_most():

@@ -234,3 +234,11 @@ def test_nothing_to_search_does_not_pass():
         gate(searched(declared=list(CELLS), **asked), frame=table().head(0))
     with pytest.raises(ReleaseBlocked, match="'zzz' is not a column"):
         gate(searched(columns=["zzz"], declared=["zzz"], **asked))
+
+
+# What Great Expectations makes of a table that it does not know is not for it to tell.
+@pytest.mark.parametrize(("module", "kind"), [("pyarrow", "table"), ("polars", "DataFrame")])
+def test_a_table_of_arrow_is_not_validated(module, kind):
+    build = getattr(pytest.importorskip(module), kind)
+    with pytest.raises(ReleaseBlocked, match="takes tables of pandas and Spark: convert this one"):
+        gate(K(qids="zip", k=5), frame=build(CELLS))

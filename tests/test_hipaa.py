@@ -121,3 +121,44 @@ def test_a_plan_of_prefixes_that_may_be_told_is_not_read():
 def test_areas_are_three_digits():
     with pytest.raises(errors.ArgumentError, match="three digits"):
         ZipArea(("1002",))
+
+
+def test_safe_harbor():
+    table = pd.DataFrame(
+        {
+            "zip": ["10011", "03601", "99999", None],
+            "age": [34, 90, 101, 89],
+            "admitted": pd.to_datetime(["2020-05-01", "2021-01-31", "1999-12-31", None]),
+            "born": pd.to_datetime(["1986-01-01", "1930-02-01", "1935-12-31", "1936-01-01"]),
+            "note": ["a", "b", "c", "d"],
+        }
+    )
+    people_by_zip = {"10011": 15_000, "10012": 5_001, "036": 20_000}
+    plan = anonrisk.hipaa.safe_harbor(
+        table,
+        dates="admitted",
+        births="born",
+        ages="age",
+        zips="zip",
+        zip_population=people_by_zip,
+        year=2025,
+    )
+    done = table.anon.apply(plan)
+    assert done["zip"].fillna("-").tolist() == ["100", "000", "000", "-"]
+    assert done["age"].tolist() == [34, 90, 90, 89]
+    assert done["admitted"].tolist()[:3] == ["2020", "2021", "1999"]
+    assert done["born"].tolist() == ["1986", "<1936", "<1936", "1936"]
+    assert done["note"].tolist() == list("abcd")
+    assert Plan.from_json(plan.to_json()).to_json() == plan.to_json()
+    assert "Safe Harbor" in repr(plan)
+    for wrong, text in (
+        ({"zips": "zip"}, "zip_population"),
+        ({"births": "born"}, "needs year="),
+        ({}, "at least one of"),
+        ({"ages": "aeg"}, "'age'"),
+        ({"ages": "age", "dates": "age"}, "named twice"),
+        ({"zips": "zip", "zip_population": {1: 2}}, "as text"),
+        ({"zips": "age", "zip_population": people_by_zip}, "column 'age' .* zeros"),
+    ):
+        with pytest.raises(anonrisk.AnonRiskError, match=text):
+            anonrisk.hipaa.safe_harbor(table, **wrong)

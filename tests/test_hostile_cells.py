@@ -121,7 +121,7 @@ def test_errors_do_not_keep_what_they_replace():
 
 
 def test_memory_that_is_not_there_is_said(monkeypatch):
-    from anonrisk.engines.pandas import count
+    from anonrisk.engines.numpy import count
 
     def full(*_):
         raise MemoryError

@@ -58,6 +58,7 @@ def test_links_are_those_of_brute_force(frame, seed):
     assert same(many, oracle.links(records, lambda t: (start + t) // 10))
 
 
+@pytest.mark.slow
 def test_many_random_tables_on_pandas():
     for seed in range(60):
         records = made(seed, n_users=9, n_qids=6)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk import errors
+from anonrisk import Policy, errors
 
 AMSTERDAM, TOKYO = ZoneInfo("Europe/Amsterdam"), ZoneInfo("Asia/Tokyo")
 pa = pytest.importorskip("pyarrow")
@@ -325,10 +325,15 @@ def test_explicit_names_do_not_depend_on_stale_roles():
 
 def test_roles_that_cannot_be_read_are_an_error_of_ours():
     df = pd.DataFrame({"zip": ["a"]})
-    for broken in ({"newer": 1}, "text", 3):
+    names = [{"quasi": 5}, {"quasi": "zip"}, {"quasi": [{}]}, {"quasi": ["zip"], "columns": None}]
+    for broken in ({"newer": 1}, "text", 3, *names, {"quasi": ["zip"], "unit": {}}):
         df.attrs["anonrisk"] = broken
-        with pytest.raises(errors.RolesLostError, match="cannot be read"):
-            df.anon.k()
+        for call in (df.anon.k, df.anon.roles, df.anon.ldiv):
+            with pytest.raises(errors.RolesLostError, match="cannot be read"):
+                call()
+        verdict = Policy(k=1).check(df)
+        assert verdict.status == "could_not_assess"
+        assert "cannot be read" in str(verdict)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from distributions import ages, families
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,15 +17,9 @@ from anonrisk import ClassSizes, errors, predict
 from anonrisk.predict import Distribution, contour, law, moments, pairs, stirling, subgroup
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
-from anonrisk.predict.width import density_limit, normal_expansion
+from anonrisk.predict.width import density_limit
 
 SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
-
-
-def ages(oldest):
-    x = np.arange(oldest + 1)
-    p = (1 + 0.25 * np.exp(-(((x - 45) / 14) ** 2))) * np.exp(-4e-4 * (np.exp(0.1 * x) - 1))
-    return Distribution.from_probabilities(p / p.sum())
 
 
 def groups(p, k):
@@ -52,6 +46,7 @@ def test_exact_forms_agree_with_enumeration(p, k):
     assert float(found.p_all_unique) == pytest.approx(law_of_s[k], rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", SMALL[:3], ids=str)
 def test_classes_of_any_size_agree_with_enumeration(p):
     k, known = 5, Distribution.from_probabilities(p)
@@ -190,25 +185,6 @@ def test_reference_intervals_of_a_normal(reference):
     for k, width, expected in reference["varS_small_delta"]["value"]:
         found = predict.singletons(Distribution.normal(1, width), k)
         assert found.variance == pytest.approx(expected, abs=2e-9)
-
-
-def test_koots_rule_of_thumb_for_widths(reference):
-    # Ten weights rounded to half a kilogram of which eight are alone: how spread are they?
-    from scipy.optimize import brentq
-    from scipy.stats import norm
-
-    alone = lambda sigma, width: predict.singletons(Distribution.normal(sigma, width), 10).mean  # noqa: E731
-    linear = lambda sigma, width: 10 - width * 90 / (2 * sigma * math.sqrt(math.pi))  # noqa: E731
-    by_formula = brentq(lambda sigma: linear(sigma, 0.5) - 8, 1, 20)
-    assert by_formula == pytest.approx(reference["rule_of_thumb_sigma"]["value"], rel=1e-9)
-    doubled = reference["rule_of_thumb_double"]["value"]
-    assert [linear(by_formula, 1), linear(by_formula, 0.25)] == pytest.approx(doubled)
-    exact = brentq(lambda sigma: alone(sigma, 0.5) - 8, 3, 9)
-    assert exact == pytest.approx(5.665, abs=5e-4)
-    assert [alone(exact, 1), alone(exact, 0.25)] == pytest.approx([6.419, 8.942], abs=5e-4)
-    assert predict.expansion(norm(0, 40), 4, 1, order="first") == pytest.approx(
-        4 - 12 / (2 * 40 * math.sqrt(math.pi)), rel=1e-9
-    )
 
 
 def test_published_entropies_and_factors(reference):
@@ -365,25 +341,6 @@ def test_logarithms_of_factorials_keep_their_digits():
 # ---- laws ---------------------------------------------------------------------------------
 
 
-KINDS = (
-    lambda random, n: random.gamma(random.uniform(0.5, 30), size=n),
-    lambda random, n: np.linspace(random.uniform(0.1, 1), 1, n),
-    lambda random, n: np.arange(1, n + 1) ** -random.uniform(0.1, 1.0),
-    lambda random, n: random.lognormal(0, random.uniform(0.1, 0.9), n),
-    lambda random, n: np.where(np.arange(n) < n * random.uniform(0.1, 0.9), 1, 0.2),
-    lambda random, n: 1 + random.uniform(0, 1) * np.sin(np.linspace(0, 6, n)),
-    lambda random, n: np.exp(-np.linspace(0, random.uniform(0.2, 2), n)),
-)
-
-
-def families(seed, n, largest=400):
-    """Distributions of seven kinds, none of which chose a threshold."""
-    random = np.random.default_rng(seed)
-    for i in range(n):
-        weights = KINDS[i % 7](random, int(random.integers(20, largest))) + 1e-9
-        yield Distribution.from_probabilities(weights / weights.sum()), random
-
-
 def test_simulated_groups_follow_the_law():
     random = np.random.default_rng(11)
     known = ages(79)
@@ -457,215 +414,7 @@ def test_intervals_hold_what_they_promise(counts, k):
         assert high >= math.floor(found.mean - found.sd)
 
 
-# ---- divergence alone ---------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_divergence_forms_are_as_near_as_they_say():
-    worst = {"fine": 0.0, "warned": 0.0}
-    seen = dict.fromkeys(("fine", "warned", "refused"), 0)
-    for known, random in families(8, 700):
-        k = int(known.n_values * random.uniform(0.1, 3)) + 1
-        only = Distribution.from_kl(known.n_values, known.kl)
-        exact = predict.singletons(known, k).mean
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                found = predict.singletons(only, k)
-            except errors.ApproximationError:
-                seen["refused"] += 1
-                continue
-        kind = "warned" if caught else "fine"
-        seen[kind] += 1
-        worst[kind] = max(worst[kind], abs(found.mean / exact - 1))
-    assert min(seen.values()) > 20
-    assert worst["fine"] <= 0.07
-    assert worst["warned"] <= 0.13
-
-
-@pytest.mark.parametrize(
-    ("kl", "people_a_value", "answer"),
-    [
-        (0.05, 2, "fine"),
-        (0.05, 2.01, "warned"),
-        (0.05, 3, "warned"),
-        (0.05, 3.01, "refused"),
-        (0.0501, 1, "fine"),
-        (0.0501, 1.01, "warned"),
-        (0.0501, 2, "warned"),
-        (0.0501, 2.01, "refused"),
-        (0.1, 2, "warned"),
-        (0.1001, 1.5, "warned"),
-        (0.1001, 1.51, "refused"),
-        (0.1001, 2, "refused"),
-        (0.2, 1, "fine"),
-        (0.2, 1.5, "warned"),
-        (0.2001, 0.5, "warned"),
-        (0.2001, 0.51, "refused"),
-        (0.3, 0.5, "warned"),
-        (0.3001, 0.5, "refused"),
-        (0.3001, 0.01, "refused"),
-    ],
-)
-def test_where_divergence_alone_is_trusted_warned_of_and_refused(kl, people_a_value, answer):
-    known, k = Distribution.from_kl(1_000, kl), round(1_000 * people_a_value)
-    if answer == "refused":
-        with pytest.raises(errors.ApproximationError, match="tells too little"):
-            predict.singletons(known, k)
-    elif answer == "warned":
-        with pytest.warns(errors.ApproximationWarning, match="by up to 20%"):
-            predict.singletons(known, k)
-    else:
-        assert predict.singletons(known, k).mean > 0
-
-
-def test_where_divergence_alone_tells_of_uniqueness_and_classes():
-    assert 0 < predict.uniqueness(Distribution.from_kl(80, 0.05), 20) < 1
-    for kl in (0.0501, 0.1):
-        with pytest.warns(errors.ApproximationWarning, match="up to 10%"):
-            predict.uniqueness(Distribution.from_kl(80, kl), 20)
-    with pytest.raises(errors.ApproximationError, match="tells too little"):
-        predict.uniqueness(Distribution.from_kl(80, 0.1001), 20)
-    assert len(predict.classes(Distribution.from_kl(80, 0.1999), 40, upto=5).share) == 5
-    with pytest.raises(errors.ApproximationError, match="below 1/5"):
-        predict.classes(Distribution.from_kl(80, 0.2), 40, upto=5)
-
-
-def test_divergence_and_uniqueness():
-    known = ages(79)
-    only = Distribution.from_kl(known.n_values, known.kl)
-    found = predict.uniqueness(only, 20)
-    assert found.method == "kl"
-    assert float(found) == pytest.approx(float(predict.uniqueness(known, 20)), rel=0.021)
-    with pytest.warns(errors.ApproximationWarning, match="up to 10%") as warned:
-        predict.uniqueness(Distribution.from_kl(80, 0.07), 20)
-    assert [one.filename for one in warned] == [__file__]
-    with pytest.raises(errors.ApproximationError, match="give the distribution itself"):
-        predict.uniqueness(Distribution.from_kl(80, 0.2), 20)
-    assert float(predict.uniqueness(Distribution.from_kl(80, 0.2), 81)) == 0
-
-
-def test_divergence_variance_and_classes():
-    known = ages(79)
-    only = Distribution.from_kl(known.n_values, known.kl)
-    for k in (30, 80, 150):
-        near, exact = predict.singletons(only, k), predict.singletons(known, k)
-        assert near.variance == pytest.approx(exact.variance, rel=0.04)
-    near, exact = predict.classes(only, 80, upto=3), predict.classes(known, 80, upto=3)
-    assert near.share == pytest.approx(exact.share, abs=0.012)
-    with pytest.raises(errors.ApproximationError, match="below 1/6"):
-        predict.classes(Distribution.from_kl(80, 0.19), 40, upto=6)
-    with pytest.raises(errors.ApproximationError, match="no class is small"):
-        predict.k_anonymous(only, 80, 3)
-    assert "nothing else is known" in repr(predict.singletons(only, 40))
-
-
-# ---- distributions ------------------------------------------------------------------------
-
-
-def test_what_a_distribution_knows():
-    known = Distribution.from_counts([5, 5, 10, 0])
-    assert known.n_values == 3
-    assert known.entropy == pytest.approx(1.5)
-    assert known.kl == pytest.approx(math.log(3) - 1.5 * math.log(2))
-    assert known.kl_corrected == pytest.approx(known.kl - 2 / 40)
-    assert known.s2 == pytest.approx((2 * 5 * 4 + 10 * 9) / (20 * 19))
-    assert known.s3 == pytest.approx((2 * 5 * 4 * 3 + 10 * 9 * 8) / (20 * 19 * 18))
-    assert Distribution.from_counts([1] * 10).kl_corrected is None
-    assert Distribution.from_counts([10, 10]).kl_corrected == 0
-    assert Distribution.uniform(8).kl_corrected is None
-    assert Distribution.from_probabilities([0.5, 0.5]).s2 == 0.5
-    counted = ClassSizes([1, 4], [2, 3])
-    same = Distribution.from_class_sizes(counted)
-    assert same.p.tolist() == Distribution.from_counts([1, 1, 4, 4, 4]).p.tolist()
-    sparse = Distribution.from_counts([1, 10**9])
-    assert sparse.n_records == 10**9 + 1
-
-
-def test_a_product_brackets_what_binning_does(monkeypatch):
-    random = np.random.default_rng(2)
-    columns = [Distribution.from_probabilities(random.dirichlet(np.ones(n))) for n in (20, 30, 25)]
-    exact = predict.singletons(Distribution.product(*columns), 500)
-    assert exact.bracket is None
-    monkeypatch.setattr("anonrisk.predict.bins.MAX_DIFFERENT", 300)
-    binned = Distribution.product(*columns)
-    assert binned.binned
-    assert binned.n_values == 20 * 30 * 25
-    found = predict.singletons(binned, 500)
-    assert found.bracket.low <= exact.mean <= found.bracket.high
-    assert found.mean == pytest.approx(exact.mean, rel=1e-3)
-    assert "independent" in binned.note
-    assert "putting near probabilities together" in repr(found)
-
-
-def test_zipf_and_densities():
-    zipf = Distribution.zipf(50_000, 0.9)
-    assert zipf.n_values == 50_000
-    assert len(zipf.p) <= 20_000
-    assert np.dot(zipf.p, zipf.values) == pytest.approx(1)
-    exponential = Distribution.exponential(0.2, 1)
-    L = math.exp(-0.2)
-    k = 400
-    exact = k * sum(L**i * (1 - L) * (1 - L**i * (1 - L)) ** (k - 1) for i in range(400))
-    assert predict.singletons(exponential, k).mean == pytest.approx(exact, rel=1e-9)
-    two = Distribution.bivariate_normal((1, 2), 0.0, (0.5, 0.7))
-    apart = Distribution.product(Distribution.normal(1, 0.5), Distribution.normal(2, 0.7))
-    assert predict.singletons(two, 60).mean == pytest.approx(
-        predict.singletons(apart, 60).mean, rel=1e-6
-    )
-
-
-def test_expansions_against_exact_bins():
-    from scipy.stats import norm
-
-    for k, width in ((10, 0.04), (10, 0.1), (5, 0.2)):
-        exact = predict.singletons(Distribution.normal(1, width), k).mean
-        assert predict.expansion(norm(0, 1), k, width, order="first") == pytest.approx(
-            exact, rel=0.04
-        )
-        assert predict.expansion(norm(0, 1), k, width, order="second") == pytest.approx(
-            exact, rel=0.01
-        )
-    for k, width in ((10, 0.5), (300, 0.3), (1_000, 0.1)):
-        exact = predict.singletons(Distribution.normal(1, width), k).mean
-        assert predict.expansion(norm(0, 1), k, width) == pytest.approx(exact, rel=0.015)
-    exact = predict.singletons(Distribution.bivariate_normal((4, 5), 0.4, (1, 1)), 10).mean
-    near = normal_expansion(10, [1, 1], [[16, 8], [8, 25]])
-    assert near == pytest.approx(exact, rel=0.06)
-    for order, k in (("first", 100), ("second", 100)):
-        with pytest.raises(errors.ApproximationError, match="exact"):
-            predict.expansion(norm(0, 1), k, 0.1, order=order)
-    with pytest.raises(errors.ApproximationError, match="bivariate_normal"):
-        normal_expansion(10, [1, 20], [[23.3, 12.8], [12.8, 28]])
-
-
-def test_suggested_widths_meet_the_budget_at_every_offset():
-    p = np.repeat(ages(79).p, ages(79).values)
-    random = np.random.default_rng(0)
-    random.shuffle(p)
-    found = predict.suggest_width(p, 200, 0.05)
-    assert [t.width for t in found.tried] == sorted(t.width for t in found.tried)
-    for tried in found.tried:
-        uppers = []
-        for offset in range(int(tried.width)):
-            cell = (np.arange(len(p)) + offset) // int(tried.width)
-            joint = Distribution.from_probabilities(np.bincount(cell, weights=p))
-            uppers.append(predict.singletons(joint, 200).law.upper(0.95) / 200)
-        assert (max(uppers) <= 0.05) == (tried.width == found.width)
-    assert "with 95% probability" in repr(found)
-    with pytest.raises(errors.ArgumentError, match="no width"):
-        predict.suggest_width(p, 1, 0.05)
-
-
 # ---- bad input ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "p", [[0.5, -0.1, 0.6], [0.5, float("nan")], [0.5, 0.6], [], ["a"], [[0.5, 0.5]], [0.5, 0.4]]
-)
-def test_probabilities_that_are_none(p):
-    with pytest.raises(errors.ArgumentError, match=r"probabilit|distribution"):
-        Distribution.from_probabilities(p)
 
 
 @pytest.mark.parametrize("k", [-1, 2.5, True, "3", None, float("nan")])
@@ -729,35 +478,6 @@ def test_very_large_groups_in_small_classes():
     for k in (2**31 + 1, 3 * 10**9):
         found = predict.records_below(Distribution.uniform(k), k, 2)
         assert found.mean == pytest.approx(k / math.e, rel=1e-8)
-
-
-def test_a_product_of_long_columns():
-    columns = Distribution.zipf(6_000, 1.0), Distribution.zipf(5_000, 0.7)
-    found = predict.singletons(Distribution.product(*columns), 50_000)
-    a, b = (np.repeat(column.p, column.values) for column in columns)
-    exact = sum(float(50_000 * (x * b * np.exp(49_999 * np.log1p(-x * b))).sum()) for x in a)
-    assert found.mean == pytest.approx(exact, rel=1e-3)
-    assert found.bracket.low <= exact <= found.bracket.high
-    low, high = found.interval()
-    assert low <= found.bracket.low
-    assert high >= found.bracket.high
-
-
-@pytest.mark.parametrize(("kl", "k"), [(0.3, 285), (0.19, 475), (0.09, 950)])
-def test_divergence_classes_keep_the_same_limits_as_singletons(kl, k):
-    with pytest.raises(errors.ApproximationError, match="tells too little"):
-        predict.classes(Distribution.from_kl(95, kl), k, upto=2)
-
-
-def test_every_offset_of_whole_numbers_is_tried():
-    k = 200
-    p = np.zeros(40)
-    p[36] = 1 / k
-    p[:36] = (1 - 1 / k) / 36
-    with pytest.raises(errors.ArgumentError, match="no width"):
-        predict.suggest_width(p, k, 0.5 / k, widths=[20])
-    for tried in predict.suggest_width([0.01] * 100, 50, 0.1).tried:
-        assert tried.upper >= tried.mean
 
 
 def test_what_cannot_happen_is_told_at_once():

@@ -24,9 +24,6 @@ def test_every_engine_predicts_the_same(frame):
     assert found.pmf() == pytest.approx(expected.pmf(), abs=1e-12)
     broken = table.anon.classes("height").predict_singletons(3).mean
     assert anonrisk.predict_singletons(table, "height", 3).mean == pytest.approx(broken)
-    # 1.51 1.54 | 1.6 1.61 | none | 1.7 | 1.75 three times | -0.2 in intervals of a twentieth.
-    found = anonrisk.predict_classes(table, "height", 10, widths={"height": 0.05})
-    assert found.classes[:3].tolist() == [3, 2, 1]
     by_person = table.anon.predict_singletons(["age", "sex"], 4, unit="who").mean
     assert by_person == pytest.approx(table.anon.predict_singletons(["age", "sex"], 4).mean)
 
@@ -63,7 +60,6 @@ def test_which_way_of_drawing():
     assert "law: Normal" in repr(larger)
     with pytest.raises(errors.ApproximationError, match="larger than itself"):
         _ = larger.p_none
-    assert counted.predict_classes(n + 1, upto=2).classes[0] == pytest.approx(400, rel=0.01)
     with pytest.raises(errors.ArgumentError, match="predict_population"):
         counted.predict_singletons(2 * n + 1)
     with pytest.warns(errors.ApproximationWarning, match="understates"):
@@ -92,8 +88,6 @@ def test_bad_questions(frame):
     table = frame(CELLS)
     with pytest.raises(errors.ArgumentError, match="group_size is not given"):
         table.anon.predict_singletons("age")
-    with pytest.raises(errors.ArgumentError, match="group_size is not given"):
-        table.anon.predict_classes("age")
     with pytest.raises(errors.ArgumentError, match="in several classes"):
         frame({"x": ["a", "b", "a"], "who": [1, 1, 2]}).anon.predict_singletons("x", 2, unit="who")
 
@@ -109,7 +103,5 @@ def test_predictions_print_what_an_officer_reads():
         "drawn without replacement from the table's 1,800 records; law: exact",
     ]
     assert counted.predict_singletons(40)._repr_html_().startswith("<table>")
-    assert counted.predict_classes(40)._repr_html_().startswith("<table>")
-    assert counted.predict_classes(40).to_frame()["share"].sum() == pytest.approx(1, abs=1e-6)
     plain = counted.predict_singletons(40).to_dict()
     assert (plain["low"], plain["high"]) == (22, 36)

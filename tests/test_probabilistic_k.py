@@ -152,28 +152,6 @@ def test_every_engine_promises_alike(frame):
     expected = 2 * binomial_below(found.table_k, 1000, 1 / 4)
     expected += binomial_below(found.table_k, 1000, 1 / 2)
     assert found.table_failing == pytest.approx(expected)
-    asked = table.anon.is_quasi_identifier(["zip", "sex"], 0.6, 1000, {"zip": 10, "sex": 2})
-    assert (asked.answer, asked.share) == ("excluded in expectation", 0.5)
-    assert asked.bound == pytest.approx(20 / 1000 * 0.999**999)
-
-
-def test_three_answers():
-    table = pd.DataFrame(PEOPLE)
-
-    def ask(*args):
-        return table.anon.is_quasi_identifier(["zip", "sex"], *args)
-
-    assert ask(0.4, 1000, {"zip": 10, "sex": 2}).answer == "measured"
-    assert ask(0.6, 1000).answer == "possible", "what the table shows bounds nothing"
-    assert ask(0.6, 1000, {"zip": 10}).answer == "possible"
-    assert ask(0.6, 1000, {"zip": 10_000, "sex": 2}).answer == "possible"
-    assert ask(0.6, 1000, {"zip": 10, "sex": 2}).excluded
-    shown = repr(ask(0.6, 1000))
-    assert "possible (alpha 60.0%)" in shown
-    assert "bounds nothing" in shown
-    assert "<pre>" in ask(0.6, 1000)._repr_html_()
-    assert json.loads(json.dumps(ask(0.6, 1000).to_dict()))["answer"] == "possible"
-    assert ask(0.9, 1000).least_domain == pytest.approx(999 / log(1 / 0.9), rel=0.01)
 
 
 def test_a_promise_prints_and_serialises():
@@ -207,13 +185,6 @@ def test_a_promise_prints_and_serialises():
             lambda t: t.anon.probabilistic_k("zip", 10, domain_sizes={"zip": 2.5}),
             errors.ArgumentError,
             "domain size of 'zip' must be a whole number",
-        ),
-        (lambda t: t.anon.is_quasi_identifier("zip", 2, 10), errors.ArgumentError, "alpha"),
-        (lambda t: t.anon.is_quasi_identifier("zip", 0.2), errors.ArgumentError, "population_size"),
-        (
-            lambda t: t.head(0).anon.is_quasi_identifier("zip", 0.2, 10),
-            errors.EmptyTableError,
-            "no records",
         ),
     ],
 )

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tables import pandas_table, spark_table
+from tables import pandas_table, rows_of, spark_table
 
 CELLS = {
     "text": st.sampled_from(["", "a", "A", " a", "é", "1", "None", "nan"]),
@@ -36,10 +36,6 @@ def tables(draw, min_rows=1, max_rows=12):
         kind = CELLS[draw(st.sampled_from(sorted(CELLS)))]
         cells[name] = draw(st.lists(st.none() | kind, min_size=n, max_size=n))
     return cells
-
-
-def rows_of(cells):
-    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 def whole(cells):

@@ -8,28 +8,10 @@ import numpy as np
 import oracle
 import pandas as pd
 import pytest
+from attackers import PEOPLE, POPULATION, RELEASE, ROWS
 
 from anonrisk import ClassSizes, errors
 from anonrisk.predict.population import benedetti_franconi
-
-RELEASE = {
-    "zip": ["a", "a", "b", "c", None, "c", "c"],
-    "age": [1, 1, 1, 2, 2, 2, 3],
-    "w": [2.5, 1.0, 4.0, 1.5, 3.0, 1.0, 8.0],
-    "home": [1, 1, 2, 2, 3, 3, 4],
-    "who": [1, 2, 3, 4, 5, 5, 6],
-}
-PEOPLE = {
-    "zip": ["a"] * 5 + ["b"] * 3 + ["c"] * 4 + [None] * 2 + ["z"] * 2,
-    "age": [1] * 8 + [2] * 3 + [3] + [2] * 4,
-}
-
-
-def rows_of(cells):
-    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-
-
-ROWS, POPULATION = rows_of(RELEASE), rows_of(PEOPLE)
 
 
 def check(attacker, risks):
@@ -75,17 +57,6 @@ def test_a_marketer_has_an_average_only(frame):
     assert risk.marketer.highest is None
     with pytest.raises(errors.ArgumentError, match="average only"):
         risk.marketer.share_above(0.1)
-
-
-def test_kmap_and_presence(frame):
-    table, people = frame(RELEASE), frame(PEOPLE)
-    there = Counter(oracle.key(row, ["zip"]) for row in POPULATION)
-    here = Counter(oracle.key(row, ["zip"]) for row in ROWS)
-    assert table.anon.kmap("zip", people) == min(there[g] for g in here)
-    presence = table.anon.delta_presence("zip", people)
-    assert presence.lowest == 0, "nobody from z is in the release"
-    assert presence.highest == pytest.approx(max(here[g] / there[g] for g in there))
-    assert table.anon.kmap("zip", people, missing="drop") == 3
 
 
 def test_weights(frame):
@@ -253,14 +224,6 @@ def test_large_integers_stay_apart_beside_a_population():
         assert release.anon.kmap("q", pd.DataFrame({"q": people})) == 1
     with pytest.raises(errors.UnsupportedColumnError, match="mixes types"):
         release.anon.kmap("q", pd.DataFrame({"q": [big, big + 1, None]}))
-
-
-def test_instants_of_another_width_beside_a_population():
-    release = pd.DataFrame({"q": np.array(["9999-01-01"], dtype="datetime64[s]")})
-    people = pd.DataFrame({"q": np.array(["2020-01-01"], dtype="datetime64[ns]")})
-    with pytest.raises(errors.PopulationError) as raised:
-        release.anon.kmap("q", people)
-    assert "9999" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

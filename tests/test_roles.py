@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from roles import CELLS, is_spark
 from tables import to_rows
 
 from anonrisk import Roles, errors
-
-CELLS = {
-    "zip": ["1011", "1011", "1012"],
-    "age": [34, 34, 51],
-    "who": [1, 2, 3],
-    "diagnosis": ["flu", "flu", "cold"],
-    "name": ["Ann", "Bo", "Cy"],
-    "note": ["x", "y", "z"],
-}
 
 
 @pytest.fixture
 def declared(frame):
     return frame(CELLS).anon.declare(quasi=["zip", "age"], sensitive="diagnosis", direct=["name"])
-
-
-def is_spark(frame):
-    return frame.kind in ("spark", "connect")
 
 
 def test_calls_need_no_names(declared):
@@ -232,48 +220,3 @@ def test_a_column_without_a_role_is_no_matter_to_measures(frame, declared):
     assert more.anon.k("zip") == 1
     with pytest.raises(TypeError, match="strict"):
         declared.anon.declare(quasi="zip", strict=True)
-
-
-def test_declaring_again_replaces(declared):
-    again = declared.anon.declare(quasi="note")
-    assert again.anon.roles().quasi == ("note",)
-    assert again.anon.roles().sensitive == ()
-
-
-@pytest.mark.parametrize(
-    ("roles", "error", "text"),
-    [
-        ({"quasi": "zp"}, errors.ColumnNotFoundError, "quasi-identifier 'zp' .* mean 'zip'"),
-        ({"sensitive": "diagnose"}, errors.ColumnNotFoundError, "sensitive column 'diagnose'"),
-        ({"direct": ["nam"]}, errors.ColumnNotFoundError, "direct identifier 'nam'"),
-        ({"quasi": "zip", "unit": "wo"}, errors.ColumnNotFoundError, "unit 'wo' .* 'who'"),
-        ({"quasi": ["zip", "zip"]}, errors.RepeatedColumnError, "'zip' is named twice"),
-        (
-            {"quasi": ["zip", "diagnosis"], "sensitive": "diagnosis"},
-            errors.RoleConflictError,
-            "both quasi-identifier and sensitive column",
-        ),
-        ({"quasi": "who", "unit": "who"}, errors.RoleConflictError, "quasi-identifier and unit"),
-        ({}, errors.RolesNotGivenError, "no role given"),
-        ({"quasi": []}, errors.RolesNotGivenError, "no role given"),
-        ({"quasi": [["zip"]]}, errors.ArgumentError, "name of a column"),
-    ],
-)
-def test_bad_declarations(frame, roles, error, text):
-    with pytest.raises(error, match=text):
-        frame(CELLS).anon.declare(**roles)
-
-
-def test_a_unit_may_be_a_direct_identifier(frame):
-    roles = frame(CELLS).anon.declare(quasi="zip", direct="who", unit="who").anon.roles()
-    assert roles.of("who") == "direct identifier, unit"
-
-
-def test_metadata_of_others_is_kept(frame):
-    if not is_spark(frame):
-        pytest.skip("column metadata is Spark's")
-    from pyspark.sql import functions as f
-
-    table = frame(CELLS).select(f.col("zip").alias("zip", metadata={"theirs": "kept"}))
-    field = table.anon.declare(quasi="zip").schema["zip"]
-    assert field.metadata["theirs"] == "kept"

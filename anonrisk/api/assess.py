@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.assessment import Assessment
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import ask
 from anonrisk.api.sensitive import ask_about, refuse_closeness, with_distance
@@ -12,11 +13,11 @@ from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness
 from anonrisk.counts.question import Score
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.scores import FORMULAS, MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.words import Distance, Missing
     from anonrisk.counts.question import Question, Sensitive
@@ -24,21 +25,28 @@ if TYPE_CHECKING:
 
     Values = dict[tuple[str, Any], Any]
 
-_OF_SIZES: dict[str, Callable[[ClassSizes], Any]] = {
-    "k": lambda sizes: sizes.k,
-    "uniqueness": lambda sizes: sizes.uniqueness,
-    "highest_risk": lambda sizes: sizes.risk().prosecutor.highest,
-    "average_risk": lambda sizes: sizes.risk().prosecutor.average,
+# What each says of a table, and how it follows from the classes.
+_OF_SIZES: dict[str, tuple[str, Callable[[ClassSizes], Any]]] = {
+    "k": (
+        "size of the smallest class: so many people share every combination",
+        lambda sizes: sizes.k,
+    ),
+    "uniqueness": (
+        "share of the people who are alone with their combination",
+        lambda sizes: sizes.uniqueness,
+    ),
+    "highest_risk": (
+        "chance of finding the person who is easiest to find",
+        lambda sizes: sizes.risk().prosecutor.highest,
+    ),
+    "average_risk": (
+        "chance of finding a person, on average",
+        lambda sizes: sizes.risk().prosecutor.average,
+    ),
 }
-_OF_VALUES = {
-    "ldiv": "distinct",
-    "entropy_ldiv": "entropy",
-    "recursive_ldiv": "recursive",
-    "tcloseness": "",
-    "alpha": "alpha",
-    "beta_likeness": "beta",
-    "enhanced_beta_likeness": "enhanced_beta",
-    "delta_disclosure": "delta",
+MEANINGS = {
+    **{name: meaning for name, (meaning, _) in _OF_SIZES.items()},
+    **{name: formula.meaning for name, formula in MEASURES.items()},
 }
 
 
@@ -66,10 +74,10 @@ def assess(
     sensitive, missing_sensitive
         As in `anonrisk.ldiv`; with a measure of sensitive values only.
     measures : list of str, optional
-        Among ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's),
-        ``"ldiv"``, ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`), ``"tcloseness"``,
-        ``"alpha"``, ``"beta_likeness"``, ``"enhanced_beta_likeness"``, ``"delta_disclosure"``.
-        Left out, all of them.
+        ``"k"``, ``"uniqueness"``, ``"highest_risk"``, ``"average_risk"`` (the prosecutor's), and
+        of sensitive values the names of the functions, as ``"ldiv"`` or ``"tcloseness"``; a kind
+        stands before, as in ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`) or
+        ``"enhanced_beta_likeness"``. A wrong name is answered with all of them. Left out, all.
     c, distance, order, hierarchy
         As in `anonrisk.ldiv` and `anonrisk.tcloseness`; with their measures only.
 
@@ -90,8 +98,6 @@ def assess(
           ldiv     illness       1
     tcloseness     illness    0.25      equal
     """
-    from anonrisk.api.assessment import Assessment
-
     if isinstance(qids, AssessesTables):
         others = (sensitive, measures, c, order, hierarchy, unit)
         words = (distance, missing, missing_sensitive)
@@ -100,7 +106,7 @@ def assess(
         assessed: Assessment = qids.assess(frame)
         return assessed
     names = _measures(measures, c)
-    of_values = [name for name in names if name in _OF_VALUES]
+    of_values = [name for name in names if name in MEASURES]
     if "tcloseness" not in of_values:
         refuse_closeness(distance, order, hierarchy, "the measure 'tcloseness'")
     if not of_values:
@@ -110,8 +116,7 @@ def assess(
             )
         engine, question = ask(frame, qids, unit=unit, missing=missing)
         alone_sizes = ClassSizes.of(engine.count(frame, question)[0])
-        alone: Values = {(name, None): _OF_SIZES[name](alone_sizes) for name in names}
-        return Assessment(alone_sizes, alone)
+        return Assessment(alone_sizes, _of_sizes(names, alone_sizes))
     engine, question, columns = ask_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
@@ -129,25 +134,29 @@ def assess(
         sizes = counted if sizes is None else sizes
         found |= {(name, column.column): value for name, value in values.items()}
     assert sizes is not None  # noqa: S101
-    of_sizes: Values = {(name, None): _OF_SIZES[name](sizes) for name in names if name in _OF_SIZES}
-    return Assessment(sizes, {**of_sizes, **found})
+    return Assessment(sizes, {**_of_sizes(names, sizes), **found})
+
+
+def _of_sizes(names: Sequence[str], sizes: ClassSizes) -> Values:
+    return {(name, None): _OF_SIZES[name][1](sizes) for name in names if name in _OF_SIZES}
 
 
 def _measures(given: Sequence[str] | None, c: float | None) -> list[str]:
-    known = [*_OF_SIZES, *_OF_VALUES]
+    with_c = [name for name, formula in MEASURES.items() if formula.takes_c]
     if given is None:
-        return [name for name in known if name != "recursive_ldiv" or c is not None]
+        return [name for name in MEANINGS if name not in with_c or c is not None]
     if not isinstance(given, (str, list, tuple, set)):
         raise ArgumentError("measures is a list of their names")
     names = [
-        one_of(name, "measure", known) for name in ([given] if isinstance(given, str) else given)
+        one_of(name, "measure", list(MEANINGS))
+        for name in ([given] if isinstance(given, str) else given)
     ]
     if not names:
         raise ArgumentError("no measure given: the list is empty")
-    if "recursive_ldiv" in names:
+    if any(name in with_c for name in names):
         positive(c, "c")
     elif c is not None:
-        raise ArgumentError("c= belongs to the measure 'recursive_ldiv'")
+        raise ArgumentError(f"c= belongs to the measure {' or '.join(map(repr, with_c))}")
     return list(dict.fromkeys(names))
 
 
@@ -161,12 +170,10 @@ def _score(  # noqa: PLR0917
     c: float | None,
 ) -> tuple[ClassSizes, dict[str, Any]]:
     """Score one sensitive column: one pass, and one more for a hierarchical distance."""
-    scores = {
-        name: Score(
-            _OF_VALUES[name] or distance, positive(c, "c") if name == "recursive_ldiv" else None
-        )
-        for name in names
-    }
+    scores = {}
+    for name in names:
+        formula = FORMULAS[distance] if name == "tcloseness" else MEASURES[name]
+        scores[name] = Score(formula.name, positive(c, "c") if formula.takes_c else None)
     apart = [score for score in scores.values() if score.name == "hierarchical"]
     together = [score for score in scores.values() if score.name != "hierarchical"]
     worst: dict[Score, float] = {}

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import render
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
+from anonrisk.measures.scores import MEASURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
-
-# Of several sensitive columns, the worst is the least of these and the largest of the others.
-_LEAST = ("ldiv", "entropy_ldiv", "recursive_ldiv")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +41,8 @@ class Assessment:
                 f"{measure!r} was not measured{nearest(measure, known) or '; '}"
                 f" There are {', '.join(known)}"
             )
-        return min(found) if measure in _LEAST else max(found)
+        # A measure of class sizes is one number.
+        return MEASURES[measure].worst_of(found) if measure in MEASURES else found[0]
 
     def of(self, measure: str, sensitive: Name | None) -> Any:
         """Give a measure of one sensitive column."""

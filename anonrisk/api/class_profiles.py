@@ -10,7 +10,8 @@ import numpy as np
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
-from anonrisk.measures import alpha, beta_likeness, delta_disclosure, ldiv, tcloseness
+from anonrisk.measures import alpha, beta_likeness, delta_disclosure
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from anonrisk.core.words import Diversity, Likeness
@@ -42,35 +43,27 @@ class ClassProfiles(ValueCounts):
         if kind != "recursive" and c is not None:
             raise ArgumentError("c belongs to kind='recursive'")
         one_of(kind, "kind", ("distinct", "entropy", "recursive"))
-        if kind == "distinct":
-            return int(ldiv.distinct(self).min())
-        if kind == "entropy":
-            return float(ldiv.entropy(self).min())
-        return int(ldiv.recursive(self, positive(c, "c")).min())
+        return FORMULAS[kind].worst(self, positive(c, "c") if kind == "recursive" else None)
 
     def tcloseness(self, distance: str) -> float:
         """t-closeness of the worst class; see `anonrisk.tcloseness`."""
-        if distance == "equal":
-            return float(tcloseness.equal(self).max())
-        if distance == "ordered" and self.ordered:
-            return float(tcloseness.ordered(self).max())
-        if distance == "hierarchical" and self.levels is not None:
-            return float(tcloseness.hierarchical(self).max())
-        raise ArgumentError(f"distance={distance!r} is not among what these profiles know")
+        known = {"equal": True, "ordered": self.ordered, "hierarchical": self.levels is not None}
+        if not known.get(distance):
+            raise ArgumentError(f"distance={distance!r} is not among what these profiles know")
+        return FORMULAS[distance].worst(self)
 
     def alpha(self) -> float:
         """Largest share that one value has of a class."""
-        return float(alpha.alpha(self).max())
+        return alpha.ALPHA.worst(self)
 
     def beta_likeness(self, kind: Likeness = "basic") -> float:
         """Largest relative gain of a value; see `anonrisk.beta_likeness`."""
         one_of(kind, "kind", ("basic", "enhanced"))
-        scores = beta_likeness.basic if kind == "basic" else beta_likeness.enhanced
-        return float(scores(self).max())
+        return (beta_likeness.BASIC if kind == "basic" else beta_likeness.ENHANCED).worst(self)
 
     def delta_disclosure(self, *, strict: bool = False) -> float:
         """Largest |ln(p/q)|; see `anonrisk.delta_disclosure`."""
-        return float((delta_disclosure.strict if strict else delta_disclosure.present)(self).max())
+        return (delta_disclosure.STRICT if strict else delta_disclosure.PRESENT).worst(self)
 
     def classification_metric(self) -> float:
         """Share of the records whose value is not the commonest of their class (T8)."""

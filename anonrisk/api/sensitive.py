@@ -12,6 +12,7 @@ from anonrisk.core.columns import as_names, require
 from anonrisk.core.words import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
@@ -149,4 +150,6 @@ def worst(  # noqa: PLR0917
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     score = Score(name)
-    return max(engine.score(frame, question, column, [score]).worst[score] for column in columns)
+    return FORMULAS[name].worst_of(
+        engine.score(frame, question, column, [score]).worst[score] for column in columns
+    )

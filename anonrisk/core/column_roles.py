@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from anonrisk.core import render
 from anonrisk.core.columns import as_name, as_names, require
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
 
+RolesT = TypeVar("RolesT", bound="Roles")
 # How each role is called in messages.
 ROLE_NAMES = {
     "quasi": "quasi-identifier",
@@ -80,7 +81,7 @@ class Roles:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave, also after a round trip through JSON."""
         try:
-            return cls(**{name: _restored(value) for name, value in stored.items()})
+            return _as_declared(cls(**{name: _restored(value) for name, value in stored.items()}))
         except (AttributeError, RecursionError, TypeError):
             raise RolesLostError(
                 "the roles that this table carries cannot be read; declare them again"
@@ -102,6 +103,14 @@ def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_restored(item) for item in value)
     return value
+
+
+def _as_declared(roles: RolesT) -> RolesT:
+    """Refuse, as a `TypeError`, what no declaration can have written."""
+    hash(roles)  # a dict for a name has none
+    if any(not isinstance(getattr(roles, field), tuple) for field in (*ROLE_NAMES, "columns")):
+        raise TypeError
+    return roles
 
 
 def declare(columns: Sequence[Name], *, unit: Name | None, **given: Any) -> Roles:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
 
-# Scores of which the smallest is the worst.
-LEAST = ("distinct", "entropy", "recursive")
 # exp of an entropy of two equal values is 1.9999999999999998; that is not less than 2.
 TOLERANCE = 1e-9
 
@@ -160,19 +158,10 @@ class IfIndependent(Asks[Independence]):
 
 @dataclass(frozen=True)
 class Score:
-    """A number that every class has; a table has the worst of them."""
+    """A number that every class has; a table has the worst of them (`measures.scores`)."""
 
     name: str
     c: float | None = None
-
-    @property
-    def least(self) -> bool:
-        """Whether the smallest is the worst, as for diversity, or the largest, as for distance."""
-        return self.name in LEAST
-
-    def breaks(self, limit: float) -> float:
-        """Give the value beyond which a class breaks a limit, a hair in the class's favour."""
-        return limit * (1 - TOLERANCE) if self.least else limit * (1 + TOLERANCE)
 
 
 @dataclass(frozen=True)

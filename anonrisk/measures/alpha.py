@@ -19,4 +19,10 @@ def alpha(profiles: ValueCounts) -> NDArray[np.float64]:
     return np.maximum.reduceat(profiles.counts, profiles.starts[:-1]) / profiles.sizes
 
 
-ALPHA = Formula(alpha, "max(c) / sum({persons})")
+ALPHA = Formula(
+    "alpha",
+    alpha,
+    "max(c) / sum({persons})",
+    measure="alpha",
+    meaning="largest share that one sensitive value has in a class",
+)

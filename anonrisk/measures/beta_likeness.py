@@ -24,7 +24,14 @@ def basic(profiles: ValueCounts) -> NDArray[np.float64]:
 
 
 _GAIN = "if(c / total > share, (c / total - share) / share, 0D)"
-BASIC = Formula(basic, f"max({_GAIN})", compared=True)
+BASIC = Formula(
+    "beta",
+    basic,
+    f"max({_GAIN})",
+    measure="beta_likeness",
+    meaning="how much likelier a class makes a value, in multiples of its share, at most",
+    compared=True,
+)
 
 
 def enhanced(profiles: ValueCounts) -> NDArray[np.float64]:
@@ -36,8 +43,11 @@ def enhanced(profiles: ValueCounts) -> NDArray[np.float64]:
 
 
 ENHANCED = Formula(
+    "enhanced_beta",
     enhanced,
     f"max(if({_GAIN} <= -ln(share) * (1 + 1e-12D), {_GAIN}, double('inf')))",
+    measure="enhanced_beta_likeness",
+    meaning="the same, infinite where a value gains more than its rarity allows",
     compared=True,
 )
 

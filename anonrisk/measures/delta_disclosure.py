@@ -25,7 +25,14 @@ def present(profiles: ValueCounts) -> NDArray[np.float64]:
 
 
 _APART = "max(abs(ln(c / total / share)))"
-PRESENT = Formula(present, _APART, compared=True)
+PRESENT = Formula(
+    "delta",
+    present,
+    _APART,
+    measure="delta_disclosure",
+    meaning="how much a class changes the share of a value, as a logarithm, at most",
+    compared=True,
+)
 
 
 def strict(profiles: ValueCounts) -> NDArray[np.float64]:
@@ -35,4 +42,6 @@ def strict(profiles: ValueCounts) -> NDArray[np.float64]:
 
 
 # Counts of the values that a class has add up to those of all only if it has all of them.
-STRICT = Formula(strict, f"if(sum(t) < max(t_all), double('inf'), {_APART})", compared=True)
+STRICT = Formula(
+    "strict_delta", strict, f"if(sum(t) < max(t_all), double('inf'), {_APART})", compared=True
+)

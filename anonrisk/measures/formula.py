@@ -1,12 +1,14 @@
-"""A score of a class in both of its forms: NumPy on counts, and SQL where the counts stay."""
+"""A score of a class: NumPy on counts, the same as SQL where the counts stay, and what it says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts.question import TOLERANCE
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ ALL = "rows between unbounded preceding and unbounded following"
 
 @dataclass(frozen=True)
 class Formula:
-    """One number per class, from the counts of its sensitive values.
+    """One number per class, from the counts of its sensitive values, and all that is known of it.
 
     The SQL is Spark's dialect, over one row per class and value: `c` how often the class has the
     value, `total` the sum of those, `t` and `t_all` the same of the table, `share` = t / t_all, `r`
@@ -27,10 +29,20 @@ class Formula:
 
     Attributes
     ----------
+    name : str
+        What a question calls it.
     numpy : function
         The scores of all kinds of class; of counts, and of the constant c where there is one.
     sql : str
         The score as an aggregate over the rows of a class.
+    measure : str
+        What `assess` calls it; empty if it is not among those.
+    meaning : str
+        What the measure says of a table, for somebody who reads a report and knows no formula.
+    least : bool
+        Whether the smallest is the worst, as for diversity, or the largest, as for distance.
+    whole : bool
+        Whether it is a whole number.
     windows : tuple of str
         Columns that it needs on each row before.
     order : str
@@ -39,15 +51,49 @@ class Formula:
         Whether it looks at the table's counts beside those of the class.
     """
 
+    name: str
     numpy: Callable[..., NDArray[Any]]
     sql: str
+    measure: str = ""
+    meaning: str = ""
+    least: bool = False
+    whole: bool = False
     windows: tuple[str, ...] = ()
     order: str = ""
     compared: bool = False
 
+    @property
+    def takes_c(self) -> bool:
+        """Whether it has a constant that the caller gives."""
+        return "{constant}" in self.sql
+
+    @property
+    def worst_in_sql(self) -> str:
+        """The aggregate that gives the worst of many classes."""
+        return "min" if self.least else "max"
+
     def of(self, counts: ValueCounts, c: float | None) -> NDArray[Any]:
         """Score every kind of class."""
         return self.numpy(counts) if c is None else self.numpy(counts, c)
+
+    def worst(self, counts: ValueCounts, c: float | None = None) -> float:
+        """Score the worst class."""
+        scores = self.of(counts, c)
+        worst: float = (scores.min() if self.least else scores.max()).item()
+        return worst
+
+    def worst_of(self, scores: Iterable[float]) -> float:
+        """Give the worst of a few scores that were aggregated elsewhere."""
+        return min(scores) if self.least else max(scores)
+
+    def breaks(self, scores: Any, limit: float) -> Any:
+        """Tell which scores are beyond a limit, by more than a hair in the class's favour.
+
+        The scores are numbers of NumPy or a column of Spark.
+        """
+        if self.least:
+            return scores < limit * (1 - TOLERANCE)
+        return scores > limit * (1 + TOLERANCE)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,15 @@ def distinct(profiles: ValueCounts) -> NDArray[np.int64]:
     return np.minimum(np.diff(profiles.starts), profiles.sizes)
 
 
-DISTINCT = Formula(distinct, "if(count(1) < sum({persons}), count(1), sum({persons}))")
+DISTINCT = Formula(
+    "distinct",
+    distinct,
+    "if(count(1) < sum({persons}), count(1), sum({persons}))",
+    measure="ldiv",
+    meaning="different sensitive values in the least diverse class",
+    least=True,
+    whole=True,
+)
 
 
 def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
@@ -34,7 +42,14 @@ def entropy(profiles: ValueCounts) -> NDArray[np.float64]:
 
 
 _NATS = "ln(sum(c)) - sum(c * ln(c)) / sum(c)"
-ENTROPY = Formula(entropy, f"if({_NATS} > 0D, exp({_NATS}), 1D)")
+ENTROPY = Formula(
+    "entropy",
+    entropy,
+    f"if({_NATS} > 0D, exp({_NATS}), 1D)",
+    measure="entropy_ldiv",
+    meaning="the same, rare values counting less",
+    least=True,
+)
 
 
 def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:
@@ -52,8 +67,13 @@ def recursive(profiles: ValueCounts, c: float) -> NDArray[np.int64]:
 
 
 RECURSIVE = Formula(
+    "recursive",
     recursive,
     "sum(if({constant}D * tail > most, 1L, 0L))",
+    measure="recursive_ldiv",
+    meaning="the same, the most frequent value not outweighing the others",
+    least=True,
+    whole=True,
     # From the smallest count up, the running sum is the tail r_l + … + r_m.
     windows=(
         f"sum(c) over (partition by {{of_class}} order by c {UP_TO}) as tail",

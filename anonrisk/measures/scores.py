@@ -1,19 +1,22 @@
-"""Every score of a class by the name that a question gives it."""
+"""Every score of a class, in the order in which `assess` gives them."""
 
 from __future__ import annotations
 
 from anonrisk.measures import alpha, beta_likeness, delta_disclosure, ldiv, tcloseness
 
-FORMULAS = {
-    "distinct": ldiv.DISTINCT,
-    "entropy": ldiv.ENTROPY,
-    "recursive": ldiv.RECURSIVE,
-    "alpha": alpha.ALPHA,
-    "equal": tcloseness.EQUAL,
-    "ordered": tcloseness.ORDERED,
-    "hierarchical": tcloseness.HIERARCHICAL,
-    "beta": beta_likeness.BASIC,
-    "enhanced_beta": beta_likeness.ENHANCED,
-    "delta": delta_disclosure.PRESENT,
-    "strict_delta": delta_disclosure.STRICT,
-}
+_LISTED = (
+    ldiv.DISTINCT,
+    ldiv.ENTROPY,
+    ldiv.RECURSIVE,
+    tcloseness.EQUAL,
+    tcloseness.ORDERED,
+    tcloseness.HIERARCHICAL,
+    alpha.ALPHA,
+    beta_likeness.BASIC,
+    beta_likeness.ENHANCED,
+    delta_disclosure.PRESENT,
+    delta_disclosure.STRICT,
+)
+FORMULAS = {formula.name: formula for formula in _LISTED}
+# What `assess` measures; the distances are one measure, and any of them tells what that is.
+MEASURES = {formula.measure: formula for formula in _LISTED if formula.measure}

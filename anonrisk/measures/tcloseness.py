@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Shares = NDArray[np.float64]
 
+_MEANING = "how far the values of a class are from those of the table, at most; 0 is equal"
 # What sums over ranks are off by, for each: an ordered distance below it is none.
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -35,7 +36,7 @@ def equal(profiles: ValueCounts) -> Shares:
 
 
 _GAINED = "sum(if(c / total > share, c / total - share, 0D))"
-EQUAL = Formula(equal, _GAINED, compared=True)
+EQUAL = Formula("equal", equal, _GAINED, "tcloseness", _MEANING, compared=True)
 
 
 def ordered(profiles: ValueCounts) -> Shares:
@@ -75,8 +76,11 @@ MOVED = (
 )
 _DISTANCE = "sum(moved) / {steps}D"
 ORDERED = Formula(
+    "ordered",
     ordered,
     f"if({_DISTANCE} < {{n_values}} * {_EPS!r}D, 0D, {_DISTANCE})",
+    "tcloseness",
+    _MEANING,
     windows=(
         f"sum(c) over (partition by {{of_class}} order by r {UP_TO}) as running",
         "lead(r, 1, {last}) over (partition by {of_class} order by r) as high",
@@ -97,4 +101,11 @@ def hierarchical(profiles: ValueCounts) -> Shares:
 
 
 # Over one row per class, level and group of values.
-HIERARCHICAL = Formula(hierarchical, f"{_GAINED} / {{n_levels}}", compared=True)
+HIERARCHICAL = Formula(
+    "hierarchical",
+    hierarchical,
+    f"{_GAINED} / {{n_levels}}",
+    "tcloseness",
+    _MEANING,
+    compared=True,
+)

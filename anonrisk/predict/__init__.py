@@ -12,6 +12,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `k_anonymous`         the chance that no class is smaller than k
 `suggest_width`       how wide intervals must be so that few are singletons
 `expansion`           the classical approximations for small intervals
+`degree`              how anonymous a person is to whoever suspects some more than others
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
 `zipf`                linked records whose items follow Zipf's law
@@ -22,6 +23,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 from __future__ import annotations
 
 from anonrisk.predict.answers import Answer, JointTable
+from anonrisk.predict.degree import DegreeOfAnonymity, degree
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
 from anonrisk.predict.group_design import GroupDesign, best_group_size
@@ -32,6 +34,7 @@ from anonrisk.predict.width import density_limit, expansion, normal_expansion, s
 
 __all__ = [
     "Answer",
+    "DegreeOfAnonymity",
     "Distribution",
     "GroupDesign",
     "JointTable",
@@ -43,6 +46,7 @@ __all__ = [
     "Step",
     "best_group_size",
     "classes",
+    "degree",
     "density_limit",
     "expansion",
     "k_anonymous",

@@ -11,7 +11,7 @@ from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict import bins
-from anonrisk.predict.inputs import as_array, as_probabilities, histogram, n_values_of
+from anonrisk.predict.inputs import as_array, as_probabilities, check_sum, histogram, n_values_of
 from anonrisk.predict.kl import KnownByKl
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
-# Probabilities may be off 1 by what rounding does, not by what a mistake does.
-SUM_TOLERANCE = 1e-9
 MAX_VALUES = 2.0**62
 # Every rank of Zipf's law is computed.
 MAX_RANKS = 50_000_000
@@ -86,9 +84,7 @@ class Distribution:
             raise ArgumentError("each probability needs the number of values that have it")
         if not len(p_) or (p_ <= 0).any():
             raise ArgumentError("a distribution needs at least one value, each likelier than 0")
-        total = float(np.dot(p_, values_))
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
+        check_sum(float(np.dot(p_, values_)))
         if float(values_.astype(float).sum()) >= MAX_VALUES:
             raise ArgumentError("no quasi-identifier has that many values")
         if n_records is not None:
@@ -116,9 +112,7 @@ class Distribution:
         3
         """
         given = as_probabilities(p)
-        total = float(given.sum())
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
+        check_sum(float(given.sum()))
         return cls._put_together(given[given > 0])
 
     @classmethod

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Floats, Integers
 
+# Probabilities may be off 1 by what rounding does, not by what a mistake does.
+SUM_TOLERANCE = 1e-9
+
 
 def n_values_of(given: Any, most: float) -> int:
     """Read a number of values, at least one."""
@@ -47,8 +50,14 @@ def as_array(given: ArrayLike, what: str) -> NDArray[Any]:
         raise ArgumentError(f"{what} must be a list of numbers") from None
 
 
+def check_sum(total: float) -> None:
+    """Refuse probabilities whose sum is not 1: only counts are divided by theirs."""
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ArgumentError(f"probabilities must sum to 1, not to {total:.10g}")
+
+
 def as_probabilities(p: ArrayLike) -> Floats:
-    """Read a list of numbers from zero up; whether they sum to 1 is not asked here."""
+    """Read a list of numbers from zero up; whether they sum to 1 `check_sum` asks."""
     try:
         array = as_array(p, "probabilities").astype(float)
     except (TypeError, ValueError):

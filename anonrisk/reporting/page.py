@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
+from anonrisk.api.assess import MEANINGS
 from anonrisk.core import render
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 
@@ -22,20 +23,6 @@ _STATUS = {
     PASS: "Pass: no budget that decides is broken",
     FAIL: "Fail: this table must not be published as it is",
     COULD_NOT_ASSESS: "Could not assess: this is no pass",
-}
-_MEANINGS = {
-    "k": "size of the smallest class: so many people share every combination",
-    "uniqueness": "share of the people who are alone with their combination",
-    "highest_risk": "chance of finding the person who is easiest to find",
-    "average_risk": "chance of finding a person, on average",
-    "ldiv": "different sensitive values in the least diverse class",
-    "entropy_ldiv": "the same, rare values counting less",
-    "recursive_ldiv": "the same, the most frequent value not outweighing the others",
-    "tcloseness": "how far the values of a class are from those of the table, at most; 0 is equal",
-    "alpha": "largest share that one sensitive value has in a class",
-    "beta_likeness": "how much likelier a class makes a value, in multiples of its share, at most",
-    "enhanced_beta_likeness": "the same, infinite where a value gains more than its rarity allows",
-    "delta_disclosure": "how much a class changes the share of a value, as a logarithm, at most",
 }
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem;
@@ -92,7 +79,7 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
         parts.append(_table(verdict))
     parts += ["<h2>How many people share a combination</h2>", _picture(sizes), _table(sizes)]
     names = list(dict.fromkeys(name for name, _ in found.values))
-    meanings = [f"<dt>{name}</dt><dd>{_MEANINGS[name]}</dd>" for name in names]
+    meanings = [f"<dt>{name}</dt><dd>{MEANINGS[name]}</dd>" for name in names]
     parts += ["<h2>Measures</h2>", _table(found), f"<dl>{''.join(meanings)}</dl>"]
     parts += ["<h2>Risk by attacker</h2>", _table(sizes.risk()), _ATTACKERS]
     if more:

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import CodedTable
 
     Integers = NDArray[np.int64]
 
@@ -38,14 +39,20 @@ class Encoded:
     n_rows: int
 
     @classmethod
-    def of(cls, columns: dict[Name, Codes], question: Question, n_rows: int) -> Encoded:
-        """Take the columns that a question names; missing values that it refuses are refused."""
+    def of(
+        cls, table: CodedTable, question: Question, more: Mapping[Name, str] | None = None
+    ) -> Encoded:
+        """Encode every column that the question names, and any more with their roles.
+
+        Missing values that the question refuses are refused.
+        """
+        columns = table.codes(question.roles(more))
         if question.unit is not None and columns[question.unit].n_missing:
             raise refusals.missing_unit(question.unit, columns[question.unit].n_missing)
         incomplete = {name: columns[name].n_missing for name in question.columns}
         if question.missing == "error" and any(incomplete.values()):
             raise refusals.missing_values(incomplete)
-        return cls(columns, question, n_rows)
+        return cls(columns, question, len(table))
 
     @property
     def unit(self) -> Codes | None:
@@ -60,6 +67,11 @@ class Encoded:
         for codes in (self.columns[name] for name in qid if self.columns[name].n_missing):
             kept = ~codes.missing if kept is None else kept & ~codes.missing
         return kept
+
+    def rows(self, qid: Qid) -> Integers:
+        """Which records are counted, by their positions."""
+        kept = self.kept(qid)
+        return np.arange(self.n_rows) if kept is None else np.flatnonzero(kept)
 
     def keys(self, qid: Qid) -> tuple[Integers, int]:
         """Give one number a record, equal where the quasi-identifier is, and a bound above it."""
@@ -89,6 +101,14 @@ class Encoded:
             for label, rows, group in zip(labels, counted, groups, strict=True)
         ]
 
+    def sizes_by_row(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """Size the class of each record, and tell which are counted."""
+        qid = self.question.qid
+        classes, n_classes = closed_up(self.keys(qid)[0])
+        counts = sizes_of(classes, n_classes, self.unit)
+        kept = self.kept(qid)
+        return counts[classes], np.ones(self.n_rows, dtype=bool) if kept is None else kept
+
     def _count(
         self, qid: Qid, keys: Integers, bound: int, rows: Integers | None, n_before: int
     ) -> ClassCounts:
@@ -113,24 +133,48 @@ class Encoded:
         )
 
 
-def closed_up(keys: Integers) -> tuple[Integers, int]:
-    """Renumber keys without gaps."""
-    # By the hash table of pandas: NumPy would sort.
-    codes, uniques = pd.factorize(keys)
-    return codes.astype(np.int64, copy=False), len(uniques)
+def class_sizes(table: CodedTable, question: Question) -> list[ClassCounts]:
+    """Count the classes of each quasi-identifier."""
+    encoded = Encoded.of(table, question)
+    return [encoded.class_sizes(qid) for qid in question.qids]
+
+
+def class_sizes_by(table: CodedTable, question: Question, by: Name) -> list[list[Group]]:
+    """Count the classes of each quasi-identifier within each group of `by`."""
+    encoded = Encoded.of(table, question, {by: "grouping column"})
+    codes = encoded.columns[by].values
+    order = np.argsort(codes, kind="stable")
+    groups = np.split(order, runs_of(codes[order])[1:]) if len(order) else []
+    refusals.check_groups(by, len(groups))
+    labels = table.cells(by, np.array([rows[0] for rows in groups], dtype=np.int64))
+    return [
+        refusals.in_order(encoded.class_sizes_within(qid, groups, labels)) for qid in question.qids
+    ]
+
+
+def sizes_of(classes: Integers, n_classes: int, unit: Codes | None) -> Integers:
+    """Count the records of each class, or its persons."""
+    if unit is not None:
+        classes = distinct_pairs(classes, n_classes, unit.values, unit.cardinality)[0]
+    return np.bincount(classes, minlength=n_classes)
+
+
+def is_dense(bound: int, n_rows: int) -> bool:
+    """Tell whether a place for every number below the bound is no waste for so many records."""
+    return bound <= max(n_rows, _SMALL)
 
 
 def counts_of(keys: Integers, bound: int) -> Integers:
     """Count how often each key occurs, zeros among them; sorts `keys` if sparse."""
-    if bound <= max(len(keys), _SMALL):
+    if is_dense(bound, len(keys)):
         return np.bincount(keys)
     keys.sort()
     return np.diff(runs_of(keys), append=len(keys))
 
 
-def tally(keys: Integers, bound: int) -> tuple[Integers, Integers]:
+def tally_keys(keys: Integers, bound: int) -> tuple[Integers, Integers]:
     """Find the keys that occur, ascending, and how often each does; sorts `keys` if sparse."""
-    if bound <= max(len(keys), _SMALL):
+    if is_dense(bound, len(keys)):
         counts = np.bincount(keys)
         present = np.flatnonzero(counts)
         return present, counts[present]

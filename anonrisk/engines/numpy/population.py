@@ -6,18 +6,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.weighted import Independence
-from anonrisk.engines.numpy.count import closed_up
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.question import Against, Question
+from anonrisk.counts.weighted import Independence, WeightedClasses
+from anonrisk.engines.numpy.count import Encoded, histogram
+from anonrisk.engines.numpy.match import classes_of, weights_of
+from anonrisk.engines.renumber import closed_up
+from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Qid
-    from anonrisk.engines.numpy.count import Encoded
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.numpy.table import CodedTable
 
 
-def independence_of(encoded: Encoded, qid: Qid, fraction: float) -> Independence:
+def weighted(table: CodedTable, question: Question, weight: Name) -> WeightedClasses:
+    """Sum weights, and risks that follow from them, over the classes."""
+    f, W, n_dropped, _, rows = classes_of(table, question, Against(weight=weight))
+    weights = weights_of(table, weight)[rows]
+    risks = benedetti_franconi(f, W)
+    return WeightedClasses(
+        ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        total=float(W.sum()),
+        pairs=float(W[f == 2].sum()),
+        singles=float(risks[f == 1].sum()),
+        all=float((f * risks).sum()),
+        highest=float(risks.max()),
+        lowest_weight=float(weights.min()),
+        highest_weight=float(weights.max()),
+    )
+
+
+def independence(table: CodedTable, question: Question, fraction: float) -> Independence:
     """Compare the classes with what their columns give if they are independent."""
-    kept = encoded.kept(qid)
-    rows = np.arange(encoded.n_rows) if kept is None else np.flatnonzero(kept)
+    encoded, qid = Encoded.of(table, question), question.qid
+    rows = encoded.rows(qid)
     classes, n_classes = closed_up(encoded.keys(qid)[0][rows])
     first = np.full(n_classes, len(rows))
     np.minimum.at(first, classes, np.arange(len(rows)))

@@ -9,8 +9,9 @@ import numpy as np
 
 from anonrisk.counts.traces import StepCounts, TraceCounts
 from anonrisk.engines.numpy import unicity
-from anonrisk.engines.numpy.count import closed_up, histogram, runs_of
+from anonrisk.engines.numpy.count import histogram, runs_of
 from anonrisk.engines.numpy.visits import Index, Visits
+from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import tied_times
 
 if TYPE_CHECKING:

@@ -8,14 +8,12 @@ from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy import count, match, population, profile, tally
 from anonrisk.engines.pandas import (
-    count,
     interval,
     labels,
     link,
-    match,
-    population,
-    profile,
+    marked,
     pseudonym,
     recode,
     rewrite,
@@ -23,11 +21,11 @@ from anonrisk.engines.pandas import (
     steps,
     suda,
     suppress,
-    tally,
     traces,
 )
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema, with_roles
+from anonrisk.engines.pandas.table import PandasTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,20 +56,20 @@ class PandasEngine:
         """Count classes from one encoding of the columns."""
         match asked:
             case questions.Question():
-                return count.class_sizes(frame, asked)
+                return count.class_sizes(PandasTable(frame), asked)
             case questions.ByGroup(question, by):
-                return count.class_sizes_by(frame, question, by)
+                return count.class_sizes_by(PandasTable(frame), question, by)
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
-                return count.marked(frame, columns, marker)
+                return marked.marked(frame, columns, marker)
         raise refusals.unknown(asked)
 
     def profiles(
         self, frame: pd.DataFrame, question: questions.Question, sensitive: questions.Sensitive
     ) -> ValueCounts:
         """Count the sensitive values of each kind of class."""
-        return profile.profiles(frame, question, sensitive)
+        return profile.profiles(PandasTable(frame), question, sensitive)
 
     def score(
         self,
@@ -81,28 +79,28 @@ class PandasEngine:
         scores: Sequence[questions.Score],
     ) -> questions.Scored:
         """Score every class from its profile, and give the worst."""
-        return profile.scores(frame, question, sensitive, scores)
+        return profile.scores(PandasTable(frame), question, sensitive, scores)
 
     def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
         """Count or sum over the classes of some columns."""
         match asked:
             case questions.ClassesWithValues(columns):
-                return tally.tally(frame, dict.fromkeys(columns, "quasi-identifier"))
+                return tally.tally(PandasTable(frame), dict.fromkeys(columns, "quasi-identifier"))
             case questions.QuantileBins(column, n_bins):
                 return recode.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
-                return population.weighted(frame, question, weight)
+                return population.weighted(PandasTable(frame), question, weight)
             case questions.IfIndependent(question, fraction):
-                return population.independence(frame, question, fraction)
+                return population.independence(PandasTable(frame), question, fraction)
         raise refusals.unknown(asked)
 
     def match(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
         """Match the classes of a release with those of a population, or of households."""
         match asked:
             case questions.InPopulation(question, against):
-                return match.matched(frame, question, against)
+                return match.matched(PandasTable(frame), question, against)
             case questions.InHousehold(question, against):
-                return match.households(frame, question, against)
+                return match.households(PandasTable(frame), question, against)
         raise refusals.unknown(asked)
 
     def annotate(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A filter that keeps one row in a hundred leaves row numbers; an id is usually longer.
 _ROWS_A_NUMBER = 100
@@ -34,13 +37,16 @@ def _are_row_numbers(index: pd.Index) -> bool:
 
 def with_labels(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Bring the index back among the columns; a level without a name gets this one."""
-    unnamed = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
     moved = frame.copy(deep=False)
-    moved.index = moved.index.set_names(
-        [next(unnamed) if level is None else level for level in frame.index.names]
-    )
+    moved.index = moved.index.set_names(level_names(frame.index.names, name))
     # A name that is then there twice is refused where it is asked for.
     return moved.reset_index(allow_duplicates=True)
+
+
+def level_names(given: Sequence[Any], name: str) -> list[Any]:
+    """Name every level of an index: the first without a name gets this one, others a number too."""
+    unnamed = iter([name, *(f"{name} {i}" for i in range(2, len(given) + 1))])
+    return [next(unnamed) if level is None else level for level in given]
 
 
 def nested(frame: pd.DataFrame) -> list[str]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from anonrisk.counts.question import Question
 from anonrisk.counts.traces import LinkCounts, check_any, missing_user
-from anonrisk.engines.numpy.count import closed_up
+from anonrisk.engines.numpy.count import Encoded
 from anonrisk.engines.numpy.link import link_counts
 from anonrisk.engines.pandas.clock import clock
-from anonrisk.engines.pandas.count import encoded_of
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import check_moment, missing_time
 
 if TYPE_CHECKING:
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
 
 def links(frame: pd.DataFrame, question: LinkQuestion) -> LinkCounts:
     """Match persons before and after each change by their quasi-identifiers."""
-    encoded = encoded_of(
-        frame, Question((question.qid,), None, question.missing), {question.user: "user"}
-    )
+    asked = Question((question.qid,), None, question.missing)
+    encoded = Encoded.of(PandasTable(frame), asked, {question.user: "user"})
     users = encoded.columns[question.user]
     if users.n_missing:
         raise missing_user(question.user, users.n_missing)
-    kept = encoded.kept(question.qid)
-    rows = np.arange(len(frame)) if kept is None else np.flatnonzero(kept)
+    rows = encoded.rows(question.qid)
     check_any(len(rows), len(frame) - len(rows))
     time = clock(frame, question.time, calendar=question.period is not None)
     if question.at is not None:

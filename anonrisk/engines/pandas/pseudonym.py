@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core.pseudonyms import canonical_all, hasher, refused, sized, too_far
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of
+from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 

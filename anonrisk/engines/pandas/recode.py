@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.numpy.count import closed_up
-from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
-from anonrisk.engines.pandas.tally import domain_of_codes, plain
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.pandas.values import plain
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
 from anonrisk.recode.edges import bins_at
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
     from anonrisk.recode import Recoding
 
 
@@ -57,7 +57,7 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
         if unknown.any():
             places[unknown] = -1
         return labelled(places, recoding.labels)
-    domain, codes = coded_rows(frame, name)
+    domain, codes = coded_rows(PandasTable(frame), name)
     if len(domain):
         refusals.check_kind(domain.kind, recoding, name)
     groups, labels = recoding.groups(domain)
@@ -68,16 +68,6 @@ def labelled(places: NDArray[np.int64], labels: Sequence[str]) -> Any:
     """Give each record a label, or none where its place is -1."""
     words = pd.Series(list(labels)) if labels else pd.Series([""])
     return words.array.take(places, allow_fill=True)
-
-
-def coded_rows(frame: pd.DataFrame, name: Name) -> tuple[Domain, NDArray[np.int64]]:
-    """Give a column's values in order, and the place of each record's among them."""
-    coded = encode(frame, {name: "column"})[name]
-    number, n_codes = closed_up(coded.values.astype(np.int64))
-    rows = np.empty(n_codes, dtype=np.int64)
-    rows[number] = np.arange(len(number))
-    domain, place = domain_of_codes(column_of(frame, name), coded, rows)
-    return domain, place[number]
 
 
 def quantile_bins(frame: pd.DataFrame, name: Name, n_bins: int) -> Bins:

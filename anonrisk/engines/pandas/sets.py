@@ -1,145 +1,36 @@
-"""Many sets of the same columns, counted from one encoding."""
+"""Many sets of the columns of a pandas table, and how their cells look."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
-from anonrisk.core import radix
-from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.engines import refusals
-from anonrisk.engines.numpy.codes import Codes
-from anonrisk.engines.numpy.count import (
-    closed_up,
-    distinct_pairs,
-    histogram,
-    histogram_of_persons,
-    runs_of,
-)
+from anonrisk.engines.numpy.sets import CodedSets, compact
 from anonrisk.engines.pandas import coarsen, shape
-from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.guard import guarded
-from anonrisk.errors import UnsupportedColumnError
+from anonrisk.engines.pandas.table import PandasTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    import pandas as pd
 
-    from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.coarser import Coarsening
-    from anonrisk.counts.counter import Positions
     from anonrisk.counts.question import Question
     from anonrisk.counts.shapes import Numerals, Shape
 
-# A table of counts with up to this many cells a record is filled directly; else keys are sorted.
-_CELLS_A_RECORD = 1
-_SMALL = 4_096
-_INT32 = 2**31
-
 
 @guarded
-class PandasSets:
-    """Counts the classes of sets of columns; the codes of a set grow from those of its prefix."""
-
-    batch = 0
+class PandasSets(CodedSets):
+    """Counts the classes of sets of columns, and looks at the cells of each."""
 
     def __init__(self, frame: pd.DataFrame, question: Question) -> None:
         """Encode every column once; those that cannot be compared are set apart."""
-        coded, self.unsupported = _encoded(frame, question.qid)
-        self.columns = tuple(coded)
-        self._question = question
-        self._series = [column_of(frame, name) for name in coded]
-        self._n_before = len(frame)
-        unit = question.unit
-        persons = None if unit is None else encode(frame, {unit: "unit"})[unit]
-        self._fill(list(coded.values()), persons)
-
-    def _fill(self, codes: list[Codes], unit: Codes | None) -> None:
-        question = self._question
-        if question.unit is not None and unit is not None and unit.n_missing:
-            raise refusals.missing_unit(question.unit, unit.n_missing)
-        n_missing = dict(zip(self.columns, (c.n_missing for c in codes), strict=True))
-        if question.missing == "error" and any(n_missing.values()):
-            raise refusals.missing_values(n_missing)
-        self.rows: NDArray[np.int64] | None = None
-        if question.missing == "drop" and any(n_missing.values()):
-            missing = [c.missing for c in codes if c.n_missing]
-            self.rows = np.flatnonzero(~np.logical_or.reduce(missing))
-        self._unit = unit and Codes(self._kept(unit.values), unit.cardinality)
-        self._codes = [compact(self._kept(c.values), c.cardinality) for c in codes]
-        drops = self.rows is not None
-        self._n_known = [self.n_rows - (0 if drops else n) for n in n_missing.values()]
-        self._prefix: list[tuple[int, NDArray[Any], int]] = []
-
-    def _kept(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values if self.rows is None else values[self.rows]
+        super().__init__(PandasTable(frame), question)
+        self._series = [column_of(frame, name) for name in self.columns]
 
     def _kept_of(self, series: pd.Series[Any]) -> pd.Series[Any]:
         return series if self.rows is None else series.iloc[self.rows]
-
-    @property
-    def n_rows(self) -> int:
-        """Rows that are counted."""
-        return self._n_before if self.rows is None else len(self.rows)
-
-    def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
-        """Count the classes of each set; sets with a common beginning should follow each other."""
-        for positions in sets:
-            keys, bound = self.keys(positions)
-            persons = None
-            if self._unit is None:
-                sizes, classes = histogram(_counts(keys, bound))
-            else:
-                units, n_units = self._unit.values, self._unit.cardinality
-                pairs = distinct_pairs(keys.astype(np.int64), bound, units, n_units)
-                sizes, classes, persons = histogram_of_persons(*pairs)
-            yield ClassCounts(
-                sizes,
-                classes,
-                persons,
-                qid=[self.columns[i] for i in positions],
-                unit=self._question.unit,
-                missing=self._question.missing,
-                n_rows=self.n_rows,
-                n_dropped=self._n_before - self.n_rows,
-            )
-
-    def unique(self, positions: Positions) -> NDArray[np.bool_]:
-        """Mark the counted rows that are alone in their class."""
-        keys, bound = self.keys(positions)
-        if bound > _cells(len(keys)):
-            keys, bound = closed_up(keys)
-        return np.asarray(np.bincount(keys, minlength=1)[keys] == 1)
-
-    def keys(self, positions: Positions) -> tuple[NDArray[Any], int]:
-        """Give one number a row, equal where the columns are, and a bound above it.
-
-        The numbers of the beginning that this set shares with the last one are used again.
-        """
-        shared = 0
-        for (position, _, _), asked in zip(self._prefix, positions[:-1], strict=False):
-            if position != asked:
-                break
-            shared += 1
-        del self._prefix[shared:]
-        for position in positions[shared:-1]:
-            self._prefix.append((position, *self._extended(position)))
-        return self._extended(positions[-1])
-
-    def _extended(self, position: int) -> tuple[NDArray[Any], int]:
-        codes = self._codes[position]
-        if not self._prefix:
-            return codes.values, codes.cardinality
-        _, keys, bound = self._prefix[-1]
-        keys, bound = radix.with_room(keys, bound, codes.cardinality, closed_up)
-        bound *= codes.cardinality
-        kind = np.int32 if bound < _INT32 else np.int64
-        longer = np.multiply(keys, codes.cardinality, dtype=kind)
-        longer += codes.values
-        return longer, bound
 
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:  # noqa: ARG002
         """Take up a coarser version of each column that has one."""
@@ -167,45 +58,3 @@ class PandasSets:
             shape.numerals_of(self._kept_of(series), codes.values, codes.cardinality)
             for series, codes in zip(self._series, self._codes, strict=False)
         ]
-
-
-def _encoded(frame: pd.DataFrame, names: Qid) -> tuple[dict[Name, Codes], dict[Name, str]]:
-    """Encode the columns that can be, and say of the others why not."""
-    try:
-        # Side by side, if all goes well.
-        return encode(frame, dict.fromkeys(names, "column")), {}
-    except UnsupportedColumnError:
-        coded: dict[Name, Codes] = {}
-        unsupported: dict[Name, str] = {}
-    for name in names:
-        try:
-            coded |= encode(frame, {name: "column"})
-        except UnsupportedColumnError as error:
-            unsupported[name] = str(error)
-    return coded, unsupported
-
-
-def compact(values: NDArray[Any], cardinality: int) -> Codes:
-    """Renumber codes without gaps, in as few bytes as they take."""
-    if cardinality <= _cells(len(values)):
-        present = np.bincount(values, minlength=cardinality) > 0
-        n_values = int(present.sum())
-        if n_values < cardinality:
-            values = (np.cumsum(present) - 1)[values]
-    else:
-        values, uniques = pd.factorize(values)
-        n_values = len(uniques)
-    kind = np.int32 if n_values > 2**15 else np.int16
-    return Codes(values.astype(kind, copy=False), max(n_values, 1))
-
-
-def _cells(n_rows: int) -> int:
-    return max(_CELLS_A_RECORD * n_rows, _SMALL)
-
-
-def _counts(keys: NDArray[Any], bound: int) -> NDArray[np.int64]:
-    """Count how often each key occurs, zeros among them."""
-    if bound <= _cells(len(keys)):
-        return np.bincount(keys)
-    ordered = np.sort(keys)
-    return np.diff(runs_of(ordered), append=len(ordered))

@@ -11,11 +11,13 @@ import pandas as pd
 from anonrisk.counts.domain import DATES, MICROSECONDS, NUMBERS
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.microaggregate import means, means_of_several, too_large
-from anonrisk.engines.numpy.count import closed_up
+from anonrisk.engines.numpy.tally import coded_rows, tally
 from anonrisk.engines.pandas.encode import column_of, encode
 from anonrisk.engines.pandas.numbers import in_type, moved_whole, type_decides, without_categories
-from anonrisk.engines.pandas.recode import as_floats, coded_rows, kind_of, replaced
-from anonrisk.engines.pandas.tally import is_arrow_date, tally
+from anonrisk.engines.pandas.recode import as_floats, kind_of, replaced
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.pandas.values import is_arrow_date
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,18 +38,18 @@ def microaggregate(frame: pd.DataFrame, columns: Qid, k: int) -> pd.DataFrame:
         return frame.copy(deep=False)
     if len(columns) == 1:
         name = columns[0]
-        counted = tally(frame, {name: "column"})
-        domain, codes = coded_rows(frame, name)
+        counted = tally(PandasTable(frame), {name: "column"})
+        domain, codes = coded_rows(PandasTable(frame), name)
         column = without_categories(column_of(frame, name))
         domain = _by_type(domain, column, name)
         new = means(domain, counted.margin(name)[:-1], k, name)
         return replaced(frame, {name: _typed(column, domain.kind, new, codes)})
-    counted = tally(frame, dict.fromkeys(columns, "column"))
+    counted = tally(PandasTable(frame), dict.fromkeys(columns, "column"))
     cells = {name: without_categories(column_of(frame, name)) for name in columns}
     typed = {n: _by_type(domain, cells[n], n) for n, domain in counted.domains.items()}
     counted = replace(counted, domains=typed)
     moved = means_of_several(counted, k)
-    coded = {name: coded_rows(frame, name) for name in columns}
+    coded = {name: coded_rows(PandasTable(frame), name) for name in columns}
     keys = np.zeros(len(frame), dtype=np.int64)
     of_class = np.zeros(counted.n_classes, dtype=np.int64)
     for name, (domain, codes) in coded.items():
@@ -111,7 +113,7 @@ def perturb(frame: pd.DataFrame, noise: Noise) -> pd.DataFrame:
         kind = kind_of(column)
         if kind in DATES:
             limits.check_noise(name, noise.law, scale)
-            domain, codes = coded_rows(frame, name)
+            domain, codes = coded_rows(PandasTable(frame), name)
             days = np.rint(drawn).astype(np.int64)
             unit = 1 if domain.kind == "date" else MICROSECONDS
             moved = np.append(domain.values, 0)[codes] + days * unit

@@ -9,12 +9,13 @@ import pandas as pd
 
 from anonrisk.core import radix
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.count import closed_up, distinct_pairs
-from anonrisk.engines.pandas.count import encoded_of
+from anonrisk.engines.numpy.count import Encoded, sizes_of
+from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
-from anonrisk.engines.pandas.recode import coded_rows, labelled, replaced
-from anonrisk.engines.pandas.rewrite import class_sizes
+from anonrisk.engines.pandas.recode import labelled, replaced
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
     """Leave out the records of classes smaller than k."""
-    counts, _ = class_sizes(frame, question)
+    counts, _ = Encoded.of(PandasTable(frame), question).sizes_by_row()
     left = frame.loc[counts >= k]
     # A category that no record has any more would still tell the suppressed value.
     unused = {
@@ -45,7 +46,7 @@ def cells(
     """Mark cells of small classes, from the last column on, until no class is smaller than k."""
     if not len(frame):
         return frame.copy(deep=False)
-    unit = encoded_of(frame, question).unit
+    unit = Encoded.of(PandasTable(frame), question).unit
     n_persons = len(frame) if unit is None else len(np.unique(unit.values))
     refusals.check_k(k, n_persons)
     columns = {name: _Column.of(frame, name, marker) for name in question.qid}
@@ -75,7 +76,7 @@ class _Column:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, name: Name, marker: str | float | None) -> _Column:
-        domain, codes = coded_rows(frame, name)
+        domain, codes = coded_rows(PandasTable(frame), name)
         if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
             raise refusals.not_markable(name)
         if isinstance(marker, (int, float)) and domain.kind not in ("whole", "number"):
@@ -128,10 +129,7 @@ def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:
 
 def _sizes(columns: dict[Name, _Column], unit: Codes | None) -> NDArray[np.int64]:
     number, n_classes = closed_up(_keys(columns))
-    if unit is None:
-        return np.bincount(number, minlength=n_classes)[number]
-    pairs = distinct_pairs(number, n_classes, unit.values, unit.cardinality)
-    return np.bincount(pairs[0], minlength=n_classes)[number]
+    return sizes_of(number, n_classes, unit)[number]
 
 
 def _smallest(

@@ -9,10 +9,10 @@ from pandas.util import hash_pandas_object
 
 from anonrisk.core import radix
 from anonrisk.counts.traces import TraceCounts, check_any, missing_items, missing_user
-from anonrisk.engines.numpy.count import closed_up
 from anonrisk.engines.numpy.traces import NumberedRecords, trace_counts
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.renumber import closed_up
 from anonrisk.engines.times import missing_time
 
 if TYPE_CHECKING:

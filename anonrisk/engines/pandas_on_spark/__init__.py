@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
-from anonrisk.counts import question as questions
+from anonrisk.counts.minimal_uniques import Totals
+from anonrisk.counts.question import Asks, ManySets
+from anonrisk.engines.pandas.labels import level_names
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.schema import SparkSchema
@@ -21,10 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
-
-_SPARK = SparkEngine()
 
 
 def frame_type() -> type:
@@ -40,7 +40,7 @@ class PandasOnSparkSchema(SparkSchema):
     @property
     def table(self) -> DataFrame:
         """The Spark table that it is underneath."""
-        return _without_index(self.frame)
+        return _below(self.frame)
 
     @property
     def columns(self) -> Qid:
@@ -68,99 +68,69 @@ class PandasOnSparkSchema(SparkSchema):
         super().check(roles)
 
 
-def _counting(verb: str) -> Any:
-    """Make a verb that gives counts, for which the index is of no use."""
+def _asked_below(verb: Callable[..., Any]) -> Any:
+    """Ask the table underneath; a table that comes back is one of pandas-on-Spark again."""
+    gives_tables = verb.__name__ in ("annotate", "keep", "rewrite", "with_roles")
 
-    def call(_: PandasOnSparkEngine, frame: Any, *asked: Any) -> Any:
-        return getattr(_SPARK, verb)(_without_index(frame), *asked)
+    def call(self: SparkEngine, frame: Any, *asked: Any) -> Any:
+        if not gives_tables:
+            return verb(self, _below(frame), *map(_with_population_below, asked))
+        for name, dtype in frame.dtypes.items():
+            _refuse_lossy(name, dtype, "column")
+        answer = verb(self, _below(frame, _index_columns(frame)), *asked)
+        back = partial(_like, frame, _retyped(*asked))
+        return tuple(map(back, answer)) if isinstance(answer, tuple) else back(answer)
 
     return call
 
 
-class PandasOnSparkEngine:
-    """Counts pandas-on-Spark DataFrames."""
+class PandasOnSparkEngine(SparkEngine):
+    """Counts pandas-on-Spark DataFrames as Spark does."""
 
     name = "pandas_on_spark"
-    sets_a_pass = SparkEngine.sets_a_pass
 
-    profiles = _counting("profiles")
-    score = _counting("score")
-    tally = _counting("tally")
-    traces = _counting("traces")
-    links = _counting("links")
+    with_roles = _asked_below(SparkEngine.with_roles)
+    profiles = _asked_below(SparkEngine.profiles)
+    score = _asked_below(SparkEngine.score)
+    tally = _asked_below(SparkEngine.tally)
+    match = _asked_below(SparkEngine.match)
+    annotate = _asked_below(SparkEngine.annotate)
+    keep = _asked_below(SparkEngine.keep)
+    traces = _asked_below(SparkEngine.traces)
+    links = _asked_below(SparkEngine.links)
 
     def schema(self, frame: Any) -> PandasOnSparkSchema:
         """Tell what a table is."""
         return PandasOnSparkSchema(frame)
 
-    def with_roles(self, frame: Any, roles: Roles) -> Any:
-        """Keep the roles in column metadata."""
-        table, back = _with_index(frame)
-        return back(_SPARK.with_roles(table, roles))
-
-    def count(self, frame: Any, asked: questions.Asks[Any]) -> Any:
+    def count(self, frame: Any, asked: Asks[Any]) -> Any:
         """Count classes; where many sets are counted, categories are set apart."""
-        if not isinstance(asked, questions.ManySets):
-            return _SPARK.count(_without_index(frame), asked)
+        if not isinstance(asked, ManySets):
+            return super().count(_below(frame), asked)
         lossy = {}
         for name in asked.question.qid:
             try:
                 _refuse_lossy(name, frame[name].dtype, "column")
             except UnsupportedColumnError as error:
                 lossy[name] = str(error)
-        searched = tuple(name for name in asked.question.qid if name not in lossy)
-        kept = replace(asked.question, qids=(searched,))
-        counter = _SPARK.count(_without_index(frame), questions.ManySets(kept))
+        kept = tuple(name for name in asked.question.qid if name not in lossy)
+        # With the index, beside which scores of records are written.
+        table = _below(frame, _index_columns(frame))
+        counter = super().count(table, ManySets(replace(asked.question, qids=(kept,))))
         counter.unsupported |= lossy
         return counter
 
-    def match(self, frame: Any, asked: Any) -> Any:
-        """Match the classes of a release with those of a population, or of households."""
-        people = asked.against.population
-        if people is not None:
-            against = replace(asked.against, population=_without_index(people))
-            asked = replace(asked, against=against)
-        return _SPARK.match(_without_index(frame), asked)
-
-    def annotate(self, frame: Any, asked: questions.Asks[Any]) -> Any:
-        """Give the table with more columns, its index kept."""
-        table, back = _with_index(frame)
-        if not isinstance(asked, changes.MinimalUniques):
-            return back(_SPARK.annotate(table, asked))
-        # The counter is of the table without its index.
-        counter: Any = asked.counter
-        question = questions.Question((counter.columns,), None, counter.missing)
-        counter = _SPARK.count(table, questions.ManySets(question))
-        scores, records, totals = _SPARK.annotate(table, replace(asked, counter=counter))
-        return back(scores), back(records), totals
-
-    def keep(self, frame: Any, records: changes.Selection) -> Any:
-        """Select records by their classes, their index kept."""
-        table, back = _with_index(frame)
-        return back(_SPARK.keep(table, records))
-
     def rewrite(self, frame: Any, change: changes.Change) -> Any:
         """Give a table with other cells, its index kept."""
-        retyped: Qid = ()
         match change:
             case changes.LabelsAsColumns(name):
-                more = iter([name, *(f"{name} {i}" for i in range(2, frame.index.nlevels + 1))])
-                named = [next(more) if level is None else level for level in frame.index.names]
+                named = level_names(frame.index.names, name)
                 return frame.rename_axis(named).reset_index()
             case changes.Intervals():
                 # Only counted, for which the index is of no use.
                 with guarded("make the table"):
-                    return _SPARK.rewrite(_without_index(frame), change).pandas_api()
-            case changes.Recode(recodings):
-                retyped = tuple(recodings)
-            case changes.GroupMeans(columns):
-                retyped = columns
-            case changes.CellSuppression(question):
-                retyped = question.qid
-            case Pseudonymisation(column):
-                retyped = (column,)
-        table, back = _with_index(frame, retyped)
-        return back(_SPARK.rewrite(table, change))
+                    return super().rewrite(_below(frame), change).pandas_api()
+        return _asked_below(SparkEngine.rewrite)(self, frame, change)
 
 
 def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
@@ -174,32 +144,48 @@ def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
         )
 
 
-def _without_index(frame: Any) -> DataFrame:
+def _retyped(asked: Any) -> Qid:
+    """List the columns that a change gives another type."""
+    match asked:
+        case changes.Recode(recodings):
+            return tuple(recodings)
+        case changes.GroupMeans(columns):
+            return columns
+        case changes.CellSuppression(question):
+            return question.qid
+        case Pseudonymisation(column):
+            return (column,)
+    return ()
+
+
+def _with_population_below(asked: Any) -> Any:
+    against = getattr(asked, "against", None)
+    if against is None or against.population is None:
+        return asked
+    return replace(asked, against=replace(against, population=_below(against.population)))
+
+
+def _below(frame: Any, index: list[str] | None = None) -> DataFrame:
+    """Give the Spark table underneath; its index travels along if its columns get names."""
     with warnings.catch_warnings(), guarded("read the table"):
-        # pandas-on-Spark warns that the index is lost; a count has no use for it.
+        # pandas-on-Spark warns where the index is lost; a count has no use for it.
         warnings.simplefilter("ignore")
-        table: DataFrame = frame.to_spark()
+        table: DataFrame = frame.to_spark(index_col=index)
     return table
 
 
-def _with_index(frame: Any, retyped: Qid = ()) -> tuple[DataFrame, Callable[[DataFrame], Any]]:
-    """Give a Spark table whose index travels along as columns of its own, and the way back.
+def _index_columns(frame: Any) -> list[str]:
+    return [f"__anonrisk_index_{i}" for i in range(frame.index.nlevels)]
 
-    Columns that a change gives another type are named; all others get back the one they had.
-    """
-    dtypes = dict(frame.dtypes.items())
-    for name, dtype in dtypes.items():
-        _refuse_lossy(name, dtype, "column")
-    labels = [f"__anonrisk_index_{i}" for i in range(frame.index.nlevels)]
 
-    def back(changed: DataFrame) -> Any:
-        with guarded("make the table"):
-            made = changed.pandas_api(index_col=labels)
-            made.index.names = frame.index.names
-            # Nullable types come back from Spark as plain ones.
-            kept = {name: dtype for name, dtype in dtypes.items() if name not in retyped}
-            lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
-            return made.astype(lost) if lost else made
-
-    with guarded("read the table"):
-        return frame.to_spark(index_col=labels), back
+def _like(frame: Any, retyped: Qid, answer: Any) -> Any:
+    """Give a table the index of another, and its types but for columns that have new ones."""
+    if isinstance(answer, Totals):
+        return answer
+    with guarded("make the table"):
+        made: Any = answer.pandas_api(index_col=_index_columns(frame))
+        made.index.names = frame.index.names
+        # Nullable types come back from Spark as plain ones.
+        kept = {name: dtype for name, dtype in frame.dtypes.items() if name not in retyped}
+        lost = {name: dtype for name, dtype in kept.items() if made[name].dtype != dtype}
+        return made.astype(lost) if lost else made

@@ -50,8 +50,7 @@ def scores(
         sizes = _persons(frame, question, sensitive, n_dropped)
     worst = {}
     for i, score in enumerate(asked):
-        values = [row[f"x{i}"] for row in kept]
-        worst[score] = min(values) if score.least else max(values)
+        worst[score] = FORMULAS[score.name].worst_of(row[f"x{i}"] for row in kept)
     return Scored(sizes, worst)
 
 
@@ -67,9 +66,7 @@ def breaking(
         pairs = Pairs(frame, question, sensitive)
         classes = pairs.kept(scored_classes(pairs, [score]))
         with guarded("find the classes that break a limit"):
-            beyond = pairs.f.lit(score.breaks(limit))
-            value = pairs.f.col("x0")
-            bad = classes.where(value < beyond if score.least else value > beyond)
+            bad = classes.where(FORMULAS[score.name].breaks(pairs.f.col("x0"), limit))
             found.append(bad.select(*(pairs.f.col(q).alias(f"b_{q}") for q in pairs.qs)))
     with guarded("select the records at risk"):
         projection = Projection.of(frame)
@@ -217,7 +214,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
 def _worst(pairs: Pairs, classes: DataFrame, asked: Sequence[Score]) -> DataFrame:
     """Keep the worst score of the classes of each size, and the counts."""
     f = pairs.f
-    worst = (f"{'min' if score.least else 'max'}(x{i}) as x{i}" for i, score in enumerate(asked))
+    worst = (f"{FORMULAS[score.name].worst_in_sql}(x{i}) as x{i}" for i, score in enumerate(asked))
     return (
         classes.selectExpr("*", *([] if pairs.drops else ["false as d"]))
         .groupBy("d", "n")

@@ -11,7 +11,8 @@ import pandas as pd
 from anonrisk.counts import bounds
 from anonrisk.counts.domain import DATES, NUMBERS, Domain
 from anonrisk.engines import limits, refusals
-from anonrisk.engines.pandas.tally import tally as tally_of_rows
+from anonrisk.engines.numpy.tally import tally as tally_of_rows
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, in_bins, kind_of, type_of
@@ -52,7 +53,7 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
             "the driver; recode the column with most values first, or leave it out"
         )
     rows, weights = found
-    counted = tally_of_rows(rows, dict.fromkeys(columns, "quasi-identifier"), weights)
+    counted = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
     domains = {
         name: replace(_as(domain, kind_of(projection, name)), collapsed=name in collapsed)
         for name, domain in counted.domains.items()

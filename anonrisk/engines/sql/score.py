@@ -15,6 +15,7 @@ from anonrisk.engines.sql import ranks, steps
 from anonrisk.engines.sql.count import Records, made, of_persons
 from anonrisk.engines.sql.text import check_logarithms, written
 from anonrisk.errors import ArgumentError, EngineError
+from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,9 +65,9 @@ def _worst(rows: Sequence[Any], i: int, score: Score) -> float:
     """Find the worst score among classes of all sizes; every class must have one."""
     if any(row[4 + 2 * i] != row[1] for row in rows):
         raise EngineError(f"the database found no {score.name!r} score of some classes")
-    values = [row[3 + 2 * i] for row in rows]
-    value = min(values) if score.least else max(values)
-    return int(value) if score.name in {"distinct", "recursive"} else float(value)
+    formula = FORMULAS[score.name]
+    worst = formula.worst_of(row[3 + 2 * i] for row in rows)
+    return int(worst) if formula.whole else float(worst)
 
 
 def _pairs(records: Records) -> Any:

@@ -103,7 +103,7 @@ def in_hierarchy(qs: Sequence[str], n_levels: int) -> str:
 def _worst(steps: dict[str, str], asked: Sequence[Score]) -> str:
     """Write all steps as one: for each size, its classes, their rows and worst scores."""
     found = "".join(
-        f", {'min' if score.least else 'max'}(x{i}) as worst_{i}, count(x{i}) as scored_{i}"
+        f", {FORMULAS[score.name].worst_in_sql}(x{i}) as worst_{i}, count(x{i}) as scored_{i}"
         for i, score in enumerate(asked)
     )
     named = ", ".join(f"{name} as ({text})" for name, text in steps.items())

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import Budget, SensitiveBudget
+from anonrisk.policy.budgets.base import ALSO_CALLED, Budget, SensitiveBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BUDGETS", "Budget", "at_least", "named", "read", "schema", "shared_scores", "written"]
+__all__ = [
+    "ALSO_CALLED",
+    "BUDGETS",
+    "Budget",
+    "at_least",
+    "named",
+    "read",
+    "schema",
+    "shared_scores",
+    "written",
+]
 
 
 def _found(name: str) -> type[Budget]:
@@ -32,7 +42,6 @@ BUDGETS: dict[str, type[Budget]] = {
     kind.key: kind
     for kind in (_found(file.name) for file in iter_modules(__path__) if file.name != "base")
 }
-ALSO_CALLED = {other: key for key, kind in BUDGETS.items() for other in kind.also_called}
 
 
 def named(name: str) -> type[Budget] | None:

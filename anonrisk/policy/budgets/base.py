@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.problem import Problem
 
 SEVERITIES = ("fail", "warn")
+# How others call a budget: for whoever writes that as a key, inside another budget too.
+ALSO_CALLED: dict[str, str] = {}
 
 
 # ---- what a policy holds ------------------------------------------------------------------------
@@ -192,6 +194,10 @@ class Budget(ABC):
     severity: str = "fail"
     sensitive: Qid | None = field(default=None, kw_only=True)
 
+    def __init_subclass__(cls) -> None:
+        """Note what a budget is also called."""
+        ALSO_CALLED.update((other, cls.key) for other in cls.also_called)
+
     @property
     def name(self) -> str:
         """The name in a verdict, as ``"k"`` or ``"risk.prosecutor.highest"``."""
@@ -222,7 +228,9 @@ class Budget(ABC):
         if (cls.bare if bare is None else bare) and not isinstance(given, dict):
             return {"limit": keys[cls.limit_key].read(given, where)}
         known = {**keys, "severity": _SEVERITY}
-        document = fields.mapping(given, where, known)
+        # Who names the budget once more inside it means its limit.
+        limit = dict.fromkeys((cls.key, *cls.also_called), cls.limit_key)
+        document = fields.mapping(given, where, known, {**ALSO_CALLED, **limit})
         for key, how in keys.items():
             if how.required and key not in document:
                 raise PolicyError(f"{where} needs {key}")

@@ -7,33 +7,34 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import refusals
 from anonrisk.engines.order import check_kinds, kind_of
-from anonrisk.engines.pandas.encode import column_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anonrisk.counts.question import Sensitive
     from anonrisk.engines.numpy.codes import Codes
+    from anonrisk.engines.numpy.table import CodedTable
+
+    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Ranked:
     """A sensitive column as ranks from 0 to `n_ranks` - 1; missing, if any, comes last."""
 
-    ranks: NDArray[np.int64]
+    ranks: Integers
     n_ranks: int
     ordered: bool = False
-    levels: NDArray[np.int64] | None = None
+    levels: Integers | None = None
 
 
-def ranked(
-    frame: pd.DataFrame, codes: Codes, rows: NDArray[np.int64], sensitive: Sensitive
-) -> Ranked:
+def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive) -> Ranked:
     """Give the values ranks; in order, or with their place in a hierarchy, where asked for.
 
     Only the values of the given rows take part.
@@ -48,57 +49,50 @@ def ranked(
     missing = codes.n_missing and first[-1] >= 0
     if missing:
         present = present[:-1]
-    values = column_of(frame, sensitive.column).iloc[first[present]]
     if sensitive.hierarchy is not None:
-        levels = _levels(values, codes, present, sensitive, missing=bool(missing))
+        cells = table.cells(sensitive.column, first[present])
+        levels = _levels(cells, codes, present, sensitive, missing=bool(missing))
         return Ranked(ranks, codes.cardinality, levels=levels)
     refusals.check_ordered(sensitive.column, len(present) + bool(missing))
     place = np.full(codes.cardinality, len(present))
-    place[present] = _order(values, sensitive)
+    place[present[_order(table, first[present], sensitive)]] = np.arange(len(present))
     return Ranked(place[ranks], len(present) + 1, ordered=True)
 
 
-def _order(values: pd.Series[Any], sensitive: Sensitive) -> NDArray[np.int64]:
-    """Rank different values among each other."""
-    places = np.empty(len(values), dtype=np.int64)
+def _order(table: CodedTable, rows: Integers, sensitive: Sensitive) -> Integers:
+    """Sort rows of different values."""
     if sensitive.order is not None:
-        held = kind_of(values.iloc[0]) if len(values) else None
-        check_kinds(sensitive.column, sensitive.order, held)
+        cells = table.cells(sensitive.column, rows)
+        check_kinds(sensitive.column, sensitive.order, kind_of(cells[0]) if cells else None)
         known = {value: i for i, value in enumerate(sensitive.order)}
-        unknown = sum(value not in known for value in values)
+        unknown = sum(value not in known for value in cells)
         if unknown:
             raise refusals.unknown_values(sensitive.column, unknown, "order")
-        places[np.argsort([known[value] for value in values])] = np.arange(len(values))
-        return places
-    dtype: Any = values.dtype
-    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
-        places[np.argsort(values.cat.codes.to_numpy())] = np.arange(len(values))
-        return places
-    plain = values.astype(object) if isinstance(dtype, pd.CategoricalDtype) else values
-    if any(isinstance(value, (str, bytes)) for value in plain.iloc[:1]):
+        return np.argsort([known[value] for value in cells])
+    sortable = table.sortable(sensitive.column, rows)
+    if any(isinstance(value, (str, bytes)) for value in sortable[:1]):
         raise refusals.not_ordered(sensitive.column)
     try:
-        places[np.argsort(plain.to_numpy(), kind="stable")] = np.arange(len(values))
+        return np.argsort(sortable, kind="stable")
     # Objects may raise whatever they like when they are compared.
     except Exception:  # noqa: BLE001
         raise refusals.not_ordered(sensitive.column) from None
-    return places
 
 
 def _levels(
-    values: pd.Series[Any],
+    cells: Sequence[Any],
     codes: Codes,
-    present: NDArray[np.int64],
+    present: Integers,
     sensitive: Sensitive,
     *,
     missing: bool,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Find the group of each code on each level of the hierarchy."""
     hierarchy = sensitive.hierarchy
     assert hierarchy is not None  # noqa: S101
-    if any(isinstance(value, (float, np.floating, Decimal)) for value in values):
+    if any(isinstance(value, (float, np.floating, Decimal)) for value in cells):
         raise refusals.no_hierarchy(sensitive.column)
-    texts = [text_of(value) for value in values]
+    texts = [text_of(value) for value in cells]
     unknown = sum(text not in hierarchy.leaves for text in texts) + missing
     if unknown:
         raise refusals.unknown_values(sensitive.column, unknown, "hierarchy")

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker, Matched, Presence
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.count import closed_up, histogram
-from anonrisk.engines.pandas.count import encoded_of
-from anonrisk.engines.pandas.encode import column_of, encode
+from anonrisk.engines.numpy.count import Encoded, histogram
+from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.question import Against, Question
+    from anonrisk.engines.numpy.table import CodedTable
+
+    Integers = NDArray[np.int64]
 
 
-def matched(frame: pd.DataFrame, question: Question, against: Against) -> Matched:
+def matched(table: CodedTable, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
-    f, F, n_dropped = classes_of(frame, question, against)[:3]
+    f, F, n_dropped = classes_of(table, question, against)[:3]
     present = f > 0
-    refusals.check_population(int(f[present & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     share = f / np.maximum(F, 1)
     f, F = f[present], F[present]
     steps, place = np.unique(1 / F, return_inverse=True)
@@ -41,13 +40,11 @@ def matched(frame: pd.DataFrame, question: Question, against: Against) -> Matche
     )
 
 
-def households(frame: pd.DataFrame, question: Question, against: Against) -> Attacker:
+def households(table: CodedTable, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household."""
-    f, F, _, class_of, rows = classes_of(frame, question, against)
-    if against.population is not None:
-        refusals.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+    _, F, _, class_of, rows = classes_of(table, question, against)
     assert against.household is not None  # noqa: S101
-    home = encode(frame, {against.household: "household"})[against.household]
+    home = table.codes({against.household: "household"})[against.household]
     lost = int(home.missing[rows].sum())
     if lost:
         raise refusals.missing_household(against.household, lost)
@@ -63,24 +60,24 @@ def households(frame: pd.DataFrame, question: Question, against: Against) -> Att
 
 
 def classes_of(
-    frame: pd.DataFrame, question: Question, against: Against
-) -> tuple[NDArray[Any], NDArray[Any], int, NDArray[np.int64], NDArray[np.int64]]:
+    table: CodedTable, question: Question, against: Against
+) -> tuple[NDArray[Any], NDArray[Any], int, Integers, Integers]:
     """Count f and F of every class; with the class of each counted row, and those rows."""
-    n = len(frame)
-    weights = None if against.weight is None else weights_of(frame, against.weight)
-    table = frame
+    n = len(table)
+    weights = None if against.weight is None else weights_of(table, against.weight)
     if against.population is not None:
         # Encoded together, so that equal cells have equal codes in both.
-        table = _stacked(frame, against.population, question)
-    encoded = encoded_of(table, question)
+        table = table.stacked(against.population, question.columns)
+    encoded = Encoded.of(table, question)
     classes, n_classes = closed_up(encoded.keys(question.qid)[0])
-    kept = encoded.kept(question.qid)
-    rows = np.arange(len(table)) if kept is None else np.flatnonzero(kept)
+    rows = encoded.rows(question.qid)
     released = rows[rows < n]
+    # Refused here, before anything is divided by a count.
     ClassCounts([1][: len(released)], [1][: len(released)], n_dropped=n - len(released))
     f = np.bincount(classes[released], minlength=n_classes)
     if against.population is not None:
         F = np.bincount(classes[rows[rows >= n]], minlength=n_classes)
+        refusals.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
     elif weights is not None:
         F = np.bincount(classes[released], weights=weights[released], minlength=n_classes)
     else:
@@ -90,39 +87,9 @@ def classes_of(
     return f[counted], F[counted], n - len(released), number[classes[released]], released
 
 
-def _stacked(frame: pd.DataFrame, population: Any, question: Question) -> pd.DataFrame:
-    columns = {}
-    for name in question.columns:
-        both = [column_of(frame, name), column_of(population, name)]
-        if both[0].dtype != both[1].dtype:
-            # Left to itself, pandas would turn long integers into floats that merge them.
-            both = [column.astype(object) for column in both]
-        columns[name] = pd.concat(
-            [column.reset_index(drop=True) for column in both], ignore_index=True
-        )
-    stacked = pd.DataFrame(dict(enumerate(columns.values())))
-    stacked.columns = pd.Index(list(columns), tupleize_cols=False)
-    return stacked
-
-
-def _are_numbers(column: pd.Series[Any]) -> bool:
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
-        return False
-    if column.dtype == object:
-        kinds = set(map(type, column[column.notna()]))
-        return all(issubclass(kind, Number) and not issubclass(kind, bool) for kind in kinds)
-    return bool(pd.api.types.is_numeric_dtype(column.dtype))
-
-
-def weights_of(frame: pd.DataFrame, weight: Name) -> NDArray[np.float64]:
+def weights_of(table: CodedTable, weight: Name) -> NDArray[np.float64]:
     """Read sampling weights, one a row, and refuse what is not one."""
-    column = column_of(frame, weight)
-    if not _are_numbers(column):
-        raise refusals.not_a_number(weight)
-    try:
-        weights = column.astype(object).where(column.notna(), np.nan).to_numpy(dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise refusals.not_a_number(weight) from None
+    weights = table.weights(weight)
     missing = ~np.isfinite(weights)
     refusals.check_weights(weight, int(missing.sum()), int((weights[~missing] < 1).sum()))
-    return np.asarray(weights)
+    return weights

@@ -14,22 +14,22 @@ from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.count import (
     Encoded,
-    closed_up,
     histogram,
     histogram_of_persons,
     runs_of,
-    tally,
+    tally_keys,
 )
-from anonrisk.engines.pandas.count import encoded_of
-from anonrisk.engines.pandas.rank import ranked
+from anonrisk.engines.numpy.rank import ranked
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import EmptyTableError
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
+
+    from anonrisk.engines.numpy.table import CodedTable
 
     Integers = NDArray[np.int64]
 
@@ -45,44 +45,40 @@ class _Counted:
     kept: NDArray[np.bool_] | None  # which rows are in a class; None if all are
 
 
-def profiles(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> ValueCounts:
+def profiles(table: CodedTable, question: Question, sensitive: Sensitive) -> ValueCounts:
     """Count the sensitive values of each kind of class."""
-    return _count(frame, question, sensitive).profiles.collapsed()
+    return _count(table, question, sensitive).profiles.collapsed()
 
 
 def scores(
-    frame: pd.DataFrame,
+    table: CodedTable,
     question: Question,
     sensitive: Sensitive,
     asked: Sequence[Score],
 ) -> Scored:
     """Score every class, and give the worst."""
-    found = _count(frame, question, sensitive)
-    worst = {}
-    for score in asked:
-        values = FORMULAS[score.name].of(found.profiles, score.c)
-        worst[score] = (values.min() if score.least else values.max()).item()
+    found = _count(table, question, sensitive)
+    worst = {score: FORMULAS[score.name].worst(found.profiles, score.c) for score in asked}
     return Scored(found.sizes, worst)
 
 
 def breaking(
-    frame: pd.DataFrame,
+    table: CodedTable,
     question: Question,
     limits: Sequence[tuple[Sensitive, Score, float]],
 ) -> NDArray[np.bool_]:
     """Mark the records of the classes that break one of the limits."""
-    marked = np.zeros(len(frame), dtype=bool)
-    if not len(frame):
+    marked = np.zeros(len(table), dtype=bool)
+    if not len(table):
         return marked
     for sensitive, score, limit in limits:
         try:
-            found = _count(frame, question, sensitive)
+            found = _count(table, question, sensitive)
         except EmptyTableError:
             # Every value was dropped: no class is left that could break this limit.
             continue
-        values = FORMULAS[score.name].of(found.profiles, score.c)
-        beyond = score.breaks(limit)
-        bad = values < beyond if score.least else values > beyond
+        formula = FORMULAS[score.name]
+        bad = formula.breaks(formula.of(found.profiles, score.c), limit)
         # A row whose own value was dropped still belongs to its class, if that was scored.
         place = np.minimum(np.searchsorted(found.class_keys, found.keys), len(bad) - 1)
         inside = bad[place] & (found.class_keys[place] == found.keys)
@@ -90,12 +86,12 @@ def breaking(
     return marked
 
 
-def _count(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> _Counted:
+def _count(table: CodedTable, question: Question, sensitive: Sensitive) -> _Counted:
     """Count each (class, value) pair; with a unit, each person once per pair."""
-    encoded = encoded_of(frame, question, {sensitive.column: "sensitive column"})
+    encoded = Encoded.of(table, question, {sensitive.column: "sensitive column"})
     codes = encoded.columns[sensitive.column]
     rows = _counted_rows(encoded, question, codes.missing, sensitive)
-    values = ranked(frame, codes, rows, sensitive)
+    values = ranked(table, codes, rows, sensitive)
     keys, bound = encoded.keys(question.qid)
     keys, bound = radix.with_room(keys, bound, values.n_ranks, closed_up)
     every_key = keys
@@ -105,10 +101,10 @@ def _count(frame: pd.DataFrame, question: Question, sensitive: Sensitive) -> _Co
         "unit": question.unit,
         "missing": question.missing,
         "n_rows": len(rows),
-        "n_dropped": len(frame) - len(rows),
+        "n_dropped": len(table) - len(rows),
     }
     if encoded.unit is None:
-        pairs, counts = tally(keys * values.n_ranks + ranks, bound * values.n_ranks)
+        pairs, counts = tally_keys(keys * values.n_ranks + ranks, bound * values.n_ranks)
         pair_keys, pair_ranks = pairs // values.n_ranks, pairs % values.n_ranks
         overall = np.bincount(ranks, minlength=values.n_ranks)
         starts = runs_of(pair_keys)

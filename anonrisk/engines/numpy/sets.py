@@ -1,0 +1,157 @@
+"""Many sets of the same columns, counted from one encoding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core import radix
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines import refusals
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.count import (
+    counts_of,
+    distinct_pairs,
+    histogram,
+    histogram_of_persons,
+    is_dense,
+)
+from anonrisk.engines.renumber import closed_up
+from anonrisk.errors import UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.counter import Positions
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.numpy.table import CodedTable
+
+_INT32 = 2**31
+
+
+class CodedSets:
+    """Counts the classes of sets of columns; the codes of a set grow from those of its prefix."""
+
+    batch = 0
+
+    def __init__(self, table: CodedTable, question: Question) -> None:
+        """Encode every column once; those that cannot be compared are set apart."""
+        coded, self.unsupported = _encoded(table, question.qid)
+        self.columns = tuple(coded)
+        self._question = question
+        self._n_before = len(table)
+        unit: Codes | None = None
+        if question.unit is not None:
+            unit = table.codes({question.unit: "unit"})[question.unit]
+            if unit.n_missing:
+                raise refusals.missing_unit(question.unit, unit.n_missing)
+        n_missing = {name: codes.n_missing for name, codes in coded.items()}
+        if question.missing == "error" and any(n_missing.values()):
+            raise refusals.missing_values(n_missing)
+        self.rows: NDArray[np.int64] | None = None
+        if question.missing == "drop" and any(n_missing.values()):
+            missing = [c.missing for c in coded.values() if c.n_missing]
+            self.rows = np.flatnonzero(~np.logical_or.reduce(missing))
+        self._unit = unit and Codes(self._kept(unit.values), unit.cardinality)
+        self._codes = [compact(self._kept(c.values), c.cardinality) for c in coded.values()]
+        drops = self.rows is not None
+        self._n_known = [self.n_rows - (0 if drops else n) for n in n_missing.values()]
+        self._prefix: list[tuple[int, NDArray[Any], int]] = []
+
+    def _kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values if self.rows is None else values[self.rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are counted."""
+        return self._n_before if self.rows is None else len(self.rows)
+
+    def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
+        """Count the classes of each set; sets with a common beginning should follow each other."""
+        for positions in sets:
+            keys, bound = self.keys(positions)
+            persons = None
+            if self._unit is None:
+                # Sorts nothing but its own: codes of a single column are without gaps.
+                sizes, classes = histogram(counts_of(keys, bound))
+            else:
+                units, n_units = self._unit.values, self._unit.cardinality
+                pairs = distinct_pairs(keys.astype(np.int64), bound, units, n_units)
+                sizes, classes, persons = histogram_of_persons(*pairs)
+            yield ClassCounts(
+                sizes,
+                classes,
+                persons,
+                qid=[self.columns[i] for i in positions],
+                unit=self._question.unit,
+                missing=self._question.missing,
+                n_rows=self.n_rows,
+                n_dropped=self._n_before - self.n_rows,
+            )
+
+    def unique(self, positions: Positions) -> NDArray[np.bool_]:
+        """Mark the counted rows that are alone in their class."""
+        keys, bound = self.keys(positions)
+        if not is_dense(bound, len(keys)):
+            keys, bound = closed_up(keys)
+        return np.asarray(np.bincount(keys, minlength=1)[keys] == 1)
+
+    def keys(self, positions: Positions) -> tuple[NDArray[Any], int]:
+        """Give one number a row, equal where the columns are, and a bound above it.
+
+        The numbers of the beginning that this set shares with the last one are used again.
+        """
+        shared = 0
+        for (position, _, _), asked in zip(self._prefix, positions[:-1], strict=False):
+            if position != asked:
+                break
+            shared += 1
+        del self._prefix[shared:]
+        for position in positions[shared:-1]:
+            self._prefix.append((position, *self._extended(position)))
+        return self._extended(positions[-1])
+
+    def _extended(self, position: int) -> tuple[NDArray[Any], int]:
+        codes = self._codes[position]
+        if not self._prefix:
+            return codes.values, codes.cardinality
+        _, keys, bound = self._prefix[-1]
+        keys, bound = radix.with_room(keys, bound, codes.cardinality, closed_up)
+        bound *= codes.cardinality
+        kind = np.int32 if bound < _INT32 else np.int64
+        longer = np.multiply(keys, codes.cardinality, dtype=kind)
+        longer += codes.values
+        return longer, bound
+
+
+def _encoded(table: CodedTable, names: Qid) -> tuple[dict[Name, Codes], dict[Name, str]]:
+    """Encode the columns that can be, and say of the others why not."""
+    try:
+        # Side by side, if all goes well.
+        return table.codes(dict.fromkeys(names, "column")), {}
+    except UnsupportedColumnError:
+        coded: dict[Name, Codes] = {}
+        unsupported: dict[Name, str] = {}
+    for name in names:
+        try:
+            coded |= table.codes({name: "column"})
+        except UnsupportedColumnError as error:
+            unsupported[name] = str(error)
+    return coded, unsupported
+
+
+def compact(values: NDArray[Any], cardinality: int) -> Codes:
+    """Renumber codes without gaps, in as few bytes as they take."""
+    if is_dense(cardinality, len(values)):
+        present = np.bincount(values, minlength=cardinality) > 0
+        n_values = int(present.sum())
+        if n_values < cardinality:
+            values = (np.cumsum(present) - 1)[values]
+    else:
+        values, n_values = closed_up(values)
+    kind = np.int32 if n_values > 2**15 else np.int16
+    return Codes(values.astype(kind, copy=False), max(n_values, 1))

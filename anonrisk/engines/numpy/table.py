@@ -1,0 +1,41 @@
+"""What a library of tables must tell of one: codes to count by, and the cells behind a few rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.numpy.codes import Codes
+
+    Integers = NDArray[np.int64]
+
+
+class CodedTable(Protocol):
+    """A table in process; rows are asked for by their positions."""
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+
+    def codes(self, roles: Mapping[Name, str]) -> dict[Name, Codes]:
+        """Encode some columns, given with the roles that they have in messages."""
+
+    def cells(self, column: Name, rows: Integers) -> list[Any]:
+        """Give the cells of some rows as objects of Python."""
+
+    def sortable(self, column: Name, rows: Integers) -> NDArray[Any]:
+        """Give what known cells are ordered by: themselves, or places among ordered categories."""
+
+    def plain(self, column: Name, rows: Integers) -> tuple[str, NDArray[Any]]:
+        """Give known cells as numbers or text, and the kind of a `Domain` of them."""
+
+    def weights(self, column: Name) -> NDArray[np.float64]:
+        """Read a column of numbers, missing as NaN, and refuse any other."""
+
+    def stacked(self, other: Any, columns: Qid) -> CodedTable:
+        """Put some columns of another table of the library below, so that all get one encoding."""

@@ -1,0 +1,68 @@
+"""What helps against singletons: each column dropped or coarser, on every engine."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from singled_out import PEOPLE, QID
+
+
+def test_every_engine_explains_alike(frame):
+    table, plain = frame(PEOPLE), pd.DataFrame(PEOPLE)
+    found = table.anon.explain_risk(QID)
+    dropped = {change.column: change.singletons for change in found.changes if change.dropped}
+    for name in QID:
+        rest = [other for other in QID if other != name]
+        assert dropped[name] == plain.anon.classes(rest).singletons
+    coarser = {c.column: (c.change, c.singletons) for c in found.changes if not c.dropped}
+    short = plain.assign(zip=plain["zip"].str[:1]).anon.classes(QID).singletons
+    days = np.array([0, 0, 1, 1, 2, 9, 3, 0])
+    bins = np.minimum(np.floor(days * (3 / 9)), 2)
+    binned = plain.assign(born=bins).anon.classes(QID).singletons
+    assert coarser == {
+        "zip": ("first 1 character", short),
+        "born": ("3 bins of equal width", binned),
+    }
+    order = [change.singletons for change in found.changes]
+    assert order == sorted(order)
+    assert found.best == found.changes[0]
+    assert found.to_frame()["fewer"].tolist() == [found.singletons - n for n in order]
+
+
+@pytest.mark.parametrize(
+    ("cells", "change"),
+    [
+        ([1, 2, 3, 4, 5], "3 bins of equal width"),
+        ([1.5, 2.5, float("nan"), 4.5, 4.6], "2 bins of equal width"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02", "2020-02-01"]), "2 bins of equal width"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02", "2020-02-01"], utc=True), "2 bins of equal"),
+        (pd.Categorical(["aa", "ab", "b"]), "first 1 character"),
+        ([1.0, 2.0, float("inf")], None),
+        ([True, False, True], None),
+        ([1, 2, 2], None),
+        (["a", "b", "c"], None),
+        ([None, None, None], None),
+        (pd.to_timedelta([1, 2, 3]), None),
+    ],
+)
+def test_coarser_columns(cells, change):
+    found = pd.DataFrame({"x": cells}).anon.explain_risk("x")
+    coarser = [c.change for c in found.changes if not c.dropped]
+    assert len(coarser) == (change is not None)
+    assert change is None or coarser[0].startswith(change)
+    (dropped,) = (c for c in found.changes if c.dropped)
+    assert (dropped.singletons, dropped.sizes) == (0, None)
+
+
+def test_persons_are_explained():
+    table = pd.DataFrame({**PEOPLE, "who": [1, 1, 2, 2, 3, 4, 5, 5]})
+    found = table.anon.explain_risk(["zip", "age"], unit="who")
+    assert found.sizes == table.anon.classes(["zip", "age"], unit="who")
+    alone = table.anon.classes("zip", unit="who").records_at_most(1)
+    assert alone in {c.singletons for c in found.changes if c.dropped and c.column == "age"}
+    assert "persons" in repr(found)
+    assert "<td>dropped</td>" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict()))["changes"][0]["fewer"] >= 0

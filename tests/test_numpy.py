@@ -1,0 +1,149 @@
+"""What counts in process needs no pandas: a table of lists that tells codes and cells is enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonrisk import errors
+from anonrisk.counts.question import Against, Question, Score, Sensitive
+from anonrisk.engines.numpy import count, match, population, profile, tally
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.sets import CodedSets
+
+
+class Lists:
+    """A table of lists, the missing None."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+    def codes(self, roles):
+        return {name: self._codes(self.columns[name]) for name in roles}
+
+    def _codes(self, cells):
+        known = sorted({cell for cell in cells if cell is not None}, key=str)
+        places = {cell: place for place, cell in enumerate([*known, None])}
+        n_missing = cells.count(None)
+        values = np.array([places[cell] for cell in cells], dtype=np.int64)
+        return Codes(values, max(len(known) + bool(n_missing), 1), n_missing)
+
+    def cells(self, column, rows):
+        return [self.columns[column][row] for row in rows]
+
+    def sortable(self, column, rows):
+        return np.array(self.cells(column, rows))
+
+    def plain(self, column, rows):
+        return "whole", self.sortable(column, rows).astype(np.int64)
+
+    def weights(self, column):
+        return np.array(self.columns[column], dtype=float)
+
+    def stacked(self, other, columns):
+        return Lists({name: self.columns[name] + other.columns[name] for name in columns})
+
+
+CELLS = st.sampled_from([None, 1, 2, 10])
+ROWS = st.lists(st.tuples(CELLS, CELLS, st.integers(1, 4), st.integers(1, 9)), min_size=1)
+NAMES = ("a", "b", "who", "s")
+QID = ("a", "b")
+
+
+def given_rows(drawn):
+    rows = [dict(zip(NAMES, row, strict=True)) for row in drawn]
+    return rows, Lists({name: [row[name] for row in rows] for name in NAMES})
+
+
+def histogram(sizes):
+    return dict(zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("missing", ["value", "drop"])
+@given(drawn=ROWS)
+def test_classes_are_counted(unit, missing, drawn):
+    rows, table = given_rows(drawn)
+    question = Question((QID,), unit, missing)
+    if not oracle.kept(rows, QID, missing):
+        with pytest.raises(errors.EmptyTableError):
+            count.class_sizes(table, question)
+        return
+    (sizes,) = count.class_sizes(table, question)
+    classes, records = oracle.class_sizes(rows, QID, unit, missing)
+    assert histogram(sizes) == classes
+    # Of a size that is nobody's smallest there are none.
+    assert Counter(dict(zip(sizes.sizes.tolist(), sizes.records.tolist(), strict=True))) == records
+    (both,) = CodedSets(table, question).count([(0, 1)])
+    assert histogram(both) == classes
+
+
+@given(drawn=ROWS)
+def test_records_know_the_size_of_their_class(drawn):
+    rows, table = given_rows(drawn)
+    sizes, kept = count.Encoded.of(table, Question((QID,))).sizes_by_row()
+    assert sizes.tolist() == oracle.sizes(rows, QID)
+    assert kept.all()
+
+
+@given(drawn=ROWS)
+def test_groups_are_counted_by_themselves(drawn):
+    rows, table = given_rows(drawn)
+    (groups,) = count.class_sizes_by(table, Question((QID,)), "who")
+    assert [group.label for group in groups] == sorted({row["who"] for row in rows})
+    for group in groups:
+        inside = [row for row in rows if row["who"] == group.label]
+        assert histogram(group.sizes) == oracle.class_sizes(inside, QID)[0]
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+@given(drawn=ROWS)
+def test_sensitive_values_are_scored(unit, drawn):
+    rows, table = given_rows(drawn)
+    asked = [Score("distinct"), Score("alpha")]
+    found = profile.scores(table, Question((QID,), unit), Sensitive("s"), asked)
+    assert found.worst[asked[0]] == oracle.ldiv(rows, QID, "s", unit=unit)
+    assert found.worst[asked[1]] == pytest.approx(oracle.alpha(rows, QID, "s", unit))
+
+
+@given(drawn=ROWS)
+def test_values_have_the_order_of_numbers_or_the_one_given(drawn):
+    rows, table = given_rows(drawn)
+    seen = sorted({row["s"] for row in rows})
+    table_counts = Counter(row["s"] for row in rows)
+    for order, values in ((None, seen), (tuple(range(9, 0, -1)), seen[::-1])):
+        sensitive = Sensitive("s", ordered=True, order=order)
+        counted = profile.profiles(table, Question((QID,)), sensitive)
+        assert counted.overall.tolist() == [table_counts[value] for value in values]
+
+
+@given(drawn=ROWS)
+def test_a_population_is_matched_class_by_class(drawn):
+    rows, table = given_rows(drawn)
+    people = Lists({name: cells * 3 for name, cells in table.columns.items()})
+    found = match.matched(table, Question((QID,)), Against(population=people))
+    assert found.presence.lowest == found.presence.highest == pytest.approx(1 / 3)
+    sums = population.weighted(table, Question((QID,)), "s")
+    assert sums.total == sum(row["s"] for row in rows)
+
+
+@given(drawn=ROWS)
+def test_classes_keep_their_values(drawn):
+    rows, table = given_rows(drawn)
+    counted = tally.tally(table, dict.fromkeys(QID, "quasi-identifier"))
+    values = {name: [*counted.domains[name].values.tolist(), None] for name in QID}
+    found = {
+        tuple(values[name][code] for name, code in zip(QID, codes, strict=True)): n
+        for *codes, n in zip(*(counted.codes[name] for name in QID), counted.counts, strict=True)
+    }
+    assert found == Counter((row["a"], row["b"]) for row in rows)
+    domain, places = tally.coded_rows(table, "a")
+    assert [[*domain.values.tolist(), None][place] for place in places] == table.columns["a"]

@@ -1,0 +1,96 @@
+"""Suppressed records and cells: what is left is k-anonymous."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from steps import CELLS, cells_of, refused
+
+from anonrisk import errors
+
+
+def test_suppress_records_and_cells(frame):
+    cells = {
+        "who": list(range(7)),
+        "zip": ["a", "a", "a", "b", "b", "c", None],
+        "age": [1, 1, 2, 3, 3, 4, 5],
+    }
+    table = frame(cells)
+    left = table.anon.suppress(["zip", "age"], k=2)
+    assert cells_of(left, "who") == [0, 1, 3, 4]
+    marked = table.anon.suppress(["zip", "age"], k=2, cells=True)
+    assert marked.anon.k(["zip", "age"]) == 2
+    assert cells_of(marked, "zip", "age") == [
+        *[("a", "1")] * 2,
+        ("*", "*"),
+        *[("b", "3")] * 2,
+        *[("*", "*")] * 2,
+    ]
+    missing = table.anon.suppress(["zip", "age"], k=2, cells=True, suppressed=None)
+    assert cells_of(missing, "zip", "age")[2] == (None, None)
+    assert missing.anon.k(["zip", "age"]) == 2
+
+
+def test_a_suppressed_category_is_forgotten():
+    kinds = pd.Categorical(["a", "a", "rare", "b", "b"], categories=["z", "rare", "b", "a"])
+    table = pd.DataFrame({"x": kinds, "other": kinds})
+    left = table.anon.suppress("x", 2)
+    assert left["x"].tolist() == ["a", "a", "b", "b"]
+    assert left["x"].cat.categories.tolist() == ["b", "a"]
+    assert list(left.index) == [0, 1, 3, 4]
+    cells = table.anon.suppress("x", 2, cells=True, suppressed=None)["x"]
+    assert "rare" not in getattr(cells.dtype, "categories", cells.unique())
+
+
+def test_too_few_marked_cells_are_joined_by_the_smallest_class(frame):
+    cells = {"who": list(range(6)), "zip": ["a", "a", "a", "b", "b", "c"]}
+    found = frame(cells).anon.suppress("zip", k=2, cells=True)
+    assert cells_of(found, "zip") == ["a", "a", "a", "*", "*", "*"]
+
+
+def test_persons_are_counted_when_suppressing(frame):
+    cells = {"who": [1, 1, 2, 3], "zip": ["a", "a", "b", "b"]}
+    assert cells_of(frame(cells).anon.suppress("zip", 2, unit="who"), "who") == [2, 3]
+    found = frame(cells).anon.suppress("zip", 2, unit="who", cells=True)
+    assert set(cells_of(found, "zip")) == {"*"}
+
+
+rows = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, 3, None]), st.sampled_from("xyz*")),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(rows=rows, k=st.integers(1, 5), marker=st.sampled_from(["*", None]))
+def test_after_suppression_a_table_is_k_anonymous(rows, k, marker):
+    table = pd.DataFrame(rows, columns=["a", "b", "c"])
+    table["b"] = table["b"].astype("Int64")
+    left = table.anon.suppress(["a", "b", "c"], k)
+    assert not len(left) or left.anon.k(["a", "b", "c"]) >= k
+    if k > len(table):
+        with pytest.raises(errors.ArgumentError, match="larger than the table"):
+            table.anon.suppress(["a", "b", "c"], k, cells=True, suppressed=marker)
+        return
+    marked = table.anon.suppress(["a", "b", "c"], k, cells=True, suppressed=marker)
+    assert len(marked) == len(table)
+    assert marked.anon.k(["a", "b", "c"]) >= k
+    untouched = table[table.anon.sizes(["a", "b", "c"]) >= k]
+    if len(marked.query("a != '*'" if marker else "a == a")) == len(marked):
+        changed = marked.loc[untouched.index, "a"].tolist()
+        assert changed == untouched["a"].tolist(), "large classes keep their cells"
+
+
+WRONG = [
+    (lambda t: t.anon.suppress("age", 0), errors.ArgumentError, "at least 1"),
+    (lambda t: t.anon.suppress("income", 2, cells=True), errors.ArgumentError, "fraction"),
+    (lambda t: t.anon.suppress("zip", cells=True, suppressed=1), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("age", cells=True, suppressed=[]), errors.ArgumentError, "text"),
+    (lambda t: t.anon.suppress("age", 9, cells=True), errors.ArgumentError, "larger than"),
+]
+
+
+def test_wrong_calls(frame):
+    refused(frame(CELLS), WRONG)
