@@ -41,6 +41,9 @@ class Risk:
     basis : str
         Where F comes from: ``"release"``, ``"population"``; of a sample ``"weights"`` or
         ``"sampling_fraction"``.
+    unique_match : Interval or None
+        Of a sample from which nothing was removed: the share of correct ones among matches with
+        exactly one record (P9).
     """
 
     prosecutor: Attacker
@@ -48,6 +51,7 @@ class Risk:
     marketer: Attacker
     household: Attacker | None = None
     basis: str = "release"
+    unique_match: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""

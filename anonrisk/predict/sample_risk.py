@@ -177,14 +177,11 @@ class SampledRisk(Risk):
     ----------
     assumes : str
         What the bounds rest on, in words.
-    unique_match : Interval or None
-        Share of correct ones among matches with exactly one record (P9).
     model : ModelEstimate or None
         What Benedetti and Franconi's model says of unequal weights (P10); no bound.
     """
 
     assumes: str = _NOTHING_SAID
-    unique_match: Interval | None = None
     model: ModelEstimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
