@@ -267,7 +267,7 @@ def least_in_population(sizes: Integers, fraction: float, population_size: int) 
     Examples
     --------
     >>> least_in_population(np.array([1, 3, 10, 100]), 0.05, 60_000).tolist()
-    [1, 3, 43, 1103]
+    [1, 3, 43, 1462]
     """
     from scipy.special import betainc
 
