@@ -83,14 +83,15 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
     points = ceil(10 * sqrt(k)) + 40
     half = roots // 2 + 1
     powers = np.exp(2j * pi * np.arange(half) / roots)
-    single = np.exp(x.log_none()) * x.ratio(1)
+    single = np.exp(x.log_at(1))
     found = np.zeros(half, dtype=complex)
     step = max(1, _CHUNK // (len(x.w) * half))
     for start in range(0, points, step):
         place = np.arange(start, min(start + step, points))
-        turn = np.exp(2j * pi * place / points)
+        angle = 2 * pi * place / points
+        turn = np.exp(1j * angle)
         # Each factor is E[u^(X = 1) e^{iθX}], so that no product exceeds 1.
-        part = x.turned(turn)[:, :, None] + (single[:, None] * turn)[:, :, None] * (powers - 1)
+        part = x.turned(angle)[:, :, None] + (single[:, None] * turn)[:, :, None] * (powers - 1)
         size, angle = log1p(part)
         back = 2 * pi * ((k * place) % points) / points
         size, angle = np.tensordot(x.w, size, 1), np.tensordot(x.w, angle, 1) - back[:, None]

@@ -42,7 +42,8 @@ class Prediction(render.PrintedLines):
     variance : float
         Variance of their number.
     bracket : Interval or None
-        Where near probabilities were put together: ends between which the exact mean lies.
+        Where near probabilities were put together, or only a divergence is known: ends between
+        which the exact mean lies.
     drawn : str
         How the group comes about, in words.
 
@@ -107,7 +108,7 @@ class Prediction(render.PrintedLines):
     def interval(self, level: float = 0.95) -> Interval:
         """Between which numbers of singletons the group will have, with this probability.
 
-        What putting near probabilities together may do to the mean is added on either side.
+        How far the mean may lie from its `bracket` is added on either side.
 
         Parameters
         ----------
@@ -179,12 +180,13 @@ class Prediction(render.PrintedLines):
             lines.append(chances)
         if self.bracket is not None:
             near, far = self.bracket
-            lines.append(f"putting near probabilities together leaves {near:.6g} to {far:.6g}")
+            lines.append(f"{self.source.between} {near:.6g} to {far:.6g}")
         return [*lines, f"{self.drawn}; law: {self.law.how}"]
 
     def _chances(self) -> str:
         none = self._chance(lambda: float(self.p_none))
-        everybody = self._chance(lambda: float(self.p_all_unique))
+        # What is not printed is not asked for: it might warn.
+        everybody = None if none is None else self._chance(lambda: float(self.p_all_unique))
         if none is None or everybody is None:
             return ""
         return (

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,8 +43,11 @@ class PredictionSource(ABC):
     def variance(self) -> float:
         """Variance of their number."""
 
+    # What a bracket comes from, in words.
+    between: ClassVar[str] = "putting near probabilities together leaves"
+
     def bracket(self) -> Interval | None:
-        """What putting near probabilities together may do to the mean."""
+        """Between which numbers the mean lies, where it is not known exactly."""
         return None
 
     @abstractmethod
@@ -86,12 +89,12 @@ class _Drawn(PredictionSource):
         mean, variance = self.mean(), self.variance()
         if self.is_certain() or variance == 0:
             return law.normal(self.k, mean, 0.0)
-        sd = sqrt(variance)
-        if law.cost(self.numbers, self.k, sd) > law.CHEAP:
+        sd, numbers = sqrt(variance), self.numbers.gathered(self.k)
+        if law.cost(numbers, self.k, sd) > law.CHEAP:
             near = law.approximate(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
             if near is not None:
                 return near
-        return law.exact(self.numbers, self.k, mean, sd)
+        return law.exact(numbers, self.k, mean, sd)
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -133,8 +136,8 @@ class FromDistribution(_Drawn):
         if not known.binned or self.k == 0:
             return None
         weight = known.p * known.values
-        alone = [self.k * np.exp((self.k - 1) * np.log1p(-p)) for p in (known.high, known.low)]
-        low, high = (float(np.dot(weight, each)) for each in alone)
+        ends = (moments.expected_each(p, self.k) / p for p in (known.high, known.low))
+        low, high = (float(np.dot(weight, each)) for each in ends)
         return Interval(low, high, level=1.0)
 
     def shared_by(self, people: int) -> float:
@@ -212,6 +215,7 @@ class FromKl(PredictionSource):
 
     known: KnownByKl
     k: int
+    between: ClassVar[str] = "whatever the distribution of that divergence, the mean is"
 
     @property
     def words(self) -> str:
@@ -220,8 +224,12 @@ class FromKl(PredictionSource):
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        kl.check_singletons(self.known, self.k)
-        return kl.mean(self.known, self.k)
+        return kl.expected_singletons(self.known, self.k).value
+
+    def bracket(self) -> Interval:
+        """Between which numbers the mean lies for every law of this divergence."""
+        found = kl.expected_classes(self.known, self.k, 1)
+        return Interval(found.low, found.high, level=1.0)
 
     def variance(self) -> float:
         """Variance of their number."""
@@ -243,9 +251,7 @@ class FromKl(PredictionSource):
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
-        kl.check_singletons(self.known, self.k)
-        kl.check_class(self.known, j)
-        return kl.expected_classes(self.known, self.k, j)
+        return kl.judged_classes(self.known, self.k, j).value
 
 
 @dataclass(frozen=True)
