@@ -416,6 +416,8 @@ class AnonAccessor(Generic[FrameT]):
         *,
         weight: Name | None = None,
         sampling_fraction: float | None = None,
+        population_size: int | None = None,
+        unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",
