@@ -6,7 +6,7 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
@@ -108,7 +108,7 @@ def plan(
     _share(max_suppression, "max_suppression")
     if max_loss is not None:
         _share(max_loss, "max_loss")
-    engine, question = ask(frame, qids, unit=None, missing="value")
+    engine, question = question_of(frame, qids, unit=None, missing="value")
     refuse_persons(question.unit)
     columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
