@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask, count_groups
+from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative
 from anonrisk.counts.class_sizes import ClassCounts
@@ -133,7 +133,7 @@ def box_plot(
     """
     if whisker is not None:
         whisker = not_negative(whisker, "whisker")
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if by is None:
         (counted,) = engine.count(frame, question)
         return BoxPlot(question.qid, by, whisker, box(counted, whisker), ())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from anonrisk.api.question import ask
-from anonrisk.api.sensitive import ask_about
+from anonrisk.api.question import question_of
+from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
@@ -208,8 +208,8 @@ def _asked(
     if loss != "private":
         if sensitive is not None:
             raise ArgumentError("sensitive= has no use without loss='private'")
-        return *ask(frame, qids, unit=None, missing="value"), ()
-    engine, question, named = ask_about(
+        return *question_of(frame, qids, unit=None, missing="value"), ()
+    engine, question, named = question_about(
         frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
     )
     if len(named) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.question import IfIndependent, SumsOfWeights
@@ -87,7 +87,7 @@ def predict_population(
     _check_sources(population_size, sampling_fraction, weight)
     if unit is not None and (weight is not None or model == "loglinear"):
         raise ArgumentError(_NO_UNIT)
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (weight is not None or model == "loglinear"):
         # A declared unit is as binding as one in the call.
         raise ArgumentError(_NO_UNIT)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
 from anonrisk.counts.change import Intervals
@@ -90,7 +90,7 @@ def counted_for(
     missing: str,
 ) -> ClassSizes:
     """Count the classes of a table that a group is drawn from, in intervals where asked."""
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if widths is not None and not isinstance(widths, Mapping):
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
     if widths:

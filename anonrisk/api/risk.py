@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
 from anonrisk.engines import engine_for
@@ -103,7 +103,7 @@ def risk(
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (given[0] or given[1] or household is not None):
         # A declared unit is as binding as one in the call.
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
@@ -127,7 +127,7 @@ def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
     """Find the classes of a release in the population that it was drawn from."""
     if population is None:
         raise ArgumentError("population= is needed: a table of the people this one is a sample of")
-    engine, question = ask(frame, qids, unit=None, missing=missing)
+    engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     against = against_of(engine, frame, question, population, None, None)

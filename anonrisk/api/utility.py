@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.question import ClassesWithValues, Question
@@ -67,7 +67,7 @@ def utility(
     >>> round(found.loss_metric, 3), found.mutual_information
     (0.475, 1.0)
     """
-    engine, question = ask(original, qids, unit=None, missing="value")
+    engine, question = question_of(original, qids, unit=None, missing="value")
     qid = question.qid
     changed_engine = engine_for(frame)
     if type(changed_engine) is not type(engine):
