@@ -7,8 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonrisk.api.assessment import Assessment
+from anonrisk.api.box_plot import BoxPlot
 from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
@@ -16,11 +18,13 @@ from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.core.words import (
     Alphabet,
+    Cuts,
     Distance,
     Diversity,
     Draw,
     Law,
     Likeness,
+    Loss,
     Method,
     Missing,
     Model,
@@ -114,6 +118,16 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Give the least β for which the table has β-likeness: the largest relative gain of a value."""
+    def box_plot(
+        self,
+        qids: Names | None = None,
+        by: Name | None = None,
+        *,
+        whisker: float | None = 1.5,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> BoxPlot:
+        """Give what box-and-whisker plots of class sizes are drawn from, group by group."""
     def classes(
         self,
         qids: Names | None = None,
@@ -238,6 +252,16 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
+    def kl_after(
+        self,
+        qids: Names | None = None,
+        steps: Sequence[Mapping[Any, float | Recoding]] = (),
+        *,
+        n_values: Sequence[int] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> KlAfter:
+        """Measure the distance from uniform of a quasi-identifier whose values are put together."""
     def kmap(
         self,
         qids: Names | None = None,
@@ -302,6 +326,9 @@ class AnonAccessor(Generic[FrameT]):
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
+        loss: Loss = "range",
+        sensitive: Name | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
@@ -389,6 +416,8 @@ class AnonAccessor(Generic[FrameT]):
         *,
         weight: Name | None = None,
         sampling_fraction: float | None = None,
+        population_size: int | None = None,
+        unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",

@@ -80,6 +80,8 @@ WORDS = {
     "Model": lambda df, word: anonrisk.predict_population(df, "zip", 9, model=word),
     "Law": lambda df, word: anonrisk.perturb(df, "zip", 1, seed=1, law=word),
     "Part": lambda df, word: anonrisk.generalize(df, "zip", part=word),
+    "Cuts": lambda df, word: anonrisk.plan(df, "zip", 2, bins=word),
+    "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import question_of
-from anonrisk.api.risk import against_of, fraction_of
+from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.question import IfIndependent, SumsOfWeights
 from anonrisk.errors import ArgumentError
@@ -116,6 +116,8 @@ def _check_sources(population_size: Any, fraction: Any, weight: Any) -> None:
     if population_size is not None:
         whole_number(population_size, "population_size", at_least=1)
     if fraction is not None:
+        from anonrisk.predict.sample_risk import fraction_of
+
         fraction_of(fraction)
         if population_size is not None or weight is not None:
             raise ArgumentError("give one of population_size=, sampling_fraction= and weight=")

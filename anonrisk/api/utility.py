@@ -54,7 +54,8 @@ def utility(
     -----
     T8 to T12. The loss metric is a mean over original records and columns: a suppressed cell or
     record costs 1, an unchanged value 0. Mutual information and its loss add up to the mean entropy
-    of the columns. Bits throughout.
+    of the columns, private mutual information and its loss to the entropy of the sensitive column.
+    A suppressed record tells nothing of it. Bits throughout.
 
     Examples
     --------

@@ -40,5 +40,7 @@ class PolicyArguments(RoleArguments, BudgetArguments, total=False):
     by: Name | None
     suppressed: str | None
     sampling_fraction: float | None
+    population_size: int | None
+    unsuppressed: bool
     budgets: Mapping[str, Any]
     qids: Sequence[Mapping[str, Any]]

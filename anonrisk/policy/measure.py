@@ -64,6 +64,8 @@ def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
         missing=policy.missing,
         suppressed=policy.suppressed,
         sampling_fraction=policy.sampling_fraction,
+        population_size=policy.population_size,
+        unsuppressed=policy.unsuppressed,
         dropped_are_removed=policy.dropped_are_removed,
         **given,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.core.arguments import positive
+from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
@@ -40,9 +40,10 @@ class Prediction(render.PrintedLines):
     mean : float
         Expected number of singletons.
     variance : float
-        Variance of their number.
+        Variance of their number; of another group than the table, that of the estimate included.
     bracket : Interval or None
-        Where near probabilities were put together: ends between which the exact mean lies.
+        Where near probabilities were put together, or only a divergence is known: ends between
+        which the exact mean lies.
     drawn : str
         How the group comes about, in words.
 
@@ -94,7 +95,7 @@ class Prediction(render.PrintedLines):
         return self.source.law()
 
     def pmf(self) -> Floats:
-        """Give the chance of 0, 1, … up to everybody, as an array (S14, S15, S17).
+        """Give the chance of 0, 1, … up to everybody, as an array (P13, S14, S15, S17).
 
         Examples
         --------
@@ -107,16 +108,15 @@ class Prediction(render.PrintedLines):
     def interval(self, level: float = 0.95) -> Interval:
         """Between which numbers of singletons the group will have, with this probability.
 
-        What putting near probabilities together may do to the mean is added on either side.
+        How far the mean may lie from its `bracket` is added on either side. Of another group than
+        the table it holds the chance of the table's own records too (P13).
 
         Parameters
         ----------
         level : float
             Probability that the number lies within, at least.
         """
-        if not 0 < positive(level, "level") < 1:
-            raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
-        low, high = (float(end) for end in self.law.quantiles(float(level)))
+        low, high = (float(end) for end in self.law.quantiles(_level(level)))
         if self.bracket is not None:
             low = max(0.0, floor(low - (self.mean - self.bracket.low)))
             high = min(float(self.group_size), ceil(high + (self.bracket.high - self.mean)))
@@ -124,22 +124,22 @@ class Prediction(render.PrintedLines):
 
     @cached_property
     def p_none(self) -> Probability:
-        """Chance that nobody is a singleton (S13)."""
+        """Chance that nobody is a singleton (S13; by the approximate law where that is used)."""
         if self.group_size == 1:
             return Probability(-np.inf, "exact")
         return self.source.all_allowed(EmptyOrAtLeast(2))
 
     @property
     def p_any(self) -> float:
-        """Chance that somebody is a singleton, exact also where it is tiny."""
-        if 0 < self.mean < _RARE:
+        """Chance that somebody is a singleton; where the law is exact, also where it is tiny."""
+        if 0 < self.mean < _RARE and not self.source.estimated:
             pairs = (self.variance + self.mean**2 - self.mean) / 2
             return self.mean - max(0.0, pairs)
         return abs(self.p_none.complement)
 
     @cached_property
     def p_all_unique(self) -> Probability:
-        """Chance that everybody is a singleton (U3)."""
+        """Chance that everybody is a singleton (U3; by the approximate law likewise)."""
         return self.source.all_allowed(AtMostOne())
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -179,17 +179,20 @@ class Prediction(render.PrintedLines):
             lines.append(chances)
         if self.bracket is not None:
             near, far = self.bracket
-            lines.append(f"putting near probabilities together leaves {near:.6g} to {far:.6g}")
+            lines.append(f"{self.source.between} {near:.6g} to {far:.6g}")
         return [*lines, f"{self.drawn}; law: {self.law.how}"]
 
     def _chances(self) -> str:
         none = self._chance(lambda: float(self.p_none))
-        everybody = self._chance(lambda: float(self.p_all_unique))
+        # What is not printed is not asked for: it might warn.
+        everybody = None if none is None else self._chance(lambda: float(self.p_all_unique))
         if none is None or everybody is None:
             return ""
+        # An approximate law knows no zero, only what it does not list.
+        least = 1e-9 if self.source.estimated and self.group_size > 1 else 0.0
         return (
-            f"chance that nobody is one: {render.percent(none)}; "
-            f"that everybody is one: {render.percent(everybody)}"
+            f"chance that nobody is one: {render.percent(max(none, least))}; "
+            f"that everybody is one: {render.percent(max(everybody, least))}"
         )
 
 
@@ -223,6 +226,7 @@ class PredictedClasses:
     people drawn one by one from a known distribution
     """
 
+    source: PredictionSource
     group_size: int
     sizes: Integers
     classes: Floats
@@ -231,13 +235,17 @@ class PredictedClasses:
 
     def __init__(self, source: PredictionSource, upto: int) -> None:
         """Ask for each size."""
+        words = source.words
+        if source.largest is not None and upto > source.largest:
+            upto = source.largest
+            words += f"; of a larger group no table tells classes of more than {upto} apart"
         sizes = np.arange(1, upto + 1)
         classes = np.array([source.classes(int(j)) for j in sizes])
         share = sizes * classes / source.k
         for array in (sizes, classes, share):
             array.setflags(write=False)
-        values = (source.k, sizes, classes, share, source.words)
-        names = ("group_size", "sizes", "classes", "share", "drawn")
+        values = (source, source.k, sizes, classes, share, words)
+        names = ("source", "group_size", "sizes", "classes", "share", "drawn")
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -248,6 +256,41 @@ class PredictedClasses:
         # Nobody is left over but for rounding.
         return rest if rest > 1e-12 else 0.0
 
+    def interval(self, size: int, level: float = 0.95) -> Interval:
+        """Between which numbers of classes of a size the group will have, with this probability.
+
+        Parameters
+        ----------
+        size : int
+            The class size.
+        level : float
+            Probability that the number lies within, at least.
+
+        Notes
+        -----
+        P13, for another group than the table; of other draws only the mean is known.
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> ClassSizes([1, 2, 5], [400, 100, 20]).predict_classes(200).interval(2)
+        Interval(low=8, high=21, level=0.95)
+        """
+        if whole_number(size, "size", at_least=1) not in self.sizes:
+            raise ArgumentError(f"size must be one of those told apart, 1 to {self.sizes[-1]:,}")
+        law = self.source.class_law(int(size))
+        if law is None:
+            raise ApproximationError("the interval is known for another group (draw='auto') only")
+        low, high = law.quantiles(_level(level))
+        return Interval(low, high, level=float(level))
+
+    @cached_property
+    def _intervals(self) -> list[Interval | None]:
+        """Give the share of the group between which each size will have, where that is known."""
+        if self.source.class_law(1) is None:
+            return [None] * len(self.sizes)
+        return [self.interval(int(j)) / (self.group_size / j) for j in self.sizes]
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return {
@@ -255,29 +298,38 @@ class PredictedClasses:
             "sizes": self.sizes.tolist(),
             "classes": self.classes.tolist(),
             "share": self.share.tolist(),
+            "share_interval": [None if i is None else list(i) for i in self._intervals],
             "larger": self.larger,
             "drawn": self.drawn,
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Give it as a pandas table: size, classes, share."""
+        """Give it as a pandas table: size, classes, share, and the 95% interval of the share."""
         import pandas as pd
 
-        return pd.DataFrame({"size": self.sizes, "classes": self.classes, "share": self.share})
+        told = {"size": self.sizes, "classes": self.classes, "share": self.share}
+        ends = [(np.nan, np.nan) if i is None else tuple(i) for i in self._intervals]
+        return pd.DataFrame({**told, "low": [e[0] for e in ends], "high": [e[1] for e in ends]})
 
     def __repr__(self) -> str:
         """Print as text."""
-        table = render.text_table(("class size", "classes", "share"), self._rows())
+        table = render.text_table(*self._table())
         return f"Predicted classes of a group of {self.group_size:,}\n{table}\n{self.drawn}"
 
     def _repr_html_(self) -> str:
         caption = f"Predicted classes of a group of {self.group_size:,}, {self.drawn}"
-        return render.html_table(caption, ("class size", "classes", "share"), self._rows())
+        return render.html_table(caption, *self._table())
 
-    def _rows(self) -> list[list[str]]:
+    def _table(self) -> tuple[list[str], list[list[str]]]:
         columns = zip(self.sizes, self.classes, self.share, strict=True)
         rows = [[f"{size:,}", _number(n), render.percent(share)] for size, n, share in columns]
-        return [*rows, ["more", "", render.percent(self.larger)]]
+        header = ["class size", "classes", "share"]
+        rows.append(["more", "", render.percent(self.larger)])
+        if self._intervals[0] is not None:
+            header.append("95% interval")
+            for row, ends in zip(rows, [*self._intervals, None], strict=True):
+                row.append("" if ends is None else " to ".join(map(render.percent, ends)))
+        return header, rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -312,6 +364,12 @@ class PredictedRecords(render.PrintedLines):
                 f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
             )
         ]
+
+
+def _level(level: float) -> float:
+    if not 0 < positive(level, "level") < 1:
+        raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
+    return float(level)
 
 
 def _number(value: float) -> str:
