@@ -14,9 +14,7 @@ from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
-from anonrisk.core.protocols import AssessesTables
-from anonrisk.core.results import Closeness, LowerBound
-from anonrisk.core.words import (
+from anonrisk.core.literals import (
     Alphabet,
     Cuts,
     Distance,
@@ -31,6 +29,8 @@ from anonrisk.core.words import (
     Part,
     Points,
 )
+from anonrisk.core.protocols import AssessesTables
+from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda

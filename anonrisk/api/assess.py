@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.base import Engine
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.words import Distance, Diversity, Missing
+    from anonrisk.core.literals import Distance, Diversity, Missing
 
 _DEFAULT_K = 5
 

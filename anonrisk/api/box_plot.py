@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 @dataclass(frozen=True, repr=False)

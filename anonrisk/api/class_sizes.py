@@ -10,8 +10,8 @@ from anonrisk.measures import entropy as _entropy
 from anonrisk.measures import risk as _risk
 
 if TYPE_CHECKING:
+    from anonrisk.core.literals import Draw, Method, Model
     from anonrisk.core.results import Divergence, LowerBound
-    from anonrisk.core.words import Draw, Method, Model
     from anonrisk.measures.risk import Risk
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.predict.prediction import PredictedClasses, Prediction

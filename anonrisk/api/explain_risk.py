@@ -10,7 +10,7 @@ from anonrisk.search.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def explain_risk(

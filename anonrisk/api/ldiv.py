@@ -8,7 +8,7 @@ from anonrisk.api.sensitive import against, diversity_score, question_about
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Diversity, Missing
+    from anonrisk.core.literals import Diversity, Missing
 
 
 def ldiv(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import one_of, positive, whole_number
-from anonrisk.core.words import Law
+from anonrisk.core.literals import Law
 from anonrisk.counts.change import Noise
 
 if TYPE_CHECKING:

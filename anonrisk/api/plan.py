@@ -12,8 +12,8 @@ from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.literals import Loss
 from anonrisk.core.render import percent
-from anonrisk.core.words import Loss
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.words import Cuts
+    from anonrisk.core.literals import Cuts
     from anonrisk.counts.question import Question
     from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Draw, Method, Missing
+    from anonrisk.core.literals import Draw, Method, Missing
     from anonrisk.predict.prediction import PredictedClasses
 
 

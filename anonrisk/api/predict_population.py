@@ -12,7 +12,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing, Model
+    from anonrisk.core.literals import Missing, Model
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.

@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Draw, Method, Missing
+    from anonrisk.core.literals import Draw, Method, Missing
     from anonrisk.predict.prediction import Prediction
 
 

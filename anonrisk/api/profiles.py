@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing
 
 
 def profiles(

@@ -14,7 +14,7 @@ from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.matched import Matched
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine

@@ -9,7 +9,7 @@ from anonrisk.api.question import question_of
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
-from anonrisk.core.words import Distance
+from anonrisk.core.literals import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 from anonrisk.measures.scores import FORMULAS

@@ -10,7 +10,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def sizes(

@@ -13,7 +13,7 @@ from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.minimal_uniques import Totals
     from anonrisk.counts.question import Question

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.core.literals import Missing, Unlisted
 
 
 class RoleArguments(TypedDict, total=False):

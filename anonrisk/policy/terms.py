@@ -14,7 +14,7 @@ from anonrisk.predict.sample_risk import Sampling
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.core.literals import Missing, Unlisted
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting.drafted import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule

@@ -8,8 +8,8 @@ import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
+from anonrisk.core.literals import Cuts, Loss
 from anonrisk.core.render import shown
-from anonrisk.core.words import Cuts, Loss
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
 

@@ -1,4 +1,4 @@
-"""Words that a caller may give, for type checkers; a test compares them with the checks' own."""
+"""Literal types of what a caller may write, for type checkers; a test compares them with checks."""
 
 from __future__ import annotations
 
