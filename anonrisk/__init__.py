@@ -78,6 +78,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.reporting.report import report
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
     from anonrisk import policy as policy
     from anonrisk import predict as predict
     from anonrisk import priors as priors
-    from anonrisk import report as report
+    from anonrisk import reporting as reporting
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -133,6 +134,7 @@ __all__ = [
     "probabilistic_k",
     "profiles",
     "pseudonymize",
+    "report",
     "risk",
     "roles",
     "rr",
@@ -157,7 +159,7 @@ _LATER = (
     "policy",
     "predict",
     "priors",
-    "report",
+    "reporting",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 

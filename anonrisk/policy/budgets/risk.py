@@ -28,7 +28,7 @@ ATTACKERS = {
 }
 
 
-def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
+def against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
     """Measure against a population or sampling weights."""
     from anonrisk.api.risk import risk
 
@@ -156,7 +156,7 @@ class RiskBudget(base.SizeBudget):
         """Measure against others, where there are some; a prosecutor needs none."""
         known = context.population is not None or context.weight is not None
         return (
-            base.Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
+            base.Need("risk", against_others) if known and self.attacker != "prosecutor" else None
         )
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
