@@ -360,12 +360,14 @@ def _tally(findings: Iterable[Finding]) -> str:
     return ", ".join(counts)
 
 
-def unseen(names: Qid) -> str:
-    """Name the columns that nobody looked at; nothing where there is none."""
+def unseen(names: Qid, most: int | None = None) -> str:
+    """Name the columns that nobody looked at, the first where there are many; nothing for none."""
     if not names:
         return ""
     hint = " (write the table with index=False)" if ROW_LABELS in names else ""
-    return f"Not looked at: {', '.join(map(render.shown, names))}{hint}."
+    more = 0 if most is None else max(0, len(names) - most)
+    told = [*map(render.shown, names[:most]), *([f"{more:,} more"] if more else [])]
+    return f"Not looked at: {', '.join(told)}{hint}."
 
 
 def overall(findings: Iterable[Finding]) -> str:

@@ -71,8 +71,10 @@ def _columns(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Set rows under a header; what is no number in any row is aligned to the left."""
+    numbers = [any(cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)]
     yield f"| {' | '.join(header)} |"
-    yield f"|{'|'.join([' --- '] + [' ---: '] * (len(header) - 1))}|"
+    yield f"|{'|'.join(' ---: ' if number else ' --- ' for number in numbers)}|"
     yield from (f"| {' | '.join(map(plain, row))} |" for row in rows)
 
 

@@ -202,20 +202,7 @@ def of_results(
     groups = [one for one in more if isinstance(one, Prediction)]
     populations = [one for one in more if isinstance(one, PopulationEstimate)]
     rest = tuple(one for one in more if one not in groups and one not in populations)
-    known = verdict or Verdict(
-        (),
-        None,
-        columns={
-            **dict.fromkeys(sizes.qid, "quasi"),
-            **{column: "sensitive" for column, _ in scores},
-            **({} if sizes.unit is None else {sizes.unit: "unit"}),
-        },
-        missing=sizes.missing,
-        unit=sizes.unit,
-        n_records=sizes.n_records,
-        n_rows=sizes.n_rows,
-        n_dropped=sizes.n_dropped,
-    )
+    known = _of_sizes(sizes, scores) if verdict is None else verdict
     by = verdict is not None and any(one.group is not None for one in verdict.findings)
     names = [name for name, role in known.columns.items() if role == "by"]
     made = Measured(
@@ -229,3 +216,21 @@ def of_results(
         by=(names or ["by"])[0] if by else None,
     )
     return made, (*rest, *populations[1:])
+
+
+def _of_sizes(sizes: ClassSizes, scores: Iterable[tuple[Name, str]]) -> Verdict:
+    """Give what is known of a table by its counts alone; nothing is decided."""
+    return Verdict(
+        (),
+        None,
+        columns={
+            **dict.fromkeys(sizes.qid, "quasi"),
+            **{column: "sensitive" for column, _ in scores},
+            **({} if sizes.unit is None else {sizes.unit: "unit"}),
+        },
+        missing=sizes.missing,
+        unit=sizes.unit,
+        n_records=sizes.n_records,
+        n_rows=sizes.n_rows,
+        n_dropped=sizes.n_dropped,
+    )

@@ -95,16 +95,19 @@ def sentence_of(finding: Finding) -> str:
     All six digits stay where fewer would make a limit that is just missed look kept.
     """
     told, value, limit = finding.sentence, finding.value, finding.limit
-    if limit is None or value is None or not 0 <= limit <= 1:
+    if limit is None or value is None:
         return cut(told)
-    if percent(value) == percent(limit) and value != limit:
+    write = percent if finding.sensitive is None else number
+    if write(value) == write(limit) and value != limit:
         return cut(told)
+    if finding.sensitive is not None:
+        return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
     for share in filter(None, (value, finding.estimate)):
         written = re.escape(messages.percent(share))
         told = re.sub(rf"(?<![\w.]){written}(?![\w.])", percent(share), told)
     if finding.budget.startswith("risk."):
         told = told.replace(f" is {value:.6g};", f" is {percent(value)};")
-        told = told.replace(f"at most {limit:g} is", f"at most {percent(limit)} is")
+        told = told.replace(f"at most {limit:g} is", f"at most {messages.percent(limit)} is")
     return cut(told)
 
 
@@ -113,8 +116,8 @@ def next_steps(found: Measured, people: People) -> list[str]:
     failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
     steps = ["Remove the direct identifiers."] if "direct" in failed else []
     driven = drivers(found, people)
-    if driven and driven["rows"] and (driven["rows"][0]["change"] or 0) < 0:
-        best = driven["rows"][0]
+    best = driven["rows"][0] if driven else None
+    if driven and best and best["helps"]:
         steps.append(
             f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
             f"{best['share_text']}."
@@ -226,9 +229,10 @@ def drivers(found: Measured, people: People) -> dict[str, Any] | None:
     what = "the share alone" if k == 2 else f"the share among fewer than {k:,}"
     _, now = people.below(sizes, k)
     rows = [_driver(name, one, people, k, now) for name, one in found.without.items()]
-    rows.sort(key=lambda row: -1.0 if row["share"] is None else row["share"])
+    # What is not told is a few, more than nobody.
+    rows.sort(key=lambda row: 1e-12 if row["share"] is None else row["share"])
     return {
-        "title": f"What {what[4:]} would be without each column",
+        "title": f"{what.capitalize()}, without each column",
         "note": _of_all_groups(found),
         "what": what,
         "now": now,
@@ -242,17 +246,17 @@ def _driver(
     name: Name, sizes: ClassSizes, people: People, k: int, now: float | None
 ) -> dict[str, Any]:
     _, share = people.below(sizes, k)
-    change = None if share is None or now is None else share - now
+    helps = now is not None and (share is None or share < now)
     return {
         "name": name_of(name),
         "share": share,
         "share_text": _share(share),
-        "change": change,
+        "helps": helps,
     }
 
 
 def _share(share: float | None) -> str:
-    return f"fewer than {FLOOR} people" if share is None else percent(share)
+    return f"fewer than {FLOOR}" if share is None else percent(share)
 
 
 # ---- attackers ----------------------------------------------------------------------------------
@@ -287,11 +291,15 @@ def attackers(found: Measured, people: People) -> dict[str, Any] | None:
             "who": f"wants as many {people.plural} as possible, and counts how many are right",
         },
     ]
+    doubt = None
+    if not known:
+        doubt = (
+            f"{'Nothing is' if outside is None else 'Only the size is'} known of a population, so "
+            "that journalist and marketer lie anywhere up to the prosecutor. Give population= or "
+            "a sampling_fraction."
+        )
     return {
-        "note": None
-        if known
-        else "Nothing is known of a population, so that journalist and "
-        "marketer lie anywhere up to the prosecutor. Give population= or a sampling_fraction.",
+        "note": doubt,
         "basis": BASES[risk.basis],
         "rows": rows,
     }
@@ -333,7 +341,7 @@ def _attacker(
 def _attacks(name: str, told: dict[str, Any]) -> str:
     highest, average = told["highest"], told["average"]
     if name == "marketer":
-        return f"Expected to be right about {_chance(average)} of all."
+        return f"Of all, expected to find {_chance(average)}."
     found = f"Finds whoever is easiest to find with a chance of {_chance(highest)}"
     return f"{found}, and on average {_chance(average)}."
 
@@ -343,7 +351,8 @@ def _chance(ends: dict[str, Any]) -> str:
         return f"{one_in(ends['high'])} ({percent(ends['high'])})"
     most = f"at most {one_in(ends['high'])} ({percent(ends['high'])})"
     if ends["risk"] is None:
-        return most
+        low = ends["low"]
+        return most if low <= 0 else f"at least {one_in(low)} ({percent(low)}) and {most}"
     return f"about {one_in(ends['risk'])} ({percent(ends['risk'])}), {most}"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import percent
+from anonrisk.policy import messages
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.verdict import unseen
@@ -40,6 +40,8 @@ _ROLES = {
 }
 _MOST_NAMES = 60
 _MOST_FILES = 20
+# Names in the verdict's own sentence; all are listed below it.
+_MOST_UNSEEN = 12
 _MISSING = {
     "value": "a missing quasi-identifier is a value like any other",
     "drop": "rows that miss a quasi-identifier were left out",
@@ -107,7 +109,7 @@ def _masthead(found: Measured, people: People, title: str | None) -> dict[str, A
         ("Table", None if verdict.table is None else cut(verdict.table)),
         ("Files", _files(verdict)),
         ("Rows", None if rows is None else f"{rows:,}"),
-        ("People", people.size if verdict.unit is not None else None),
+        ("Persons", people.size if verdict.unit is not None else None),
         ("Checked", f"{verdict.checked_at.replace('T', ' ').removesuffix('+00:00')} UTC"),
         ("Policy digest", verdict.policy_digest if found.judged else None),
         ("Made by", f"anonrisk {verdict.library_version}"),
@@ -132,7 +134,7 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
     word, sign, tone = _WORDS[status]
     notes = []
     if verdict.not_looked_at and status != PASS:
-        notes.append(cut(unseen(verdict.not_looked_at)))
+        notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
     others = len(verdict.failures) - 1
     if status == FAIL and others > 0:
         limits = "1 other limit is" if others == 1 else f"{others:,} other limits are"
@@ -159,7 +161,7 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
     if status == PASS:
         policy = "the policy" if verdict.policy_name is None else cut(verdict.policy_name)
         kept = f"Keeps every limit of {policy}, for the columns it covers."
-        return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at)))))
+        return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
         doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
         reason = sections.sentence_of(doubts[0]) if doubts else "nothing was checked."
@@ -175,7 +177,7 @@ def _why(found: Measured, people: People) -> str:
         alone = one.budget == "max_unique_fraction" and one.group is None and one.qid == qid
         if alone and one.limit is not None:
             told = people.alone_sentence().removesuffix(".")
-            return f"{told}; the policy allows {percent(one.limit)}."
+            return f"{told}; the policy allows {messages.percent(one.limit)}."
     return sections.sentence_of(failed[0])
 
 

@@ -88,7 +88,6 @@ class People:
 
     sizes: ClassSizes | None
     noun: str
-    plural: str
     # The k that the policy asks for, of several the largest; where F comes from, of the risks.
     k: int | None
     basis: str
@@ -96,12 +95,17 @@ class People:
     @classmethod
     def of(cls, found: Measured) -> People:
         """Take the words from the unit, and k from the limits."""
-        noun, plural = ("record", "records") if found.verdict.unit is None else ("person", "people")
+        noun = "record" if found.verdict.unit is None else "person"
         of_k = [one.limit for one in found.verdict.findings if one.budget == "k"]
         of_k += [one.parameters.get("k") for one in found.verdict.findings]
         stated = [int(k) for k in of_k if k is not None] if found.judged else []
         basis = "release" if found.risk is None else found.risk.basis
-        return cls(found.sizes, noun, plural, max(stated, default=None), basis)
+        return cls(found.sizes, noun, max(stated, default=None), basis)
+
+    @property
+    def plural(self) -> str:
+        """What several of them are called."""
+        return f"{self.noun}s"
 
     @property
     def size(self) -> str | None:
@@ -110,7 +114,7 @@ class People:
 
     def count(self, number: int) -> str:
         """Write a number of them."""
-        return count_of(number, self.noun, self.plural)
+        return count_of(number, self.noun)
 
     def below(self, sizes: ClassSizes, k: int) -> tuple[int | None, float | None]:
         """Count those in classes smaller than k, and their share.
