@@ -78,7 +78,7 @@ def report(
     >>> import anonrisk
     >>> from anonrisk import datasets
     >>> policy = anonrisk.Policy(
-    ...     quasi=["pc4", "gender"], unit="patient", max_unique_fraction=0.01, unlisted="ignore"
+    ...     quasi=["pc4", "date_of_birth"], unit="patient", k=5, unlisted="ignore"
     ... )
     >>> made = datasets.hospital().anon.report(policy)
     >>> made.to_dict()["verdict"]["word"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,125 +9,21 @@ from anonrisk.core.render import percent
 from anonrisk.counts.class_sizes import BANDS
 from anonrisk.measures.risk import BASES
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.policy import budgets as kinds
-from anonrisk.policy import messages
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_number
+from anonrisk.policy.finding import plain_number
 from anonrisk.policy.problem import Problem
+from anonrisk.reporting.limits import MOST_LIMITS, limit_row
 from anonrisk.reporting.text import FLOOR, cut, name_of, number, one_in
 
 if TYPE_CHECKING:
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
     from anonrisk.counts.matched import Attacker
-    from anonrisk.policy.finding import Finding
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.reporting.measured import Measured
     from anonrisk.reporting.text import People
 
-_MOST_BUDGETS = 40
 _MOST_SENSITIVE = 20
-_WORDS = {
-    PASS: ("kept", "✓", "good"),
-    FAIL: ("broken", "✗", "bad"),
-    COULD_NOT_ASSESS: ("nobody can tell", "?", "doubt"),
-}
 _DISTANCES = ("equal", "ordered", "hierarchical")
-
-
-# ---- limits -------------------------------------------------------------------------------------
-
-
-def budgets(found: Measured) -> dict[str, Any] | None:
-    """Say each limit, those that are not kept first, and how much of it is used."""
-    if not found.judged:
-        return None
-    ordered = sorted(found.verdict.findings, key=lambda one: one.passed)
-    kept = sum(one.passed for one in ordered)
-    return {
-        "title": f"{kept:,} of {len(ordered):,} limits kept",
-        "note": None if found.by is None else f"Checked in each group of {name_of(found.by)}.",
-        "rows": [_budget(one) for one in ordered[:_MOST_BUDGETS]],
-        "more": max(0, len(ordered) - _MOST_BUDGETS),
-    }
-
-
-def _budget(finding: Finding) -> dict[str, Any]:
-    word, sign, tone = _WORDS[finding.status]
-    if finding.severity == "warn" and finding.status == FAIL:
-        word, sign = "broken, a warning", "!"
-    used = _used(finding)
-    return {
-        "budget": finding.budget,
-        "status": finding.status,
-        "word": word,
-        "sign": sign,
-        "tone": tone,
-        "sentence": sentence_of(finding),
-        "value": plain_number(finding.value),
-        "limit": plain_number(finding.limit),
-        "used": plain_number(used),
-        "used_text": None if used is None else _used_text(used),
-    }
-
-
-def _used(finding: Finding) -> float | None:
-    """Give how much of a limit is used: 1 is all that is allowed."""
-    value, limit = finding.value, finding.limit
-    if value is None or limit is None or math.isnan(value):
-        return None
-    part, whole = (limit, value) if kinds.at_least(finding.budget) else (value, limit)
-    if whole == 0:
-        return None if part == 0 else math.inf
-    return part / whole
-
-
-def _used_text(used: float) -> str:
-    if used == math.inf:
-        return "nothing is allowed"
-    return f"{used:,.0f} times the limit" if used >= 10 else f"{used:.0%} of the limit"
-
-
-def sentence_of(finding: Finding) -> str:
-    """Give a finding's sentence with its shares as the rest of the page writes them.
-
-    All six digits stay where fewer would make a limit that is just missed look kept.
-    """
-    told, value, limit = finding.sentence, finding.value, finding.limit
-    if limit is None or value is None:
-        return cut(told)
-    write = percent if finding.sensitive is None else number
-    if write(value) == write(limit) and value != limit:
-        return cut(told)
-    if finding.sensitive is not None:
-        return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
-    for share in filter(None, (value, finding.estimate)):
-        written = re.escape(messages.percent(share))
-        told = re.sub(rf"(?<![\w.]){written}(?![\w.])", percent(share), told)
-    if finding.budget.startswith("risk."):
-        told = told.replace(f" is {value:.6g};", f" is {percent(value)};")
-        told = told.replace(f"at most {limit:g} is", f"at most {messages.percent(limit)} is")
-    return cut(told)
-
-
-def next_steps(found: Measured, people: People) -> list[str]:
-    """Say what lowers the risk: the column that does most, and the search for coarser ones."""
-    failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
-    steps = ["Remove the direct identifiers."] if "direct" in failed else []
-    driven = drivers(found, people)
-    best = driven["rows"][0] if driven else None
-    if driven and best and best["helps"]:
-        steps.append(
-            f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
-            f"{best['share_text']}."
-        )
-    asked = [one.enough_k for one in found.verdict.failures if one.qid and one.group is None]
-    k = max(filter(None, asked), default=None)
-    if k is not None:
-        steps.append(
-            f"Or make columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
-            f"--k {k}, finds the gentlest way to classes of {k}."
-        )
-    return steps
 
 
 # ---- class sizes --------------------------------------------------------------------------------
@@ -381,13 +275,13 @@ def _column(found: Measured, column: Name, scores: dict[str, float | Problem]) -
     rows = [_score(score, value) for score, value in scores.items()]
     main = [row for row in rows if row["score"] in ("distinct", *_DISTANCES)]
     limits = [
-        _budget(one)
+        limit_row(one)
         for one in found.verdict.findings
         if found.judged and one.sensitive == column and one.group is None
     ]
     return {
         "name": name_of(column),
-        "limits": limits[:_MOST_BUDGETS],
+        "limits": limits[:MOST_LIMITS],
         "rows": main,
         "rest": [row for row in rows if row not in main],
     }

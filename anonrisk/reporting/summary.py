@@ -12,7 +12,7 @@ from anonrisk.policy import messages
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.verdict import unseen
-from anonrisk.reporting import sections
+from anonrisk.reporting import limits, sections
 from anonrisk.reporting.text import People, and_more, cut, listed, name_of
 from anonrisk.reporting.words import behind
 
@@ -61,7 +61,7 @@ def summarise(
         "masthead": _masthead(found, people, title),
         "verdict": _verdict(found, people),
         "columns": _columns(found.verdict),
-        "budgets": sections.budgets(found),
+        "budgets": limits.budgets(found),
         "classes": sections.classes(found, people),
         "drivers": sections.drivers(found, people),
         "attackers": sections.attackers(found, people),
@@ -137,12 +137,12 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
     others = len(verdict.failures) - 1
     if status == FAIL and others > 0:
-        limits = "1 other limit is" if others == 1 else f"{others:,} other limits are"
-        notes.append(f"{limits} broken too, or could not be assessed: see below.")
+        others_are = "1 other limit is" if others == 1 else f"{others:,} other limits are"
+        notes.append(f"{others_are} broken too, or could not be assessed: see below.")
     warned = len(verdict.warnings)
     if found.judged and warned:
-        limits = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
-        notes.append(f"{limits} broken as well.")
+        warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
+        notes.append(f"{warnings} broken as well.")
     return {
         "status": status,
         "word": word,
@@ -150,7 +150,7 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
         "tone": tone,
         "headline": _headline(found, people, status),
         "notes": notes,
-        "next": sections.next_steps(found, people) if status == FAIL else [],
+        "next": _next_steps(found, people) if status == FAIL else [],
     }
 
 
@@ -164,7 +164,7 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
         return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
         doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
-        reason = sections.sentence_of(doubts[0]) if doubts else "nothing was checked."
+        reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
         return _NOBODY_CAN_TELL.format(reason)
     return f"Do not publish this table as it is. {_why(found, people)}"
 
@@ -178,7 +178,28 @@ def _why(found: Measured, people: People) -> str:
         if alone and one.limit is not None:
             told = people.alone_sentence().removesuffix(".")
             return f"{told}; the policy allows {messages.percent(one.limit)}."
-    return sections.sentence_of(failed[0])
+    return limits.sentence_of(failed[0])
+
+
+def _next_steps(found: Measured, people: People) -> list[str]:
+    """Say what lowers the risk: the column that does most, and the search for coarser ones."""
+    failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
+    steps = ["Remove the direct identifiers."] if "direct" in failed else []
+    driven = sections.drivers(found, people)
+    best = driven["rows"][0] if driven else None
+    if driven and best and best["helps"]:
+        steps.append(
+            f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
+            f"{best['share_text']}."
+        )
+    asked = [one.enough_k for one in found.verdict.failures if one.qid and one.group is None]
+    k = max(filter(None, asked), default=None)
+    if k is not None:
+        steps.append(
+            f"Or make columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
+            f"--k {k}, finds the gentlest way to classes of {k}."
+        )
+    return steps
 
 
 # ---- columns ------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     wanted = ["k", "ldiv"]
     assessed = anonrisk.assess(df, "zip", "illness", wanted)
     assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
+    report = anonrisk.report(df, Policy(quasi=["zip"], k=5), name="people.csv")
+    print(report.to_dict(), anonrisk.anon(df).report(["zip"], "illness").to_markdown())
     share += anonrisk.risk(df, "zip", population).journalist.average
     share += anonrisk.delta_presence(df, "zip", population).highest
     print(smallest, share, again, table, assessed.sizes.k, anonrisk.kmap(df, "zip", population))
