@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jinja2 import Template
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.verdict import Verdict
@@ -181,12 +183,19 @@ def refused(message: str, title: str | None = None) -> Report:
 
 
 def _rendered(summary: dict[str, Any]) -> str:
+    from anonrisk.reporting.pictures import curve
+
+    page: str = _template().render(report=summary, curve=curve)
+    # Names are escaped in the summary; nothing that was overlooked reaches whoever reads.
+    return escaped(page, but="\n").lstrip()
+
+
+@cache
+def _template() -> Template:
     try:
         import jinja2
     except ImportError:
         raise MissingLibraryError(_NEEDS) from None
-    from anonrisk.reporting.pictures import curve
-
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -194,6 +203,4 @@ def _rendered(summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template("page.html").render(report=summary, curve=curve)
-    # Names are escaped in the summary; nothing that was overlooked reaches whoever reads.
-    return escaped(page, but="\n")
+    return environment.get_template("page.html")
