@@ -306,8 +306,13 @@ class Verdict:
         ]
         told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
-        table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
-        return "\n".join((self._title(), table, *rest, *told))
+        shared = _shared(self._first())
+        of = [f"of {render.joined(shared)}"] if shared else []
+        rows = [_row(finding, shared) for finding in self._first()]
+        # Named once above, a long quasi-identifier folds no row of a narrow terminal.
+        width = None if any(row[-1] for row in rows) else -1
+        table = render.text_table(_HEADER[:width], [row[:width] for row in rows])
+        return "\n".join((self._title(), *of, table, *rest, *told))
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]
@@ -332,12 +337,19 @@ class Verdict:
 _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
-def _row(finding: Finding) -> list[str]:
-    of = render.joined(finding.qid)
-    if finding.sensitive is not None:
-        of += f" : {finding.sensitive}"
-    if finding.group is not None:
-        of += f" in {finding.group}"
+def _shared(findings: Iterable[Finding]) -> Qid:
+    """Give the quasi-identifier of all findings that have one, if it is the same."""
+    qids = {finding.qid for finding in findings if finding.qid}
+    return qids.pop() if len(qids) == 1 else ()
+
+
+def _row(finding: Finding, said: Qid = ()) -> list[str]:
+    parts = [
+        "" if finding.qid == said else render.joined(finding.qid),
+        "" if finding.sensitive is None else f": {finding.sensitive}",
+        "" if finding.group is None else f"in {finding.group}",
+    ]
+    of = " ".join(filter(None, parts)).removeprefix(": ")
     words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "?"}
     status = words[finding.status]
     if finding.severity == "warn" and finding.status == FAIL:

@@ -72,6 +72,8 @@ def _used(finding: Finding) -> float | None:
 def _used_text(used: float) -> str:
     if used == math.inf:
         return "nothing is allowed"
+    if 0 < used < 0.01:
+        return "less than 1% of the limit"
     return f"{used:,.0f} times the limit" if used >= 10 else f"{used:.0%} of the limit"
 
 
