@@ -229,6 +229,15 @@ def test_a_pass_names_the_columns_that_nobody_looked_at():
     assert "Not looked at (4)" in read(made).text
 
 
+def test_a_warning_is_said_on_a_pass():
+    limits = [{"at_least": 2}, {"at_least": 900, "severity": "warn"}]
+    made = pd.DataFrame(cells()).anon.report(Policy(quasi=["sex"], k=limits, unlisted="ignore"))
+    told = made.to_dict()["verdict"]
+    assert told["status"] == "pass"
+    assert told["headline"].startswith("Keeps every limit that decides of the policy")
+    assert told["notes"] == ["1 limit that only warns is broken as well."]
+
+
 def test_a_failure_says_why_and_what_next():
     made = pd.DataFrame(cells()).anon.report(policy(), name="people.csv")
     told = made.to_dict()["verdict"]

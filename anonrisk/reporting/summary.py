@@ -160,7 +160,8 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
         return f"No policy was given, so nothing is decided. {people.alone_sentence()}"
     if status == PASS:
         policy = "the policy" if verdict.policy_name is None else cut(verdict.policy_name)
-        kept = f"Keeps every limit of {policy}, for the columns it covers."
+        which = "every limit that decides" if verdict.warnings else "every limit"
+        kept = f"Keeps {which} of {policy}, for the columns it covers."
         return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
     if status == COULD_NOT_ASSESS:
         doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
@@ -195,8 +196,9 @@ def _next_steps(found: Measured, people: People) -> list[str]:
     asked = [one.enough_k for one in found.verdict.failures if one.qid and one.group is None]
     k = max(filter(None, asked), default=None)
     if k is not None:
+        first = "Or make" if steps else "Make"
         steps.append(
-            f"Or make columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
+            f"{first} columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
             f"--k {k}, finds the gentlest way to classes of {k}."
         )
     return steps
