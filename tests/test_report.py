@@ -23,6 +23,7 @@ from anonrisk.errors import (
     MissingLibraryError,
 )
 from anonrisk.policy.check import check
+from anonrisk.policy.measure import count
 from anonrisk.reporting import page as page_module
 from anonrisk.reporting import text
 from anonrisk.reporting.markdown import plain
@@ -433,4 +434,8 @@ def test_passes_are_counted_once_each(monkeypatch):
         )
     found = measured(policy(), pd.DataFrame(cells()))
     assert asked == ["score", "count"]
+    # What a check counts outlives it in other places, and holds no table.
+    assert count(policy(), pd.DataFrame(cells())).table is None
+    kept = count(policy(), pd.DataFrame(cells()), every_score=True)
+    assert SECRET not in repr(kept)
     assert found.passes == 2

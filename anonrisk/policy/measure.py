@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.question import ask
@@ -38,8 +38,9 @@ class Counted:
     # For each rule of the policy its quasi-identifiers, or why there are none.
     qids: tuple[list[Qid] | Problem, ...]
     measured: dict[Qid, Evidence]
-    # The table itself, for whoever has more to ask of it.
-    table: CheckedTable
+    # The table itself, only for a report, which has more to ask of it: counts that are kept or
+    # printed hold no cell.
+    table: CheckedTable | None = field(default=None, repr=False, compare=False)
 
     @property
     def widest(self) -> Qid | None:
@@ -76,7 +77,8 @@ def count(
             wanted.setdefault(qid, []).extend(rule.budgets)
     scored = max(wanted, key=len, default=None) if every_score else None
     measured = measure(table, policy, wanted, population, every_score_of=scored)
-    return Counted(table.published, table.roles, table.engine.name, qids, measured, table)
+    kept = table if every_score else None
+    return Counted(table.published, table.roles, table.engine.name, qids, measured, kept)
 
 
 def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:

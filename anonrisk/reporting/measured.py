@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Evidence
-    from anonrisk.policy.measure import Counted
-    from anonrisk.policy.table import CountingEngine
+    from anonrisk.policy.table import CheckedTable, CountingEngine
     from anonrisk.policy.terms import Terms
 
 # A page shows no more columns than somebody reads, and no more are counted for it.
@@ -99,11 +98,12 @@ def measured(
         every_score=True,
     )
     verdict = verdict.about(name, files)
-    if counted is None or counted.widest is None:
+    if counted is None or counted.table is None or counted.widest is None:
         return Measured(verdict, judged)
-    qid, engine = counted.widest, cast("CountingEngine", counted.table.engine)
+    qid, table = counted.widest, counted.table
+    engine = cast("CountingEngine", table.engine)
     evidence = counted.measured[qid]
-    sizes, without = _sizes(policy, counted, qid, evidence)
+    sizes, without = _sizes(policy, table, qid, evidence)
     told: dict[str, Any] = {
         "scores": {key: value for key, value in evidence.worst.items() if key[1] in FORMULAS},
         "by": policy.by,
@@ -116,7 +116,7 @@ def measured(
         judged,
         sizes,
         without,
-        risk=_risk(policy, counted, qid, sizes, population),
+        risk=_risk(policy, table, evidence, sizes, population),
         population=_population(policy, sizes, population_size),
         groups=predictions(sizes, group_size),
         passes=engine.passes,
@@ -125,7 +125,7 @@ def measured(
 
 
 def _sizes(
-    policy: Terms, counted: Counted, qid: Qid, evidence: Evidence
+    policy: Terms, table: CheckedTable, qid: Qid, evidence: Evidence
 ) -> tuple[ClassSizes | None, dict[Name, ClassSizes]]:
     """Give the classes of the whole table, and of each column left out: one pass."""
     groups = evidence.groups
@@ -139,8 +139,7 @@ def _sizes(
     asked = [*([qid] if known is None else []), *sets]
     found: list[Any] | Problem = []
     if asked:
-        question = Question(tuple(asked), unit=counted.roles.unit, missing=policy.missing)
-        table = counted.table
+        question = Question(tuple(asked), unit=table.roles.unit, missing=policy.missing)
         found = attempt(lambda: table.engine.count(table.frame, question))
     if isinstance(found, Problem):
         return None if known is None else ClassSizes.of(known), {}
@@ -149,14 +148,15 @@ def _sizes(
     return ClassSizes.of(whole), without
 
 
-def _risk(policy: Terms, counted: Counted, qid: Qid, sizes: ClassSizes, population: Any) -> Risk:
+def _risk(
+    policy: Terms, table: CheckedTable, evidence: Evidence, sizes: ClassSizes, population: Any
+) -> Risk:
     """Take what a budget has measured against a population, or measure it if there is one."""
-    found = counted.measured[qid].apart.get("risk")
-    known = population is not None or counted.roles.weight is not None
+    found = evidence.apart.get("risk")
+    known = population is not None or table.roles.weight is not None
     if found is None and known:
-        context = context_of(policy, counted.roles, population=population)
-        table = counted.table
-        found = attempt(lambda: against_others(table.frame, table.engine, qid, context))
+        context = context_of(policy, table.roles, population=population)
+        found = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
     if isinstance(found, Risk):
         return found
     return of_release(sizes, 1 / (policy.sampling_fraction or 1.0))
