@@ -404,7 +404,9 @@ def test_results_that_are_there_make_a_page():
 def test_population_and_weights():
     table = pd.DataFrame(cells())
     people = pd.concat([table] * 3)
-    told = table.anon.report(QID, population=people).to_dict()["attackers"]
+    made = table.anon.report(QID, population=people).to_dict()
+    assert {"label": "Passes over the table", "text": "3"} in made["made"]
+    told = made["attackers"]
     expected = anonrisk.risk(table, QID, people)
     journalist = told["rows"][1]
     assert journalist["known"]

@@ -111,15 +111,17 @@ def measured(
     }
     if sizes is None:
         return Measured(verdict, judged, passes=engine.passes, **told)
+    risk = _risk(policy, table, evidence, sizes, population)
     return Measured(
         verdict,
         judged,
         sizes,
         without,
-        risk=_risk(policy, table, evidence, sizes, population),
+        risk=risk,
         population=_population(policy, sizes, population_size),
         groups=predictions(sizes, group_size),
-        passes=engine.passes,
+        # Measuring against others asks an engine of its own, once.
+        passes=engine.passes + (risk.basis in {"population", "weights"}),
         **told,
     )
 
