@@ -287,6 +287,19 @@ def test_without_a_policy_nothing_is_decided(frame):
     assert told["sensitive"]["columns"][0]["name"] == "illness"
 
 
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_missing_values_and_persons(missing):
+    cells = {"a": ["x", "y", "x", None, "x"], "b": [1, 2, 1, 1, 1], "u": [1, 1, 2, 3, 4]}
+    made = pd.DataFrame(cells).anon.report(["a", "b"], unit="u", missing=missing)
+    sizes = pd.DataFrame(cells).anon.classes(["a", "b"], unit="u", missing=missing)
+    told = made.to_dict()
+    facts = {fact["label"]: fact["text"] for fact in (*told["masthead"]["facts"], *told["made"])}
+    assert facts["Rows"] == "5"
+    assert facts["Persons"] == str(sizes.n_records)
+    assert facts.get("Rows left out") == ("1" if missing == "drop" else None)
+    read(made)
+
+
 def test_errors_of_somebody_who_asks_for_numbers():
     table = pd.DataFrame(cells())
     with pytest.raises(ColumnNotFoundError, match="did you mean 'zip'"):

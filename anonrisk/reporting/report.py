@@ -129,6 +129,8 @@ def _of_columns(
             frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive="value"
         )
         about = {"sensitive": [one.column for one in columns], "missing_sensitive": "value"}
+    if missing == "drop":
+        about["max_dropped_fraction"] = 1.0
     if question.unit is not None:
         about["unit"] = question.unit
     return Policy(quasi=list(question.qid), missing=missing, unlisted="ignore", k=1, **about)
