@@ -163,7 +163,8 @@ def test_numbers_are_those_of_the_other_functions(frame):
     for row in rows:
         inside = (sizes.sizes >= row["low"]) & (sizes.sizes <= row["high"])
         assert row["people"] == sizes.records[inside].sum()
-        assert row["too_few"] == (row["low"] < 5)
+        assert row["too_few"] == (row["high"] < 5)
+        assert row["low"] >= 5 or row["high"] < 5
     assert told["classes"]["title"].startswith(f"{sizes.records_below(5):,} of 400 records")
     for row in told["drivers"]["rows"]:
         rest = [name for name in QID if name != row["name"]]
@@ -325,6 +326,8 @@ def test_no_small_count_about_one_class(sizes, k):
         inside = (counted.sizes >= row["low"]) & (counted.sizes <= row["high"])
         one_class = counted.classes[inside].sum() == 1
         assert not (one_class and row["people"] < text.FLOOR) or len(told["rows"]) == 1
+        assert row["too_few"] == (row["high"] < k)
+        assert ("some below" in row["label"]) == (row["low"] < k <= row["high"])
     below = counted.sizes < k
     if counted.classes[below].sum() == 1 and counted.records[below].sum() < text.FLOOR:
         assert told["title"].startswith("Fewer than 5 of")

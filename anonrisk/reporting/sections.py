@@ -54,13 +54,13 @@ def classes(found: Measured, people: People) -> dict[str, Any] | None:
             {
                 "low": low,
                 "high": high,
-                "label": _label(low, high),
+                "label": _label(low, high, k),
                 "people": records,
                 "people_text": f"{records:,}",
                 "share": share,
                 "share_text": percent(share),
                 "width": share / largest,
-                "too_few": k is not None and low < k,
+                "too_few": k is not None and high < k,
             }
             for low, high, records, share in _bands(sizes, k)
         ],
@@ -73,7 +73,10 @@ def _of_all_groups(found: Measured) -> str | None:
     return f"Of the whole table, all groups of {name_of(found.by)} together."
 
 
-def _label(low: int, high: int) -> str:
+def _label(low: int, high: int, k: int | None) -> str:
+    if k is not None and low < k <= high:
+        # Joined with what would tell a small number about one class.
+        return f"{low:,} to {high:,}, some below {k:,}"
     if low == high:
         return "alone" if low == 1 else f"{low:,}"
     return f"{low:,} to {high:,}"
@@ -140,7 +143,7 @@ def _driver(
     name: Name, sizes: ClassSizes, people: People, k: int, now: float | None
 ) -> dict[str, Any]:
     _, share = people.below(sizes, k)
-    helps = now is not None and (share is None or share < now)
+    helps = share == 0 if now is None else share is None or share < now
     return {
         "name": name_of(name),
         "share": share,

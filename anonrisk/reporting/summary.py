@@ -13,7 +13,7 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.verdict import unseen
 from anonrisk.reporting import limits, sections
-from anonrisk.reporting.text import People, and_more, cut, listed, name_of
+from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of
 from anonrisk.reporting.words import behind
 
 if TYPE_CHECKING:
@@ -279,5 +279,6 @@ def _never(found: Measured) -> str:
     but = f", but the groups of {name_of(found.by)}, which the policy asks for" if found.by else ""
     return (
         f"No cell of the table is on this page{but}; no label of a class, no number of a record, "
-        "and no count of fewer than 5 people about a single class."
+        f"and, beside what the limits are compared with, no count of fewer than {FLOOR} people "
+        "about a single class."
     )
