@@ -316,6 +316,7 @@ def test_errors_of_somebody_who_asks_for_numbers():
 # ---- what is never shown ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=9), st.sampled_from([2, 3, 5, 11]))
 @settings(max_examples=60, deadline=None)
 def test_no_small_count_about_one_class(sizes, k):
@@ -352,6 +353,7 @@ def test_hostile_names_stay_names():
     assert "https://" not in said
 
 
+@pytest.mark.slow
 def test_a_page_stays_small_whatever_the_table():
     n = 60
     names = [f"{i}{'<&>' * 400}" for i in range(300)]
