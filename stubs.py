@@ -70,14 +70,18 @@ def package(text: str) -> str:
     A checker follows no import that is made by a loop.
     """
     own = re.compile(r"^from anonrisk\.api\.(\w+) import \1\n", re.MULTILINE)
-    names = {function.__name__ for function in FUNCTIONS}
+    homes = {function.__name__: function.__module__ for function in FUNCTIONS}
     offered = re.search(r"^__all__ = (\[.*?\])\n", text, re.DOTALL | re.MULTILINE)
     lines = re.search(r"^(from anonrisk\.api\.\w+ import \w+\n)+", text, re.MULTILINE)
     if offered is None or lines is None:
         raise SystemExit("anonrisk/__init__.py imports no function, or has no __all__")
-    exported = {*ast.literal_eval(offered[1])} - {*own.findall(text)} | names
+    exported = {*ast.literal_eval(offered[1])} - {*own.findall(text)} | {*homes}
     imports = own.sub("", lines[0]).splitlines(keepends=True)
-    imports += [f"from anonrisk.api.{name} import {name}\n" for name in names]
+    imports += [
+        f"from {home} import {name}\n"
+        for name, home in homes.items()
+        if home.startswith("anonrisk.api.")
+    ]
     listed = "".join(f'    "{name}",\n' for name in sorted(exported))
     text = text.replace(offered[0], f"__all__ = [\n{listed}]\n")
     return text.replace(lines[0], "".join(sorted(imports)))

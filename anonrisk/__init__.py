@@ -80,6 +80,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.reporting.report import report
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
     from anonrisk import policy as policy
     from anonrisk import predict as predict
     from anonrisk import priors as priors
-    from anonrisk import report as report
+    from anonrisk import reporting as reporting
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -137,6 +138,7 @@ __all__ = [
     "probabilistic_k",
     "profiles",
     "pseudonymize",
+    "report",
     "risk",
     "roles",
     "rr",
@@ -161,7 +163,7 @@ _LATER = (
     "policy",
     "predict",
     "priors",
-    "report",
+    "reporting",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic
 
-from anonrisk import api
+from anonrisk import api, reporting
 from anonrisk.core.columns import FrameT
 
 if TYPE_CHECKING:
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 
 def _found() -> Iterator[Callable[..., Any]]:
-    """Find the functions of `api`: a file there that has one of its own name offers it."""
+    """Find the functions of `api`: a file there that has one of its own name offers it.
+
+    Words that need a policy or a page stand a floor higher, in `reporting`.
+    """
     for file in iter_modules(api.__path__):
         function = getattr(import_module(f"{api.__name__}.{file.name}"), file.name, None)
         if inspect.isfunction(function):
             yield function
+    for word in reporting.WORDS:
+        yield getattr(import_module(f"{reporting.__name__}.{word}"), word)
 
 
 FUNCTIONS = tuple(_found())

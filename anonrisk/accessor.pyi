@@ -36,11 +36,13 @@ from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.utility import Utility
+from anonrisk.policy.policy import Policy
 from anonrisk.predict.linkability import Linkability
 from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.reporting.page import Report
 from anonrisk.search.explain_risk import RiskExplanation
 from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
 from anonrisk.search.qid_report import QidReport, SearchPlan
@@ -524,3 +526,19 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def report(
+        self,
+        policy_or_qids: Policy | Names | None = None,
+        sensitive: Names | None = None,
+        *,
+        unit: Name | None = None,
+        missing: Missing = "value",
+        name: str | None = None,
+        files: Iterable[str] = (),
+        title: str | None = None,
+        population: Any = None,
+        population_size: int | None = None,
+        group_size: int | None = None,
+        n_original: int | None = None,
+    ) -> Report:
+        """Say for people who decide how many can be singled out: a page, Markdown, JSON."""

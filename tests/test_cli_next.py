@@ -12,7 +12,6 @@ import pytest
 
 import anonrisk
 from anonrisk.cli import job, main
-from anonrisk.cli.next_steps import k_for
 from anonrisk.policy import Policy
 from anonrisk.policy import explain as explaining
 
@@ -142,7 +141,7 @@ def test_the_k_of_a_plan_keeps_to_the_budget(run, budget, k):
     assert run(*shlex.split(plan)[1:], "--apply", "coarse.csv")[0] == 0
     assert run("check", "coarse.csv", "--policy", "p.json")[0] == 0
     (finding,) = (f for f in Policy.load("p.json").check(pd.read_csv("t.csv")).failures)
-    assert k_for(finding) == k
+    assert finding.enough_k == k
 
 
 def test_persons_groups_warnings_and_names_that_no_shell_takes(run):

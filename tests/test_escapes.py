@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk import AnonRiskError, Policy, Verdict, report
+from anonrisk import AnonRiskError, Policy, Verdict, reporting
 from anonrisk.cli import main
 from anonrisk.core import documents, render
 
@@ -118,7 +118,7 @@ def test_groups_are_shown_escaped():
     assert {finding.group for finding in verdict.findings} == {f"g{SIGNS}", COMMAND, VSO}
     with pytest.raises(AnonRiskError) as raised:
         verdict.raise_for_status()
-    page = report.html(df.anon.assess("a", measures=["k"]), verdict=verdict, title=SIGNS)
+    page = reporting.html(df.anon.assess("a", measures=["k"]), verdict=verdict, title=SIGNS)
     texts = [repr(verdict), verdict._repr_html_(), str(raised.value), page]
     texts += [finding.sentence for finding in verdict.findings]
     assert [obeyed(text) for text in texts] == [[]] * len(texts)

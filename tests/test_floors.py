@@ -60,7 +60,7 @@ PUBLIC = {
     "anonrisk.predict.zipf": ("Zipf", "product"),
     "anonrisk.priors": ("Forecast", "Repository"),
     "anonrisk.recode": ("Bins", "DatePart", "TopBottom", "ZipArea"),
-    "anonrisk.report": ("html", "refused"),
+    "anonrisk.reporting": ("Report", "html"),
     "anonrisk.search.probabilistic": ("domain_size", "max_singleton_share"),
 }
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk import errors
+from anonrisk import errors, reporting
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
 from anonrisk.recode import Prefix
 
@@ -52,7 +52,8 @@ def test_accessor_and_function_agree(frame, name):
 def test_every_function_is_bound_and_public():
     names = {function.__name__ for function in FUNCTIONS}
     files = {path.stem: path for path in (ROOT / "anonrisk" / "api").glob("*.py")}
-    assert names == {name for name in files if f"\ndef {name}(" in files[name].read_text()}
+    own = {name for name in files if f"\ndef {name}(" in files[name].read_text()}
+    assert names == own | {*reporting.WORDS}
     assert set(CALLS) <= names
     for function in FUNCTIONS:
         method = getattr(AnonAccessor, function.__name__)

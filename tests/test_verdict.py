@@ -915,3 +915,19 @@ def test_a_spark_job_that_fails_is_could_not_assess(spark):
     assert set(statuses(verdict).values()) == {"could_not_assess"}
     assert SECRET not in verdict.to_json()
     assert verdict.engine == "spark"
+
+
+def test_a_long_quasi_identifier_folds_no_row_of_a_terminal():
+    names = ["postcode_of_residence", "date_of_birth_of_the_mother", "municipality_of_birth"]
+    table = pd.DataFrame({**{name: ["a", "b"] for name in names}, "illness": ["x", "y"]})
+    policy = anonrisk.Policy(quasi=names, sensitive="illness", k=2, ldiv={"l": 2})
+    title, of, header, *rows = repr(policy.check(table)).splitlines()
+    assert of == f"of {' + '.join(names)}"
+    assert [row.split()[-1] for row in (header, *rows[:2])] == ["of", "-1", "illness"]
+    assert max(map(len, (title, header, *rows[:2]))) <= 80
+    # Where there are several, each row says its own.
+    several = anonrisk.Policy(
+        sensitive="illness", qids=[{"columns": [name], "budgets": {"k": 2}} for name in names[:2]],
+        unlisted="ignore",
+    )  # fmt: skip
+    assert names[1] in repr(several.check(table)).splitlines()[3]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from anonrisk.policy import budgets
 from anonrisk.policy.finding import FAIL
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.core.columns import Qid
-    from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
 
 _PAGE = "report.html"
@@ -40,7 +38,7 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
     deciding = (*verdict.failures, *(verdict.warnings if given.fail_on == "warn" else ()))
     sizes: dict[Qid, int] = {}
     for finding in deciding:
-        k = k_for(finding)
+        k = finding.enough_k
         # A plan knows no groups.
         if k is not None and finding.status == FAIL and finding.qid and finding.group is None:
             sizes[finding.qid] = max(k, sizes.get(finding.qid, 1))
@@ -52,21 +50,6 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
         else:
             words = [*start, *_table(given), *_option("--qids", map(str, qid)), "--k", str(k)]
             yield shlex.join(words) + rows
-
-
-def k_for(finding: Finding) -> int | None:
-    """Give the size of every class that would keep to a budget; None where none says so.
-
-    Examples
-    --------
-    >>> from anonrisk.policy import Finding
-    >>> k_for(Finding("risk.prosecutor.highest", "fail", "fail", "", value=1.0, limit=0.09))
-    12
-    """
-    kind = budgets.named(finding.budget)
-    if kind is None or finding.limit is None:
-        return None
-    return kind.enough_k(finding.limit, finding.parameters)
 
 
 def _explained(given: argparse.Namespace, source: Source) -> Iterator[str]:

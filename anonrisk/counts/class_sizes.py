@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
 
-# Upper ends of the bands that the printed form groups class sizes into.
 _TOO_MANY = 2.0**62
-_BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
+# Upper ends of the bands that people read class sizes in.
+BANDS = (1, 2, 4, 9, 19, 49, 99, 999, 9_999, 99_999, 999_999)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,7 +295,7 @@ class ClassCounts(render.PrintedTable):
         >>> ClassCounts([1, 3, 4], [2, 1, 1]).bands()
         [('1', 2, 2), ('3-4', 2, 7)]
         """
-        edges = [0, *(band for band in _BANDS if band < self.max), self.max]
+        edges = [0, *(band for band in BANDS if band < self.max), self.max]
         found = []
         for low, high in pairwise(edges):
             inside = (self.sizes > low) & (self.sizes <= high)

@@ -74,18 +74,20 @@ class Risk:
             for attacker in self._attackers()
         ]
 
-    def _notes(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers rest on, in words."""
         return [BASES[self.basis]]
 
     def __repr__(self) -> str:
         """Print as text."""
         header = ("attacker", "highest", "average")
         table = render.text_table(header, self._rows())
-        return "\n".join((table, *(f"({note})" for note in self._notes())))
+        return "\n".join((table, *(f"({note})" for note in self.notes)))
 
     def _repr_html_(self) -> str:
         header = ("attacker", "highest", "average")
-        return render.html_table("; ".join(self._notes()), header, self._rows())
+        return render.html_table("; ".join(self.notes), header, self._rows())
 
 
 def _ends(interval: Interval) -> str:

@@ -32,6 +32,19 @@ def check(
     n_original: int | None = None,
 ) -> Verdict:
     """Measure a table and compare it with the budgets; see `Policy.check`."""
+    return checked(policy, frame, name=name, population=population, n_original=n_original)[0]
+
+
+def checked(
+    policy: Terms,
+    frame: Any,
+    *,
+    name: str | None = None,
+    population: Any = None,
+    n_original: int | None = None,
+    every_score: bool = False,
+) -> tuple[Verdict, Counted | None]:
+    """Give the verdict with the counts that it rests on, where there are any; see `count`."""
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     if name is not None and not isinstance(name, str):
@@ -47,10 +60,10 @@ def check(
     )
     published = attempt(lambda: published_by(frame))
     if isinstance(published, Problem):
-        return replace(made, findings=(unknown("table", published.message),))
+        return replace(made, findings=(unknown("table", published.message),)), None
     made = replace(made, **release_rules.described(policy, published))
     findings = release_rules.of_columns(policy, published)
-    counted = attempt(lambda: count(policy, frame, population, published))
+    counted = attempt(lambda: count(policy, frame, population, published, every_score=every_score))
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
     else:
@@ -59,13 +72,9 @@ def check(
         findings.append(release_rules.no_records())
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
-        return made
-    return replace(
-        made,
-        engine=counted.engine,
-        unit=counted.roles.unit,
-        **size_of(counted),
-    )
+        return made, None
+    known = {"engine": counted.engine, "unit": counted.roles.unit, **size_of(counted)}
+    return replace(made, **known), counted
 
 
 def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:

@@ -86,6 +86,20 @@ class Finding:
         return not self.passed and (self.severity == "fail" or fail_on == "warn")
 
     @property
+    def enough_k(self) -> int | None:
+        """The size of every class that would keep to the budget; None where none says so.
+
+        Examples
+        --------
+        >>> Finding("risk.prosecutor.highest", "fail", "fail", "", value=1.0, limit=0.09).enough_k
+        12
+        """
+        kind = budgets.named(self.budget)
+        if kind is None or self.limit is None:
+            return None
+        return kind.enough_k(self.limit, self.parameters)
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What two findings that say the same have in common, whichever door they came by."""
         stated = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))

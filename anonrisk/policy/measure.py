@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.question import question_of
+from anonrisk.api.sensitive import with_distance
 from anonrisk.core.render import count_of
 from anonrisk.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
+from anonrisk.measures.scores import MEASURES
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.evidence import Context, Evidence
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.rules import check_subsets
-from anonrisk.policy.table import CheckedTable, without_roles
+from anonrisk.policy.table import CheckedTable, CountingEngine, without_roles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.base import Engine
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.rules import PolicyRoles, Rule
@@ -33,6 +38,14 @@ class Counted:
     # For each rule of the policy its quasi-identifiers, or why there are none.
     qids: tuple[list[Qid] | Problem, ...]
     measured: dict[Qid, Evidence]
+    # The table itself, only for a report, which has more to ask of it: counts that are kept or
+    # printed hold no cell.
+    table: CheckedTable | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def widest(self) -> Qid | None:
+        """The quasi-identifier of most columns, of several the first."""
+        return max(self.measured, key=len, default=None)
 
     @property
     def has_rows(self) -> bool:
@@ -41,17 +54,31 @@ class Counted:
 
 
 def count(
-    policy: Terms, frame: Any, population: Any = None, published: Published | None = None
+    policy: Terms,
+    frame: Any,
+    population: Any = None,
+    published: Published | None = None,
+    *,
+    every_score: bool = False,
 ) -> Counted:
-    """Count a table once for every rule of a policy."""
+    """Count a table once for every rule of a policy.
+
+    With `every_score` the passes over sensitive columns of the widest quasi-identifier take all
+    scores, whatever the budgets, and there is one for each such column; the engine then keeps
+    count of its passes.
+    """
     table = CheckedTable.of(policy, frame, published)
+    if every_score:
+        table = replace(table, engine=cast("Engine", CountingEngine(table.engine)))
     qids = tuple(_expanded(table, rule, i) for i, rule in enumerate(policy.rules))
     wanted: dict[Qid, list[Budget]] = {}
     for rule, sets in zip(policy.rules, qids, strict=True):
         for qid in [] if isinstance(sets, Problem) else sets:
             wanted.setdefault(qid, []).extend(rule.budgets)
-    measured = measure(table, policy, wanted, population)
-    return Counted(table.published, table.roles, table.engine.name, qids, measured)
+    scored = max(wanted, key=len, default=None) if every_score else None
+    measured = measure(table, policy, wanted, population, every_score_of=scored)
+    kept = table if every_score else None
+    return Counted(table.published, table.roles, table.engine.name, qids, measured, kept)
 
 
 def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
@@ -84,7 +111,12 @@ def _expanded(table: CheckedTable, rule: Rule, i: int) -> list[Qid] | Problem:
 
 
 def measure(
-    table: CheckedTable, policy: Terms, wanted: dict[Qid, list[Budget]], population: Any
+    table: CheckedTable,
+    policy: Terms,
+    wanted: dict[Qid, list[Budget]],
+    population: Any,
+    *,
+    every_score_of: Qid | None = None,
 ) -> dict[Qid, Evidence]:
     """Measure each quasi-identifier once, whatever its number of budgets."""
     questions = _questions(table, policy, list(wanted))
@@ -96,8 +128,9 @@ def measure(
             found[qid].groups = question
             continue
         by_value = [budget for budget in budgets if isinstance(budget, SensitiveBudget)]
-        if by_value:
-            _Values(table, policy, question).measure(by_value, found[qid])
+        every = qid == every_score_of
+        if by_value or every:
+            _Values(table, policy, question, every_score=every).measure(by_value, found[qid])
     _count(table, policy, questions, found)
     context = context_of(policy, table.roles, population=population)
     for qid, budgets in wanted.items():
@@ -196,8 +229,10 @@ def _measure_apart(
 class _Values:
     """The sensitive columns of one quasi-identifier: one pass each scores all their budgets."""
 
-    def __init__(self, table: CheckedTable, policy: Terms, question: Question) -> None:
-        self.table, self.policy = table, policy
+    def __init__(
+        self, table: CheckedTable, policy: Terms, question: Question, *, every_score: bool = False
+    ) -> None:
+        self.table, self.policy, self.every_score = table, policy, every_score
         self.sizes_too = policy.by is None and policy.missing_sensitive != "drop"
         if policy.by is not None and policy.by not in question.qid:
             question = replace(question, qids=((*question.qid, policy.by),))
@@ -206,6 +241,8 @@ class _Values:
     def measure(self, budgets: list[SensitiveBudget], found: Evidence) -> None:
         """Score every sensitive column by all of its budgets."""
         columns: dict[Name, list[SensitiveBudget]] = {}
+        if self.every_score:
+            columns |= {name: [] for name in self.table.roles.sensitive}
         for budget in budgets:
             for name in budget.sensitive or self.table.roles.sensitive:
                 columns.setdefault(name, []).append(budget)
@@ -246,8 +283,23 @@ class _Values:
                 found.worst[name, budget.measure] = settled
             else:
                 _add(passes, budget.measure, *settled)
+        for about, score in self._every(name) if self.every_score else ():
+            _add(passes, score.name, about, score)
         for about, scores in _merged(passes):
             self._run(about, scores, found)
+
+    def _every(self, name: Name) -> Iterator[tuple[Sensitive, Score]]:
+        """Give the scores that need no argument, and the distance that the column's kind has."""
+        plain = Sensitive(name, self.policy.missing_sensitive or "error")
+        for measure, formula in MEASURES.items():
+            if measure != "tcloseness" and not formula.takes_c:
+                yield plain, Score(formula.name)
+        engine, frame = self.table.engine, self.table.frame
+        settled = attempt(
+            lambda: with_distance(engine, frame, plain, "auto", order=None, hierarchy=None)
+        )
+        if not isinstance(settled, Problem):
+            yield settled[0], Score(settled[1])
 
     def _about(self, name: Name, budget: SensitiveBudget) -> tuple[Sensitive, Score]:
         # Unsaid, a missing value is refused: hiv, hiv, hiv and nothing are not two diagnoses.

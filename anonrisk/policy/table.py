@@ -29,6 +29,21 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 
+class CountingEngine:
+    """An engine that keeps count of the passes it was asked for."""
+
+    _PASSES = ("count", "score", "match")
+
+    def __init__(self, engine: Engine) -> None:
+        """Take an engine whose passes are counted from now on."""
+        self._engine, self.passes = engine, 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the engine has, and count where that is a pass."""
+        self.passes += name in self._PASSES
+        return getattr(self._engine, name)
+
+
 @dataclass(frozen=True)
 class CheckedTable:
     """A user's table, what it publishes, and the roles that its columns have under a policy.

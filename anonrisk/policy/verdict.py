@@ -306,8 +306,13 @@ class Verdict:
         ]
         told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
-        table = render.text_table(_HEADER, [_row(finding) for finding in self._first()])
-        return "\n".join((self._title(), table, *rest, *told))
+        shared = _shared(self._first())
+        of = [f"of {render.joined(shared)}"] if shared else []
+        rows = [_row(finding, shared) for finding in self._first()]
+        # Named once above, a long quasi-identifier folds no row of a narrow terminal.
+        width = None if any(row[-1] for row in rows) else -1
+        table = render.text_table(_HEADER[:width], [row[:width] for row in rows])
+        return "\n".join((self._title(), *of, table, *rest, *told))
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]
@@ -332,12 +337,19 @@ class Verdict:
 _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
-def _row(finding: Finding) -> list[str]:
-    of = render.joined(finding.qid)
-    if finding.sensitive is not None:
-        of += f" : {finding.sensitive}"
-    if finding.group is not None:
-        of += f" in {finding.group}"
+def _shared(findings: Iterable[Finding]) -> Qid:
+    """Give the quasi-identifier of all findings that have one, if it is the same."""
+    qids = {finding.qid for finding in findings if finding.qid}
+    return qids.pop() if len(qids) == 1 else ()
+
+
+def _row(finding: Finding, said: Qid = ()) -> list[str]:
+    parts = [
+        "" if finding.qid == said else render.joined(finding.qid),
+        "" if finding.sensitive is None else f": {finding.sensitive}",
+        "" if finding.group is None else f"in {finding.group}",
+    ]
+    of = " ".join(filter(None, parts)).removeprefix(": ")
     words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "?"}
     status = words[finding.status]
     if finding.severity == "warn" and finding.status == FAIL:
@@ -360,12 +372,14 @@ def _tally(findings: Iterable[Finding]) -> str:
     return ", ".join(counts)
 
 
-def unseen(names: Qid) -> str:
-    """Name the columns that nobody looked at; nothing where there is none."""
+def unseen(names: Qid, most: int | None = None) -> str:
+    """Name the columns that nobody looked at, the first where there are many; nothing for none."""
     if not names:
         return ""
     hint = " (write the table with index=False)" if ROW_LABELS in names else ""
-    return f"Not looked at: {', '.join(map(render.shown, names))}{hint}."
+    more = 0 if most is None else max(0, len(names) - most)
+    told = [*map(render.shown, names[:most]), *([f"{more:,} more"] if more else [])]
+    return f"Not looked at: {', '.join(told)}{hint}."
 
 
 def overall(findings: Iterable[Finding]) -> str:

@@ -194,7 +194,9 @@ class SampledRisk(Risk):
             "model": None if model is None else model.to_dict(),
         }
 
-    def _notes(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
+        """What the bounds rest on, and what stands beside them, in words."""
         notes = [self.assumes]
         if self.unique_match is not None:
             low, high = (percent(end).removesuffix("%") for end in self.unique_match)

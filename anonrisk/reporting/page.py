@@ -1,58 +1,157 @@
-"""A page for people who decide: what was measured of a table, as one file of HTML.
-
-The page needs no other file and no network, and no cell of the table is on it.
-"""
+"""A report: what was measured of a table, as a page, as Markdown, as JSON, and in a shell."""
 
 from __future__ import annotations
 
-from html import escape
+import json
+import textwrap
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk._version import __version__
-from anonrisk.api.assess import MEANINGS
-from anonrisk.core import render
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.core.render import escaped, escaped_json
+from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jinja2 import Template
+
     from anonrisk.api.assessment import Assessment
-    from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.policy.verdict import Verdict
 
-_TITLE = "Who can be singled out"
-_STATUS = {
-    PASS: "Pass: no budget that decides is broken",
-    FAIL: "Fail: this table must not be published as it is",
-    COULD_NOT_ASSESS: "Could not assess: this is no pass",
-}
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1f24; background: #fff }
-h1 { font-size: 1.7rem; margin: 0 } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem }
-.status { padding: .6rem 1rem; border-left: .4rem solid; font-weight: 600 }
-.pass { background: #e7f6ec; border-color: #1a7f37 }
-.fail { background: #fdeceb; border-color: #b42318 }
-.could_not_assess { background: #fff6dd; border-color: #9a6700 }
-.wide { overflow-x: auto } table { border-collapse: collapse; font-size: .95rem }
-caption { text-align: left; padding: .3rem 0; color: #57606a }
-th, td { padding: .25rem .8rem; border-bottom: 1px solid #d0d7de; text-align: right }
-th:last-child, td:last-child { text-align: left } td { font-variant-numeric: tabular-nums }
-svg { max-width: 100%; height: auto } dt { font-weight: 600 } dd { margin: 0 0 .3rem 1.2rem }
-footer { margin-top: 3rem; color: #57606a; font-size: .85rem }
-"""
+_WIDTH = 80
+_NEEDS = (
+    "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
+    "report.save('report.md')"
+)
 
 
-def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: str = _TITLE) -> str:
-    """Write a page about a table from what was measured of it.
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What was measured of a table, for people who decide; no cell of the table is in it.
+
+    Attributes
+    ----------
+    summary : dict
+        All that it says, as plain values; pages and texts are made of this alone.
+    verdict : Verdict or None
+        What the policy says; None where there is no policy.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
+    >>> made = df.anon.report(anonrisk.Policy(quasi="zip", k=2, unlisted="ignore"))
+    >>> made.verdict.status, made.to_dict()["verdict"]["word"]
+    ('fail', 'Fail')
+    """
+
+    summary: dict[str, Any]
+    verdict: Verdict | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        copied: dict[str, Any] = json.loads(self._json)
+        return copied
+
+    @cached_property
+    def _json(self) -> str:
+        return json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return escaped_json(self._json)
+
+    def to_markdown(self) -> str:
+        """Write it as Markdown, for a ticket or a pull request."""
+        from anonrisk.reporting.markdown import markdown
+
+        return markdown(self.summary)
+
+    def to_html(self) -> str:
+        """Write it as one page of HTML that needs no other file and no network (needs Jinja2)."""
+        return _rendered(self.summary)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: a page if it ends in .html, else Markdown (.md) or JSON (.json).
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> made = pd.DataFrame({"zip": ["1011", "1011"]}).anon.report("zip")
+        >>> made.save("report.pdf")
+        Traceback (most recent call last):
+        ...
+        anonrisk.errors.ArgumentError: 'report.pdf': a report ends in .html, .md or .json; a ...
+        """
+        Path(path).write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
+
+    def written(self, path: str | Path) -> str:
+        """Give what `save` writes into a file of that name."""
+        writers: dict[str, Callable[[], str]] = {
+            **dict.fromkeys((".html", ".htm"), self.to_html),
+            **dict.fromkeys((".md", ".markdown"), self.to_markdown),
+            ".json": lambda: self.to_json() + "\n",
+        }
+        writer = writers.get(Path(path).suffix.casefold())
+        if writer is None:
+            raise ArgumentError(
+                f"{str(path)!r}: a report ends in .html, .md or .json; a browser prints the page "
+                "as PDF"
+            )
+        return writer()
+
+    def __repr__(self) -> str:
+        """Print what decides, in lines that fit a terminal."""
+        told = self.summary["verdict"]
+        budgets = self.summary.get("budgets") or {"rows": []}
+        broken = [row["sentence"] for row in budgets["rows"] if row["status"] != "pass"]
+        lines = [f"{told['word']} ({self.summary['masthead']['title']})"]
+        lines += _wrapped(told["headline"])
+        for line in dict.fromkeys((*broken, *told["notes"])):
+            lines += _wrapped(line, "- ")
+        for line in told["next"]:
+            lines += _wrapped(line, "> ")
+        return "\n".join((*lines, "report.save('report.html') writes the page."))
+
+    def _repr_html_(self) -> str | None:
+        from html import escape
+
+        try:
+            page = self.to_html()
+        except MissingLibraryError:
+            return None
+        # A frame keeps the styles of page and notebook apart.
+        return (
+            f'<iframe title="Report" sandbox="" srcdoc="{escape(page)}" '
+            'style="width: 100%; height: 40rem; border: 1px solid #8888"></iframe>'
+        )
+
+
+def _wrapped(text: str, mark: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_on_hyphens=False
+    )
+
+
+def html(
+    found: Assessment, *more: Any, verdict: Verdict | None = None, title: str | None = None
+) -> str:
+    """Write a page about a table from what was measured of it already (needs Jinja2).
 
     Parameters
     ----------
     found : Assessment
         From `anonrisk.assess`.
     *more : results
-        Others of its results to show, as a prediction; each in its own words.
+        Others of its results to show: predictions and estimates of the population in their place,
+        anything else in its own words.
     verdict : Verdict, optional
         What a policy says of the table; it is shown first.
-    title : str
+    title : str, optional
         The heading.
 
     Returns
@@ -64,93 +163,44 @@ def html(found: Assessment, *more: Any, verdict: Verdict | None = None, title: s
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> from anonrisk import report
     >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
-    >>> page = report.html(df.anon.assess("zip", measures=["k"]), title="Three people")
-    >>> "<h1>Three people</h1>" in page
+    >>> page = anonrisk.reporting.html(df.anon.assess("zip", measures=["k"]), title="Three people")
+    >>> "Three people</h1>" in page
     True
     """
-    sizes = found.sizes
-    of = render.joined(sizes.qid)
-    parts = [f"<p>Classes of {escape(of)}.</p>"]
-    if verdict is not None:
-        when = f"Checked at {verdict.checked_at} (UTC)."
-        parts += [_banner(verdict.status, _STATUS[verdict.status]), f"<p>{escape(when)}</p>"]
-        parts.append(_table(verdict))
-    parts += ["<h2>How many people share a combination</h2>", _picture(sizes), _table(sizes)]
-    names = list(dict.fromkeys(name for name, _ in found.values))
-    meanings = [f"<dt>{name}</dt><dd>{MEANINGS[name]}</dd>" for name in names]
-    parts += ["<h2>Measures</h2>", _table(found), f"<dl>{''.join(meanings)}</dl>"]
-    parts += ["<h2>Risk by attacker</h2>", _table(sizes.risk()), _ATTACKERS]
-    if more:
-        parts += ["<h2>Predictions</h2>", *map(_table, more)]
-    groups = verdict is not None and any(one.group is not None for one in verdict.findings)
-    return _document(title, parts, groups=groups)
+    from anonrisk.reporting.measured import of_results
+    from anonrisk.reporting.summary import summarise
+
+    known, rest = of_results(found, more, verdict)
+    return _rendered(summarise(known, title, rest))
 
 
-def refused(message: str, title: str = _TITLE) -> str:
-    """Write a page that says why there is nothing to show, in place of an older one."""
-    told = _banner(COULD_NOT_ASSESS, _STATUS[COULD_NOT_ASSESS])
-    return _document(title, [told, f"<p>{escape(render.shown(message))}</p>"])
+def refused(message: str, title: str | None = None) -> Report:
+    """Give the report that stands in place of an older one: why there is nothing to show."""
+    from anonrisk.reporting.summary import refused as no_summary
+
+    return Report(no_summary(message, title))
 
 
-_ATTACKERS = (
-    "<dl><dt>prosecutor</dt><dd>knows that the person is in the table</dd>"
-    "<dt>journalist</dt><dd>looks for anybody, to prove that it can be done</dd>"
-    "<dt>marketer</dt><dd>wants as many people as possible: the expected share found</dd></dl>"
-)
+def _rendered(summary: dict[str, Any]) -> str:
+    from anonrisk.reporting.pictures import curve
+
+    page: str = _template().render(report=summary, curve=curve)
+    # Names are escaped in the summary; nothing that was overlooked reaches whoever reads.
+    return escaped(page, but="\n").lstrip()
 
 
-def _document(title: str, parts: list[str], *, groups: bool = False) -> str:
-    body = "\n".join(parts)
-    but = " but the groups that the policy asks for" if groups else ""
-    page = f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(render.shown(title))}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{escape(render.shown(title))}</h1>
-{body}
-<footer>anonrisk {escape(__version__)}. No cell of the table{but} is on this page.</footer>
-</body>
-</html>
-"""
-    return render.escaped(page, but="\n")
-
-
-def _banner(status: str, text: str) -> str:
-    return f'<p class="status {status}">{escape(text)}</p>'
-
-
-def _table(result: Any) -> str:
-    return f'<div class="wide">{result._repr_html_()}</div>'
-
-
-def _picture(sizes: ClassSizes) -> str:
-    """Draw a bar for the people in classes of each band; those who are alone stand out."""
-    high, left, width = 28, 220, 260
-    who = "record" if sizes.unit is None else "person"
-    bars = []
-    for i, (name, _, records) in enumerate(sizes.bands()):
-        share = records / sizes.n_records
-        y = i * high
-        colour = "#b42318" if name == "1" else "#4a7ab5"
-        alone = "alone" if name == "1" else f"in a class of {name}"
-        label = f"{render.percent(share)}, {render.count_of(records, who)}"
-        bars.append(
-            f'<text x="{left - 8}" y="{y + 19}" text-anchor="end">{alone}</text>'
-            f'<rect x="{left}" y="{y + 4}" width="{max(share * width, 1):.1f}" height="{high - 8}" '
-            f'fill="{colour}"/>'
-            f'<text x="{left + max(share * width, 1) + 8:.1f}" y="{y + 19}">{label}</text>'
-        )
-    height = high * len(bars)
-    return (
-        f'<svg viewBox="0 0 680 {height}" width="680" height="{height}" role="img" '
-        'aria-label="Share of people by size of class" font-size="14">'
-        f"{''.join(bars)}</svg>"
+@cache
+def _template() -> Template:
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingLibraryError(_NEEDS) from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    return environment.get_template("page.html")

@@ -45,6 +45,8 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     wanted = ["k", "ldiv"]
     assessed = anonrisk.assess(df, "zip", "illness", wanted)
     assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
+    report = anonrisk.report(df, Policy(quasi=["zip"], k=5), name="people.csv")
+    print(report.to_dict(), anonrisk.anon(df).report(["zip"], "illness").to_markdown())
     share += anonrisk.risk(df, "zip", population).journalist.average
     sampled = anonrisk.risk(df, "zip", sampling_fraction=0.1, unsuppressed=True)
     share += sampled.journalist.average_interval.high + sampled.marketer.average

@@ -33,14 +33,14 @@ ATTACKERS = {
 OF_SAMPLE = ("sampling_fraction", "population_size", "unsuppressed")
 
 
-def _sampling(context: Context) -> Sampling:
+def sampling_of(context: Context) -> Sampling:
     """Read what is said of the draw; the people of a group are not counted."""
     grouped = context.by is not None and context.unsuppressed
     people = None if grouped else context.population_size
     return Sampling(context.sampling_fraction, people, context.unsuppressed)
 
 
-def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
+def against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
     """Measure against a population or sampling weights."""
     from anonrisk.api.risk import risk
 
@@ -177,7 +177,7 @@ class RiskBudget(base.SizeBudget):
         """Measure against others, where there are some; a prosecutor needs none."""
         known = context.population is not None or context.weight is not None
         return (
-            base.Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
+            base.Need("risk", against_others) if known and self.attacker != "prosecutor" else None
         )
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
@@ -186,7 +186,7 @@ class RiskBudget(base.SizeBudget):
         if isinstance(risk, Problem):
             return risk
         if risk is None:
-            sampling = _sampling(seen.context) if self.attacker != "prosecutor" else Sampling()
+            sampling = sampling_of(seen.context) if self.attacker != "prosecutor" else Sampling()
             known = sampling.known
             risk = of_sample(seen.sizes, sampling) if known else of_release(seen.sizes)
         who = getattr(risk, self.attacker)

@@ -1,0 +1,99 @@
+"""The limits of a policy in a report: each said in a sentence, and how much of it is used."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import percent
+from anonrisk.policy import budgets as kinds
+from anonrisk.policy import messages
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_number
+from anonrisk.reporting.text import cut, name_of, number
+
+if TYPE_CHECKING:
+    from anonrisk.policy.finding import Finding
+    from anonrisk.reporting.measured import Measured
+
+MOST_LIMITS = 40
+_WORDS = {
+    PASS: ("kept", "✓", "good"),
+    FAIL: ("broken", "✗", "bad"),
+    COULD_NOT_ASSESS: ("nobody can tell", "?", "doubt"),
+}
+
+
+def budgets(found: Measured) -> dict[str, Any] | None:
+    """Say each limit, those that are not kept first, and how much of it is used."""
+    if not found.judged:
+        return None
+    ordered = sorted(found.verdict.findings, key=lambda one: one.passed)
+    kept = sum(one.passed for one in ordered)
+    return {
+        "title": f"{kept:,} of {len(ordered):,} limits kept",
+        "note": None if found.by is None else f"Checked in each group of {name_of(found.by)}.",
+        "rows": [limit_row(one) for one in ordered[:MOST_LIMITS]],
+        "more": max(0, len(ordered) - MOST_LIMITS),
+    }
+
+
+def limit_row(finding: Finding) -> dict[str, Any]:
+    """Give one limit as plain values."""
+    word, sign, tone = _WORDS[finding.status]
+    if finding.severity == "warn" and finding.status == FAIL:
+        word, sign = "broken, a warning", "!"
+    used = _used(finding)
+    return {
+        "budget": finding.budget,
+        "status": finding.status,
+        "word": word,
+        "sign": sign,
+        "tone": tone,
+        "sentence": sentence_of(finding),
+        "value": plain_number(finding.value),
+        "limit": plain_number(finding.limit),
+        "used": plain_number(used),
+        "used_text": None if used is None else _used_text(used),
+    }
+
+
+def _used(finding: Finding) -> float | None:
+    """Give how much of a limit is used: 1 is all that is allowed."""
+    value, limit = finding.value, finding.limit
+    if value is None or limit is None or math.isnan(value):
+        return None
+    part, whole = (limit, value) if kinds.at_least(finding.budget) else (value, limit)
+    if whole == 0:
+        return None if part == 0 else math.inf
+    return part / whole
+
+
+def _used_text(used: float) -> str:
+    if used == math.inf:
+        return "nothing is allowed"
+    if 0 < used < 0.01:
+        return "less than 1% of the limit"
+    return f"{used:,.0f} times the limit" if used >= 10 else f"{used:.0%} of the limit"
+
+
+def sentence_of(finding: Finding) -> str:
+    """Give a finding's sentence with its shares as the rest of the page writes them.
+
+    All six digits stay where fewer would make a limit that is just missed look kept.
+    """
+    told, value, limit = finding.sentence, finding.value, finding.limit
+    if limit is None or value is None:
+        return cut(told)
+    write = percent if finding.sensitive is None else number
+    if write(value) == write(limit) and value != limit:
+        return cut(told)
+    if finding.sensitive is not None:
+        return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
+    for share in filter(None, (value, finding.estimate)):
+        written = re.escape(messages.percent(share))
+        told = re.sub(rf"(?<![\w.]){written}(?![\w.])", percent(share), told)
+    if finding.budget.startswith("risk."):
+        told = told.replace(f" is {value:.6g};", f" is {percent(value)};")
+        told = told.replace(f"at most {limit:g} is", f"at most {messages.percent(limit)} is")
+    return cut(told)

@@ -1,0 +1,155 @@
+"""A summary as Markdown, for a ticket or a pull request."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What Markdown, tables and mentions of people take for themselves.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """Write what a summary says; names cannot leave their place."""
+    return "\n".join(_blocks(summary)).rstrip() + "\n"
+
+
+def plain(text: object) -> str:
+    r"""Escape what Markdown would take for its own.
+
+    Examples
+    --------
+    >>> print(plain("<b>zip</b> | a_b @all"))
+    &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;all
+    """
+    told = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
+    return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", told)
+
+
+def _blocks(summary: dict[str, Any]) -> Iterator[str]:
+    verdict = summary["verdict"]
+    yield f"# {plain(summary['masthead']['title'])}\n"
+    yield from _facts(summary["masthead"]["facts"])
+    yield f"\n## {verdict['sign']} {verdict['word']}\n"
+    yield f"**{plain(verdict['headline'])}**\n"
+    yield from (f"{plain(text)}\n" for text in verdict["notes"])
+    if verdict["next"]:
+        yield "What next:\n"
+        yield from (f"- {plain(text)}" for text in verdict["next"])
+    if "behind" not in summary:
+        return
+    yield from _columns(summary["columns"])
+    yield from _budgets(summary["budgets"])
+    yield from _classes(summary["classes"])
+    yield from _drivers(summary["drivers"])
+    yield from _attackers(summary["attackers"])
+    yield from _sensitive(summary["sensitive"])
+    yield from _population(summary["population"])
+    yield from _groups(summary["groups"])
+    for text in summary["more"]:
+        yield "\n" + "\n".join(f"    {line}" for line in text.splitlines())
+    yield "\n## How this was made\n"
+    yield from _facts(summary["made"])
+    yield f"\n{plain(summary['never_shown'])}"
+
+
+def _facts(facts: Sequence[dict[str, str]]) -> Iterator[str]:
+    yield from (f"- {plain(fact['label'])}: {plain(fact['text'])}" for fact in facts)
+
+
+def _columns(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if groups:
+        yield "\n## Columns by role\n"
+    for group in groups:
+        more = f" and {group['more']:,} more" if group["more"] else ""
+        mark = "" if group["looked_at"] else "⚠ "
+        yield f"- {mark}{plain(group['label'])}: {', '.join(map(plain, group['names']))}{more}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Set rows under a header; what is no number in any row is aligned to the left."""
+    numbers = [any(cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)]
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'|'.join(' ---: ' if number else ' --- ' for number in numbers)}|"
+    yield from (f"| {' | '.join(map(plain, row))} |" for row in rows)
+
+
+def _heading(title: str, note: str | None = None) -> Iterator[str]:
+    yield f"\n## {plain(title)}\n"
+    if note:
+        yield f"{plain(note)}\n"
+
+
+def _more(number: int, what: str) -> Iterator[str]:
+    if number:
+        yield f"\nAnd {number:,} more {what}, not shown."
+
+
+def _budgets(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading(told["title"], told["note"])
+        for row in told["rows"]:
+            used = f" ({row['used_text']})" if row["used_text"] else ""
+            yield f"- {row['sign']} {row['word']}: {plain(row['sentence'])}{plain(used)}"
+        yield from _more(told["more"], "limits")
+
+
+def _classes(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading(told["title"], told["note"])
+        rows = [
+            (row["label"], row["people_text"], row["share_text"], "yes" if row["too_few"] else "")
+            for row in told["rows"]
+        ]
+        yield from _table(("Class of", told["people"].capitalize(), "Share", "Too small"), rows)
+
+
+def _drivers(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading(told["title"], told["note"])
+        yield f"Now {plain(told['now_text'])}.\n"
+        rows = [(row["name"], row["share_text"]) for row in told["rows"]]
+        yield from _table(("Left out", "Then"), rows)
+        yield from _more(told["more"], "columns")
+
+
+def _attackers(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading("What an attacker can do")
+        for row in told["rows"]:
+            known = "" if row["known"] else " (not known)"
+            yield f"- The {row['name']}{known}: {plain(row['sentence'])}"
+        if told["note"]:
+            yield f"\n{plain(told['note'])}"
+
+
+def _sensitive(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading("Sensitive columns", told["note"])
+        rows = [
+            (column["name"], row["name"], row["text"])
+            for column in told["columns"]
+            for row in (*column["rows"], *column["rest"])
+        ]
+        yield from _table(("Column", "Measure", "Of the worst class"), rows)
+        yield from _more(told["more"], "sensitive columns")
+
+
+def _population(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading("The population behind the table", told["sentence"])
+        models = told.get("models") or []
+        if models:
+            rows = [(one["name"], one["share_text"], one["note"]) for one in models]
+            yield from _table(("Model", "Unique", "Note"), rows)
+
+
+def _groups(told: dict[str, Any] | None) -> Iterator[str]:
+    if told:
+        yield from _heading("Smaller groups", told["sentence"])
+        rows = [(row["size_text"], row["share_text"], row["range_text"]) for row in told["rows"]]
+        yield from _table(("Group of", "Alone", "95% between"), rows)

@@ -1,0 +1,246 @@
+"""All that a report rests on, counted in as few passes as possible."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.counts.question import Question
+from anonrisk.measures.risk import Risk, of_release
+from anonrisk.measures.scores import FORMULAS, MEASURES
+from anonrisk.policy.budgets.risk import against_others, sampling_of
+from anonrisk.policy.check import checked
+from anonrisk.policy.measure import context_of
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.verdict import Verdict
+from anonrisk.predict.population import PopulationEstimate
+from anonrisk.predict.prediction import Prediction
+from anonrisk.predict.sample_risk import of_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anonrisk.api.assessment import Assessment
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.policy.evidence import Evidence
+    from anonrisk.policy.table import CheckedTable, CountingEngine
+    from anonrisk.policy.terms import Terms
+
+# A page shows no more columns than somebody reads, and no more are counted for it.
+MOST_COLUMNS = 40
+# Groups that a prediction is shown for; larger ones take longer than measuring does.
+_GROUPS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of a table for a report; no cell is among it.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        What the policy says, and what is known of the table.
+    judged : bool
+        Whether there is a policy; if not, only what the verdict knows of the table counts.
+    sizes : ClassSizes or None
+        The classes of the widest quasi-identifier; None where they could not be counted.
+    without : mapping of name to ClassSizes
+        The same with each of its columns left out.
+    scores : mapping of (column, score) to number or Problem
+        Every score of every sensitive column.
+    risk : Risk or None
+        By attacker.
+    population : PopulationEstimate, Problem or None
+        What can be said of the population; None where nobody has said how large it is.
+    groups : tuple of Prediction
+        What to expect of groups of several sizes.
+    by : name or None
+        The column whose groups the policy checks one by one; `sizes` is of all together.
+    n_qids : int
+        How many quasi-identifiers the policy has budgets for.
+    passes : int
+        How often the table was asked to be counted.
+    """
+
+    verdict: Verdict
+    judged: bool
+    sizes: ClassSizes | None = None
+    without: dict[Name, ClassSizes] = field(default_factory=dict)
+    scores: dict[tuple[Name, str], float | Problem] = field(default_factory=dict)
+    risk: Risk | None = None
+    population: PopulationEstimate | Problem | None = None
+    groups: tuple[Prediction, ...] = ()
+    by: Name | None = None
+    n_qids: int = 1
+    passes: int = 0
+
+
+def measured(
+    policy: Terms,
+    frame: Any,
+    *,
+    judged: bool = True,
+    name: str | None = None,
+    files: Iterable[str] = (),
+    population: Any = None,
+    population_size: int | None = None,
+    group_size: int | None = None,
+    n_original: int | None = None,
+) -> Measured:
+    """Check a table, and ask of it what the check has not counted already."""
+    verdict, counted = checked(
+        policy,
+        frame,
+        name=name,
+        population=population,
+        n_original=n_original,
+        every_score=True,
+    )
+    verdict = verdict.about(name, files)
+    if counted is None or counted.table is None or counted.widest is None:
+        return Measured(verdict, judged)
+    qid, table = counted.widest, counted.table
+    engine = cast("CountingEngine", table.engine)
+    evidence = counted.measured[qid]
+    sizes, without = _sizes(policy, table, qid, evidence)
+    told: dict[str, Any] = {
+        "scores": {key: value for key, value in evidence.worst.items() if key[1] in FORMULAS},
+        "by": policy.by,
+        "n_qids": len(counted.measured),
+    }
+    if sizes is None:
+        return Measured(verdict, judged, passes=engine.passes, **told)
+    risk = _risk(policy, table, evidence, sizes, population)
+    return Measured(
+        verdict,
+        judged,
+        sizes,
+        without,
+        risk=risk,
+        population=_population(policy, sizes, population_size),
+        groups=predictions(sizes, group_size),
+        # Measuring against others asks an engine of its own, once.
+        passes=engine.passes + (risk.basis in {"population", "weights"}),
+        **told,
+    )
+
+
+def _sizes(
+    policy: Terms, table: CheckedTable, qid: Qid, evidence: Evidence
+) -> tuple[ClassSizes | None, dict[Name, ClassSizes]]:
+    """Give the classes of the whole table, and of each column left out: one pass."""
+    groups = evidence.groups
+    if not isinstance(groups, list) or not groups:
+        return None, {}
+    known = groups[0].sizes if policy.by is None else None
+    if policy.by is None and known is None:
+        return None, {}
+    dropped = qid[:MOST_COLUMNS] if len(qid) > 1 else ()
+    sets = [tuple(other for other in qid if other != name) for name in dropped]
+    asked = [*([qid] if known is None else []), *sets]
+    found: list[Any] | Problem = []
+    if asked:
+        question = Question(tuple(asked), unit=table.roles.unit, missing=policy.missing)
+        found = attempt(lambda: table.engine.count(table.frame, question))
+    if isinstance(found, Problem):
+        return None if known is None else ClassSizes.of(known), {}
+    whole = found.pop(0) if known is None else known
+    without = {name: ClassSizes.of(one) for name, one in zip(dropped, found, strict=True)}
+    return ClassSizes.of(whole), without
+
+
+def _risk(
+    policy: Terms, table: CheckedTable, evidence: Evidence, sizes: ClassSizes, population: Any
+) -> Risk:
+    """Take what a budget has measured against a population, or measure it if there is one."""
+    found = evidence.apart.get("risk")
+    known = population is not None or table.roles.weight is not None
+    if found is None and known:
+        context = context_of(policy, table.roles, population=population)
+        found = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
+    if isinstance(found, Risk):
+        return found
+    return _of_draw(policy, table, sizes)
+
+
+def _of_draw(policy: Terms, table: CheckedTable, sizes: ClassSizes) -> Risk:
+    """Bound the risk by what the policy says of the draw; nothing is known if that is refused."""
+    sampling = sampling_of(context_of(policy, table.roles))
+    bounded = attempt(lambda: of_sample(sizes, sampling)) if sampling.known else None
+    return bounded if isinstance(bounded, Risk) else of_release(sizes)
+
+
+def _population(
+    policy: Terms, sizes: ClassSizes, population_size: int | None
+) -> PopulationEstimate | Problem | None:
+    """Estimate the population of the size that the caller, a budget or the fraction says."""
+    limits = [budget for rule in policy.rules for budget in rule.budgets]
+    stated = [budget.parameters().get("population_size") for budget in limits]
+    size = population_size or policy.population_size or next(filter(None, stated), None)
+    if size is None and policy.sampling_fraction is not None:
+        size = round(sizes.n_records / policy.sampling_fraction)
+    if size is None:
+        return None
+    with warnings.catch_warnings():
+        # What would be warned of is said on the page.
+        warnings.simplefilter("ignore")
+        return attempt(lambda: sizes.predict_population(size))
+
+
+def predictions(sizes: ClassSizes, group_size: int | None = None) -> tuple[Prediction, ...]:
+    """Predict groups of several sizes, up to the table itself; the one asked for must do."""
+    usual = {size for size in _GROUPS if size < sizes.n_memberships} | {sizes.n_memberships}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked = [] if group_size is None else [sizes.predict_singletons(group_size)]
+        found = [attempt(lambda n=n: sizes.predict_singletons(n)) for n in usual - {group_size}]  # type: ignore[misc]
+    known = [*asked, *(one for one in found if not isinstance(one, Problem))]
+    return tuple(sorted(known, key=lambda one: one.group_size))
+
+
+def of_results(
+    found: Assessment, more: tuple[Any, ...], verdict: Verdict | None
+) -> tuple[Measured, tuple[Any, ...]]:
+    """Take what was measured elsewhere; results that have no place of their own are given back."""
+    sizes = found.sizes
+    scores: dict[tuple[Name, str], float | Problem] = {}
+    for (measure, column), value in found.values.items():
+        if column is not None:
+            scores[column, getattr(value, "distance", MEASURES[measure].name)] = float(value)
+    groups = [one for one in more if isinstance(one, Prediction)]
+    populations = [one for one in more if isinstance(one, PopulationEstimate)]
+    rest = tuple(one for one in more if one not in groups and one not in populations)
+    known = _of_sizes(sizes, scores) if verdict is None else verdict
+    by = verdict is not None and any(one.group is not None for one in verdict.findings)
+    names = [name for name, role in known.columns.items() if role == "by"]
+    made = Measured(
+        known,
+        verdict is not None,
+        sizes,
+        scores=scores,
+        risk=sizes.risk(),
+        population=populations[0] if populations else None,
+        groups=tuple(groups) or predictions(sizes),
+        by=(names or ["by"])[0] if by else None,
+    )
+    return made, (*rest, *populations[1:])
+
+
+def _of_sizes(sizes: ClassSizes, scores: Iterable[tuple[Name, str]]) -> Verdict:
+    """Give what is known of a table by its counts alone; nothing is decided."""
+    return Verdict(
+        (),
+        None,
+        columns={
+            **dict.fromkeys(sizes.qid, "quasi"),
+            **{column: "sensitive" for column, _ in scores},
+            **({} if sizes.unit is None else {sizes.unit: "unit"}),
+        },
+        missing=sizes.missing,
+        unit=sizes.unit,
+        n_records=sizes.n_records,
+        n_rows=sizes.n_rows,
+        n_dropped=sizes.n_dropped,
+    )

@@ -1,0 +1,136 @@
+"""A report about a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.classes import classes
+from anonrisk.api.question import question_of
+from anonrisk.api.roles import roles
+from anonrisk.api.sensitive import question_about
+from anonrisk.errors import ArgumentError, EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.literals import Missing
+    from anonrisk.policy.policy import Policy
+    from anonrisk.reporting.page import Report
+
+
+def report(
+    frame: Any,
+    policy_or_qids: Policy | Names | None = None,
+    sensitive: Names | None = None,
+    *,
+    unit: Name | None = None,
+    missing: Missing = "value",
+    name: str | None = None,
+    files: Iterable[str] = (),
+    title: str | None = None,
+    population: Any = None,
+    population_size: int | None = None,
+    group_size: int | None = None,
+    n_original: int | None = None,
+) -> Report:
+    """Say for people who decide how many can be singled out: a page, Markdown, JSON.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of any library that the functions take.
+    policy_or_qids : Policy, or names, optional
+        What the table must satisfy; or its quasi-identifier, for a report that decides nothing.
+        Left out, the declared quasi-identifier.
+    sensitive, unit, missing
+        As in `anonrisk.assess`; a policy says them itself.
+    name : str, optional
+        What the table is called.
+    files : list of str, optional
+        The files that it was read from.
+    title : str, optional
+        The heading.
+    population : DataFrame, optional
+        As in `anonrisk.risk`: whom the journalist and the marketer look among.
+    population_size : int, optional
+        Number of people that the table is a sample of; left out, what the policy says.
+    group_size : int, optional
+        One more group to predict the singletons of.
+    n_original : int, optional
+        As in `anonrisk.Policy.check`.
+
+    Returns
+    -------
+    Report
+        With `save("report.html")`, `to_dict`, `to_json`, `to_markdown` and `verdict`; a notebook
+        shows the page.
+
+    Notes
+    -----
+    The check of the policy counts the classes and scores each sensitive column in one pass; one
+    more pass counts the classes without each column. Whatever the table, no cell is in it, and no
+    count of fewer than five people about a single class. Only the k of a policy, and what its
+    limits are compared with, are as they are.
+
+    Examples
+    --------
+    >>> import anonrisk
+    >>> from anonrisk import datasets
+    >>> policy = anonrisk.Policy(
+    ...     quasi=["pc4", "date_of_birth"], unit="patient", k=5, unlisted="ignore"
+    ... )
+    >>> made = datasets.hospital().anon.report(policy)
+    >>> made.to_dict()["verdict"]["word"]
+    'Fail'
+    """
+    from anonrisk.policy.policy import Policy
+    from anonrisk.reporting.measured import measured
+    from anonrisk.reporting.page import Report
+    from anonrisk.reporting.summary import summarise
+
+    judged = isinstance(policy_or_qids, Policy)
+    if isinstance(policy_or_qids, Policy):
+        if sensitive is not None or unit is not None or missing != "value":
+            raise ArgumentError("a policy says its columns itself: leave the others out")
+        policy = policy_or_qids
+    else:
+        policy = _of_columns(frame, policy_or_qids, sensitive, unit, missing)
+    found = measured(
+        policy,
+        frame,
+        judged=judged,
+        name=name,
+        files=files,
+        population=population,
+        population_size=population_size,
+        group_size=group_size,
+        n_original=n_original,
+    )
+    if not judged and found.sizes is None:
+        # What went wrong is an error to somebody who asked for numbers and no verdict.
+        classes(frame, policy_or_qids, unit=unit, missing=missing)  # type: ignore[arg-type]
+        raise EngineError(" ".join(one.sentence for one in found.verdict.failures))
+    verdict = found.verdict if judged else None
+    return Report(summarise(found, title), verdict)
+
+
+def _of_columns(
+    frame: Any, qids: Any, sensitive: Names | None, unit: Name | None, missing: Missing
+) -> Policy:
+    """Give the policy that asks for nothing but counts: what is wrong with a name is an error."""
+    from anonrisk.policy.policy import Policy
+
+    about: dict[str, Any] = {}
+    if sensitive is None and not roles(frame).sensitive:
+        _, question = question_of(frame, qids, unit=unit, missing=missing)
+    else:
+        _, question, columns = question_about(
+            frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive="value"
+        )
+        about = {"sensitive": [one.column for one in columns], "missing_sensitive": "value"}
+    if missing == "drop":
+        about["max_dropped_fraction"] = 1.0
+    if question.unit is not None:
+        about["unit"] = question.unit
+    return Policy(quasi=list(question.qid), missing=missing, unlisted="ignore", k=1, **about)

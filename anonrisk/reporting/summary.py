@@ -1,0 +1,284 @@
+"""A report as a plain dict: every number and every sentence, before anything is drawn.
+
+What is rendered (HTML, Markdown, a shell) takes its words from here and adds none, so that all say
+the same. Names are escaped here, as `render.shown` does, and every list and text is bounded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.policy import messages
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
+from anonrisk.policy.problem import Problem
+from anonrisk.policy.verdict import unseen
+from anonrisk.reporting import limits, sections
+from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of
+from anonrisk.reporting.words import behind
+
+if TYPE_CHECKING:
+    from anonrisk.policy.verdict import Verdict
+    from anonrisk.reporting.measured import Measured
+
+SCHEMA_VERSION = 1
+_TITLE = "Who can be singled out"
+_WORDS = {
+    PASS: ("Pass", "✓", "good"),
+    FAIL: ("Fail", "✗", "bad"),
+    COULD_NOT_ASSESS: ("Could not assess", "?", "doubt"),
+    None: ("Measured, not judged", "i", "none"),
+}
+_ROLES = {
+    "direct": "Direct identifiers, which must not be published",
+    "quasi": "Quasi-identifiers: known to others, together they single people out",
+    "sensitive": "Sensitive: must not be learned about a person",
+    "unit": "Whose row it is",
+    "weight": "Sampling weight",
+    "by": "Checked group by group",
+    "insensitive": "Harmless, somebody has said",
+    None: "Not looked at",
+}
+_MOST_NAMES = 60
+_MOST_FILES = 20
+# Names in the verdict's own sentence; all are listed below it.
+_MOST_UNSEEN = 12
+_MISSING = {
+    "value": "a missing quasi-identifier is a value like any other",
+    "drop": "rows that miss a quasi-identifier were left out",
+    "error": "a missing quasi-identifier would have been refused",
+}
+
+
+def summarise(
+    found: Measured, title: str | None = None, more: tuple[Any, ...] = ()
+) -> dict[str, Any]:
+    """Give all that a report says as plain values that serialise as JSON."""
+    people = People.of(found)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "library": "anonrisk",
+        "library_version": found.verdict.library_version,
+        "masthead": _masthead(found, people, title),
+        "verdict": _verdict(found, people),
+        "columns": _columns(found.verdict),
+        "budgets": limits.budgets(found),
+        "classes": sections.classes(found, people),
+        "drivers": sections.drivers(found, people),
+        "attackers": sections.attackers(found, people),
+        "sensitive": sections.sensitive(found),
+        "population": sections.population(found, people),
+        "groups": sections.groups(found, people),
+        "more": [cut(repr(one), lines=True) for one in more],
+        "made": _made(found, people),
+        "behind": behind(),
+        "never_shown": _never(found),
+    }
+
+
+def refused(message: str, title: str | None = None) -> dict[str, Any]:
+    """Give the summary of a report that there is none of: why, and that this is no pass."""
+    word, sign, tone = _WORDS[COULD_NOT_ASSESS]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "library": "anonrisk",
+        "masthead": {"title": cut(title or _TITLE), "facts": []},
+        "verdict": {
+            "status": COULD_NOT_ASSESS,
+            "word": word,
+            "sign": sign,
+            "tone": tone,
+            "headline": _NOBODY_CAN_TELL.format(cut(message)),
+            "notes": [],
+            "next": [],
+        },
+    }
+
+
+_NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
+
+
+# ---- masthead -----------------------------------------------------------------------------------
+
+
+def _masthead(found: Measured, people: People, title: str | None) -> dict[str, Any]:
+    verdict = found.verdict
+    policy = verdict.policy_name or ("without a name" if found.judged else None)
+    rows = None if verdict.n_rows is None else verdict.n_rows + (verdict.n_dropped or 0)
+    facts = [
+        ("Policy", None if policy is None else cut(policy)),
+        ("Table", None if verdict.table is None else cut(verdict.table)),
+        ("Files", _files(verdict)),
+        ("Rows", None if rows is None else f"{rows:,}"),
+        ("Persons", people.size if verdict.unit is not None else None),
+        ("Checked", f"{verdict.checked_at.replace('T', ' ').removesuffix('+00:00')} UTC"),
+        ("Policy digest", verdict.policy_digest if found.judged else None),
+        ("Made by", f"anonrisk {verdict.library_version}"),
+    ]
+    told = [{"label": label, "text": text} for label, text in facts if text]
+    return {"title": cut(title or _TITLE), "facts": told}
+
+
+def _files(verdict: Verdict) -> str | None:
+    names = [name_of(file) for file in verdict.files]
+    if len(names) < 2:
+        return None
+    return and_more(names, _MOST_FILES)
+
+
+# ---- verdict ------------------------------------------------------------------------------------
+
+
+def _verdict(found: Measured, people: People) -> dict[str, Any]:
+    verdict = found.verdict
+    status = verdict.status if found.judged else None
+    word, sign, tone = _WORDS[status]
+    notes = []
+    if verdict.not_looked_at and status != PASS:
+        notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
+    others = len(verdict.failures) - 1
+    if status == FAIL and others > 0:
+        others_are = "1 other limit is" if others == 1 else f"{others:,} other limits are"
+        notes.append(f"{others_are} broken too, or could not be assessed: see below.")
+    warned = len(verdict.warnings)
+    if found.judged and warned:
+        warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
+        notes.append(f"{warnings} broken as well.")
+    return {
+        "status": status,
+        "word": word,
+        "sign": sign,
+        "tone": tone,
+        "headline": _headline(found, people, status),
+        "notes": notes,
+        "next": _next_steps(found, people) if status == FAIL else [],
+    }
+
+
+def _headline(found: Measured, people: People, status: str | None) -> str:
+    verdict = found.verdict
+    if status is None:
+        return f"No policy was given, so nothing is decided. {people.alone_sentence()}"
+    if status == PASS:
+        policy = "the policy" if verdict.policy_name is None else cut(verdict.policy_name)
+        which = "every limit that decides" if verdict.warnings else "every limit"
+        kept = f"Keeps {which} of {policy}, for the columns it covers."
+        return " ".join(filter(None, (kept, cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))))
+    if status == COULD_NOT_ASSESS:
+        doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
+        reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
+        return _NOBODY_CAN_TELL.format(reason)
+    return f"Do not publish this table as it is. {_why(found, people)}"
+
+
+def _why(found: Measured, people: People) -> str:
+    """Say the failure that people understand best: who is alone, else the first."""
+    failed = [one for one in found.verdict.failures if one.status == FAIL]
+    qid = None if found.sizes is None else found.sizes.qid
+    for one in failed:
+        alone = one.budget == "max_unique_fraction" and one.group is None and one.qid == qid
+        if alone and one.limit is not None:
+            told = people.alone_sentence().removesuffix(".")
+            return f"{told}; the policy allows {messages.percent(one.limit)}."
+    return limits.sentence_of(failed[0])
+
+
+def _next_steps(found: Measured, people: People) -> list[str]:
+    """Say what lowers the risk: the column that does most, and the search for coarser ones."""
+    failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
+    steps = ["Remove the direct identifiers."] if "direct" in failed else []
+    driven = sections.drivers(found, people)
+    best = driven["rows"][0] if driven else None
+    if driven and best and best["helps"]:
+        steps.append(
+            f"Leave out {best['name']}: {driven['what']} would fall from {driven['now_text']} to "
+            f"{best['share_text']}."
+        )
+    asked = [one.enough_k for one in found.verdict.failures if one.qid and one.group is None]
+    k = max(filter(None, asked), default=None)
+    if k is not None:
+        first = "Or make" if steps else "Make"
+        steps.append(
+            f"{first} columns coarser: df.anon.plan(…, k={k}), on the command line anonrisk plan "
+            f"--k {k}, finds the gentlest way to classes of {k}."
+        )
+    return steps
+
+
+# ---- columns ------------------------------------------------------------------------------------
+
+
+def _columns(verdict: Verdict) -> list[dict[str, Any]]:
+    roles = dict(verdict.columns)
+    roles |= {name: None for name in verdict.not_looked_at if name not in roles}
+    told = []
+    for role, label in _ROLES.items():
+        names = [name for name, own in roles.items() if own == role]
+        if names:
+            told.append(
+                {
+                    "role": role,
+                    "label": label,
+                    "looked_at": role is not None,
+                    "names": [name_of(name) for name in names[:_MOST_NAMES]],
+                    "n": len(names),
+                    "more": max(0, len(names) - _MOST_NAMES),
+                }
+            )
+    return told
+
+
+# ---- how it was made ----------------------------------------------------------------------------
+
+
+def _made(found: Measured, people: People) -> list[dict[str, str]]:
+    verdict = found.verdict
+    dropped = verdict.n_dropped or 0
+    facts = [
+        ("Engine", verdict.engine),
+        ("Passes over the table", f"{found.passes:,}" if found.passes else None),
+        ("Missing values", _MISSING[verdict.missing]),
+        ("Rows left out", f"{dropped:,}" if dropped else None),
+        ("Whose row it is", None if verdict.unit is None else name_of(verdict.unit)),
+        ("Quasi-identifier", None if found.sizes is None else listed(found.sizes.qid)),
+        ("Others", _others(found)),
+        ("Groups", _groups(found)),
+        ("Exact", "columns, budgets, class sizes, columns left out, prosecutor, sensitive columns"),
+        ("Estimated", _estimated(found, people)),
+        ("Version", f"anonrisk {verdict.library_version}"),
+    ]
+    return [{"label": label, "text": text} for label, text in facts if text]
+
+
+def _others(found: Measured) -> str | None:
+    if found.n_qids < 2:
+        return None
+    return (
+        f"the policy has limits for {found.n_qids:,} quasi-identifiers; pictures and measures are "
+        "of the one with most columns, the limits of all"
+    )
+
+
+def _groups(found: Measured) -> str | None:
+    if found.by is None:
+        return None
+    return (
+        f"limits are checked in each group of {name_of(found.by)}; pictures and measures are of "
+        "the whole table, all groups together"
+    )
+
+
+def _estimated(found: Measured, people: People) -> str:
+    known = found.population is not None and not isinstance(found.population, Problem)
+    told = ["group sizes (exact law of a draw from this table)"] if found.groups else []
+    told += ["population (bounds, and models)"] if known else []
+    told += ["journalist and marketer"] if people.basis in ("sampling_fraction", "weights") else []
+    return ", ".join(told) or "nothing"
+
+
+def _never(found: Measured) -> str:
+    but = f", but the groups of {name_of(found.by)}, which the policy asks for" if found.by else ""
+    return (
+        f"No cell of the table is on this page{but}; no label of a class, no number of a record, "
+        f"and, beside what the limits are compared with, no count of fewer than {FLOOR} people "
+        "about a single class."
+    )

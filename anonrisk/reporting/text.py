@@ -1,0 +1,144 @@
+"""Names, numbers and people as a report writes them: one form each, bounded, and escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anonrisk.core.render import count_of, escaped, percent, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from anonrisk.api.class_sizes import ClassSizes
+    from anonrisk.core.columns import Name
+    from anonrisk.reporting.measured import Measured
+
+# A count of fewer people about a single class may point at them.
+FLOOR = 5
+# However long names are, a page stays small.
+_LONGEST_NAME, _LONGEST = 200, 2_000
+_MOST_LINES = 60
+# Names of a quasi-identifier that a sentence lists.
+_MOST_LISTED = 8
+
+
+def cut(text: object, longest: int = _LONGEST, *, lines: bool = False) -> str:
+    """Escape a text, and shorten it where it is too long to be read; `lines` keeps its lines."""
+    rows = str(text).splitlines()[:_MOST_LINES]
+    told = escaped("\n".join(rows), but="\n") if lines else shown(text)
+    return told if len(told) <= longest else f"{told[: longest - 1]}…"
+
+
+def name_of(name: Name) -> str:
+    """Write the name of a column."""
+    return cut(name, _LONGEST_NAME)
+
+
+def and_more(names: Sequence[str], most: int) -> str:
+    """List the first names, and say how many there are beside."""
+    more = len(names) - most
+    told = list(names[:most]) + ([f"{more:,} more"] if more > 0 else [])
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def listed(names: Iterable[Name]) -> str:
+    """Write a quasi-identifier as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["pc4", "year_of_birth", "gender"])
+    'pc4, year_of_birth and gender'
+    """
+    return and_more([name_of(name) for name in names], _MOST_LISTED)
+
+
+def one_in(risk: float) -> str:
+    """Write a chance as people say it.
+
+    Examples
+    --------
+    >>> one_in(1.0), one_in(0.4), one_in(1 / 1234), one_in(0.0)
+    ('1 in 1', '1 in 2.5', '1 in 1,234', 'none')
+    """
+    if risk <= 0:
+        return "none"
+    n = 1 / risk
+    return f"1 in {n:.3g}" if n < 10 else f"1 in {n:,.0f}"
+
+
+def number(value: float) -> str:
+    """Write a score: whole numbers as such, others with three digits after the point at most.
+
+    Examples
+    --------
+    >>> number(3), number(3.0), number(0.12345), number(5e-11), number(float("inf"))
+    ('3', '3', '0.123', 'less than 0.001', 'without bound')
+    """
+    if value == float("inf"):
+        return "without bound"
+    if 0 < value < 0.001:
+        return "less than 0.001"
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class People:
+    """Who a report counts, and what it calls them."""
+
+    sizes: ClassSizes | None
+    noun: str
+    # The k that the policy asks for, of several the largest; where F comes from, of the risks.
+    k: int | None
+    basis: str
+
+    @classmethod
+    def of(cls, found: Measured) -> People:
+        """Take the words from the unit, and k from the limits."""
+        noun = "record" if found.verdict.unit is None else "person"
+        of_k = [one.limit for one in found.verdict.findings if one.budget == "k"]
+        of_k += [one.parameters.get("k") for one in found.verdict.findings]
+        stated = [int(k) for k in of_k if k is not None] if found.judged else []
+        basis = "release" if found.risk is None else found.risk.basis
+        return cls(found.sizes, noun, max(stated, default=None), basis)
+
+    @property
+    def plural(self) -> str:
+        """What several of them are called."""
+        return f"{self.noun}s"
+
+    @property
+    def size(self) -> str | None:
+        """How many there are."""
+        return None if self.sizes is None else f"{self.sizes.n_records:,}"
+
+    def count(self, number: int) -> str:
+        """Write a number of them."""
+        return count_of(number, self.noun)
+
+    def below(self, sizes: ClassSizes, k: int) -> tuple[int | None, float | None]:
+        """Count those in classes smaller than k, and their share.
+
+        None where that would be a small number about one class.
+        """
+        small = sizes.sizes < k
+        people = int(sizes.records[small].sum())
+        if int(sizes.classes[small].sum()) == 1 and people < FLOOR:
+            return None, None
+        return people, people / sizes.n_records
+
+    def told(self, people: int | None, sizes: ClassSizes) -> str:
+        """Write how many of all that is."""
+        whole = self.count(sizes.n_records)
+        if people is None:
+            return f"Fewer than {FLOOR} of {whole}"
+        return f"{people:,} of {whole} ({percent(people / sizes.n_records)})"
+
+    def alone_sentence(self) -> str:
+        """Say how many are alone with their combination."""
+        if self.sizes is None:
+            return "Nothing could be counted."
+        people, _ = self.below(self.sizes, 2)
+        who = "Nobody" if people == 0 else self.told(people, self.sizes)
+        be = "is" if people in (0, 1) else "are"
+        return f"{who} {be} alone with their {listed(self.sizes.qid)}."
