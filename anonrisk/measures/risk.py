@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, log10, nan
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+import numpy as np
+
+from anonrisk.core import pictures, render
 from anonrisk.counts.matched import Attacker
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Matched
 
@@ -57,6 +62,45 @@ class Risk:
             },
         }
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the average and the highest risk of each attacker, as one in so many.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        attackers = self._attackers()
+        ax, colours = pictures.start(ax, len(attackers))
+        averages = [each.average for each in attackers]
+        highest = [nan if each.highest is None else each.highest for each in attackers]
+        pictures.moves(ax, highest, averages, ("highest", "average"), colours)
+        labels = [f"{each.name}\naverage {_one_in(each.average)}" for each in attackers]
+        for place, each in enumerate(attackers):
+            if each.highest is not None:
+                labels[place] += f", highest {_one_in(each.highest)}"
+        pictures.rows(ax, labels, self._headline())
+        ax.set_xscale("log")
+        least = min((risk for risk in averages if risk > 0), default=1.0)
+        decades = 10.0 ** -np.arange(ceil(-log10(min(least, 0.2))) + 1)
+        ax.set_xlim(decades[-1] / 1.5, 1.5)
+        ax.set_xticks(decades, [_one_in(risk) for risk in decades])
+        ax.minorticks_off()
+        ax.set_xlabel("chance that a record is re-identified")
+        pictures.noted(ax, BASES[self.basis])
+        pictures.explained(ax)
+        return ax
+
+    def _headline(self) -> str:
+        average, highest = self.prosecutor.average, self.prosecutor.highest
+        worst = "" if highest is None else f", {_one_in(highest)} at worst"
+        return (
+            "Somebody who is known to be in the table is found with a chance of "
+            f"{_one_in(average)} on average{worst}"
+        )
+
     def _attackers(self) -> list[Attacker]:
         all_ = (self.prosecutor, self.journalist, self.marketer, self.household)
         return [attacker for attacker in all_ if attacker is not None]
@@ -79,6 +123,13 @@ class Risk:
     def _repr_html_(self) -> str:
         header = ("attacker", "highest", "average")
         return render.html_table(BASES[self.basis], header, self._rows())
+
+
+def _one_in(risk: float) -> str:
+    """Write a risk as one in so many."""
+    if risk <= 0:
+        return "none"
+    return f"1 in {1 / risk:,.0f}" if risk < 0.1 else f"1 in {1 / risk:.3g}"
 
 
 def of_release(sizes: ClassCounts, factor: float = 1.0) -> Risk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -51,6 +51,18 @@ class PredictionSource(ABC):
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
 
+    def largest(self) -> int:
+        """Size of the largest group that a picture shows beside this one."""
+        return 4 * max(self.k, 1)
+
+    def of_size(self, k: int) -> PredictionSource:
+        """Give the same for a group of another size, at most the largest."""
+        return replace(self, k=k)  # type: ignore[type-var]
+
+    def quick_law(self) -> law.Law:
+        """The same in a moment, for a picture of many groups: Normal where it would take longer."""
+        return self.law()
+
     @abstractmethod
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -92,6 +104,13 @@ class _Drawn(PredictionSource):
             if near is not None:
                 return near
         return law.exact(self.numbers, self.k, mean, sd)
+
+    def quick_law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons; Normal where the exact law takes a while."""
+        mean, variance = self.mean(), self.variance()
+        if variance > 0 and law.cost(self.numbers, self.k, sqrt(variance)) > law.QUICK:
+            return law.normal(self.k, mean, variance)
+        return self.law()
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -169,6 +188,10 @@ class FromTable(_Drawn):
     def n(self) -> int:
         """Number of records of the table."""
         return self.counted.n_memberships
+
+    def largest(self) -> int:
+        """Size of the largest group: the whole table."""
+        return self.n
 
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
@@ -262,6 +285,15 @@ class Enlarged(PredictionSource):
             f"extrapolated from the table's {self.counted.n_memberships:,} records "
             "(Good and Toulmin)"
         )
+
+    def largest(self) -> int:
+        """Size of the largest group: as far as was asked for."""
+        return self.k
+
+    def of_size(self, k: int) -> PredictionSource:
+        """Give the same for a smaller group, drawn from the table where it is large enough."""
+        enough = k <= self.counted.n_memberships
+        return FromTable(self.counted, k) if enough else Enlarged(self.counted, k)
 
     @cached_property
     def found(self) -> GoodToulmin:
