@@ -134,7 +134,7 @@ def beside(ax: Axes, place: float, end: float, text: str) -> None:
     ax.annotate(
         plain(text),
         (end, place),
-        (6, 0),
+        (9, 0),
         textcoords="offset points",
         va="center",
         fontsize=_SMALL,
@@ -203,6 +203,7 @@ def moves(
         color=colours.bad,
         markerfacecolor=ax.get_facecolor(),
         markeredgewidth=2,
+        clip_on=False,
         label=names[0],
     )
     ax.plot(
@@ -211,6 +212,7 @@ def moves(
         marker="D",
         markersize=7,
         color=colours.blue,
+        clip_on=False,
         label=names[1],
     )
 
@@ -243,7 +245,7 @@ def whole_numbers(axis: Axis, *, log: bool = False) -> None:
         axis.set_minor_formatter(NullFormatter())
     else:
         axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    axis.set_major_formatter("{x:,.0f}")
+    axis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 or x == 0 else "")
 
 
 def left_out(n: int, what: str) -> str:

@@ -204,9 +204,11 @@ class Plan:
         ax, colours = pictures.start(ax, len(columns) + 1)
         first, last = before.values[: len(columns)], after.values[: len(columns)]
         pictures.moves(ax, first, last, ("values now", "values with the plan"), colours)
+        # Edges of bins may be values: they are told by the plan itself, not by its picture.
+        kinds = [str(recoding).partition(":")[0] for _, recoding in columns]
         labels = [
-            f"{pictures.plain(pictures.short(name))}\n{pictures.folded(str(recoding), lines=1)}"
-            for name, recoding in columns
+            f"{pictures.plain(pictures.short(name))}\n{pictures.folded(kind, lines=1)}"
+            for (name, _), kind in zip(columns, kinds, strict=True)
         ]
         pictures.rows(ax, labels, self._headline(before, after))
         ax.set_xscale("log")

@@ -205,7 +205,7 @@ class Prediction(render.PrintedLines):
         expected = f"{_number(self.mean)} expected"
         ax.axvline(self.mean, linestyle="--", color=colours.bad, label=expected)
         if width == 1:
-            ax.set_xlim(first - 1.5, last + 1.5)
+            ax.set_xlim(max(first - 1.5, -0.6), last + 1.5)
         pictures.whole_numbers(ax.xaxis)
         pictures.in_percent(ax.yaxis)
         ax.set_xlabel("people who are alone")
@@ -253,7 +253,7 @@ class Prediction(render.PrintedLines):
         ax.set_ylabel("share who are alone")
         share = render.percent(self.fraction) if self.group_size else "nobody"
         group = f"Of a group of {self.group_size:,}, {share} are expected to be alone"
-        pictures.titled(ax, f"{group}; the larger a group, the fewer of it")
+        pictures.titled(ax, f"{group}; the larger the group, the smaller that share")
         pictures.explained(ax)
         return ax
 

@@ -320,7 +320,8 @@ class QidReport:
         name = f"asked for: more than {render.percent(self.alpha)}"
         ax.axvline(self.alpha, linestyle="--", color=colours.bad, label=name)
         ax.set_xlabel("share that is alone with these columns")
-        pictures.noted(ax, pictures.left_out(len(self.sets), "sets"))
+        first = pictures.left_out(len(self.sets), "sets") or "ordered"
+        pictures.noted(ax, f"{first} by share over number of columns")
         pictures.explained(ax)
         return ax
 
