@@ -39,6 +39,7 @@ from anonrisk.api.apply import apply
 from anonrisk.api.assess import assess
 from anonrisk.api.at_risk import at_risk
 from anonrisk.api.beta_likeness import beta_likeness
+from anonrisk.api.box_plot import box_plot
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.classes import classes
 from anonrisk.api.declare import declare
@@ -51,6 +52,7 @@ from anonrisk.api.find_qids import find_qids
 from anonrisk.api.generalize import generalize
 from anonrisk.api.is_quasi_identifier import is_quasi_identifier
 from anonrisk.api.k import k
+from anonrisk.api.kl_after import kl_after
 from anonrisk.api.kmap import kmap
 from anonrisk.api.ldiv import ldiv
 from anonrisk.api.linkability import linkability
@@ -108,6 +110,7 @@ __all__ = [
     "assess",
     "at_risk",
     "beta_likeness",
+    "box_plot",
     "classes",
     "declare",
     "degree",
@@ -120,6 +123,7 @@ __all__ = [
     "hipaa",
     "is_quasi_identifier",
     "k",
+    "kl_after",
     "kmap",
     "ldiv",
     "linkability",

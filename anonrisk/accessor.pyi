@@ -7,8 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonrisk.api.assessment import Assessment
+from anonrisk.api.box_plot import BoxPlot
 from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
@@ -114,6 +116,16 @@ class AnonAccessor(Generic[FrameT]):
         missing_sensitive: Missing = "value",
     ) -> float:
         """Give the least β for which the table has β-likeness: the largest relative gain of a value."""
+    def box_plot(
+        self,
+        qids: Names | None = None,
+        by: Name | None = None,
+        *,
+        whisker: float | None = 1.5,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> BoxPlot:
+        """Give what box-and-whisker plots of class sizes are drawn from, group by group."""
     def classes(
         self,
         qids: Names | None = None,
@@ -238,6 +250,16 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
+    def kl_after(
+        self,
+        qids: Names | None = None,
+        steps: Sequence[Mapping[Any, float | Recoding]] = (),
+        *,
+        n_values: Sequence[int] | None = None,
+        unit: Name | None = None,
+        missing: Missing = "value",
+    ) -> KlAfter:
+        """Measure the distance from uniform of a quasi-identifier whose values are put together."""
     def kmap(
         self,
         qids: Names | None = None,

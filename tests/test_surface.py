@@ -18,6 +18,7 @@ import pytest
 import anonrisk
 from anonrisk import errors
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
+from anonrisk.recode import Prefix
 
 ROOT = Path(__file__).parents[1]
 CELLS = {"zip": ["a", "a", "b"], "age": [1, 2, 2], "who": [1, 2, 3]}
@@ -26,6 +27,8 @@ CALLS = {
     "uniqueness": {},
     "classes": {"unit": "who"},
     "summary": {"by": "age"},
+    "box_plot": {"by": "age"},
+    "kl_after": {"steps": [{"zip": Prefix(1)}]},
     "entropy": {"order": 2},
     "degree": {},
     "anvc": {},

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import ByGroup, Question
 from anonrisk.engines import engine_for
-from anonrisk.errors import NoColumnsError, RoleConflictError
+from anonrisk.errors import EmptyTableError, NoColumnsError, RoleConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.question import Group
     from anonrisk.engines.base import Engine
 
 
@@ -43,6 +44,20 @@ def ask(
             raise RoleConflictError(f"column {unit!r} cannot be both quasi-identifier and unit")
     schema.check(question.roles())
     return engine, question
+
+
+def count_groups(engine: Engine, frame: Any, question: Question, by: Name) -> list[list[Group]]:
+    """Count the classes of a question within each group of a column, checked first."""
+    as_name(by, "grouping column")
+    schema = engine.schema(frame)
+    require([by], "grouping column", schema.columns)
+    if by == question.unit:
+        raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
+    schema.check({by: "grouping column"})
+    groups = engine.count(frame, ByGroup(question, by))
+    if not any(group.sizes for by_group in groups for group in by_group):
+        raise EmptyTableError("no group has a record to measure")
+    return groups
 
 
 def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import ask, count_groups
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.columns import as_name, require
 from anonrisk.core.render import joined
-from anonrisk.counts.question import ByGroup
-from anonrisk.errors import EmptyTableError, RoleConflictError, UnsupportedColumnError, raise_alone
+from anonrisk.errors import UnsupportedColumnError, raise_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,15 +77,7 @@ def summary(
             for counted in engine.count(frame, question)
         ]
         return pd.DataFrame(rows, index=pd.Index(_labels(question.qids), name="qid"))
-    as_name(by, "grouping column")
-    schema = engine.schema(frame)
-    require([by], "grouping column", schema.columns)
-    if by == question.unit:
-        raise RoleConflictError(f"column {by!r} cannot be both grouping column and unit")
-    schema.check({by: "grouping column"})
-    groups = engine.count(frame, ByGroup(question, by))
-    if not any(group.sizes for by_group in groups for group in by_group):
-        raise EmptyTableError("no group has a record to measure")
+    groups = count_groups(engine, frame, question, by)
     keys = [
         (label, group.label)
         for label, by_group in zip(_labels(question.qids), groups, strict=True)

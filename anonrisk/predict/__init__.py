@@ -12,6 +12,8 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `k_anonymous`         the chance that no class is smaller than k
 `suggest_width`       how wide intervals must be so that few are singletons
 `expansion`           the classical approximations for small intervals
+`density_limit`       mean and variance (`density_variance_limit`) for very many values
+`sigma_from_singletons`  the spread of a Normal column, from how many were alone
 `degree`              how anonymous a person is to whoever suspects some more than others
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
@@ -30,7 +32,14 @@ from anonrisk.predict.group_design import GroupDesign, best_group_size
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
-from anonrisk.predict.width import density_limit, expansion, normal_expansion, suggest_width
+from anonrisk.predict.sigma_from_singletons import SigmaEstimate, sigma_from_singletons
+from anonrisk.predict.width import (
+    density_limit,
+    density_variance_limit,
+    expansion,
+    normal_expansion,
+    suggest_width,
+)
 
 __all__ = [
     "Answer",
@@ -43,16 +52,19 @@ __all__ = [
     "PredictedRecords",
     "Prediction",
     "Questionnaire",
+    "SigmaEstimate",
     "Step",
     "best_group_size",
     "classes",
     "degree",
     "density_limit",
+    "density_variance_limit",
     "expansion",
     "k_anonymous",
     "normal_expansion",
     "questionnaire",
     "records_below",
+    "sigma_from_singletons",
     "singletons",
     "suggest_width",
     "uniqueness",

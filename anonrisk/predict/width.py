@@ -357,11 +357,55 @@ def density_limit(phi: Callable[[float], float], per_value: float) -> float:
     >>> round(density_limit(lambda x: 2 * x, 0.8), 5)
     0.29692
     """
-    from scipy.integrate import quad
+    a, phi = positive(per_value, "per_value"), _relative_density(phi)
+    return a * _over_values(lambda x: phi(x) * np.exp(-a * phi(x)))
 
-    a = positive(per_value, "per_value")
+
+def density_variance_limit(phi: Callable[[float], float], per_value: float) -> float:
+    """Variance of the number of singletons a value, as the number of values grows.
+
+    Parameters
+    ----------
+    phi, per_value
+        As in `density_limit`.
+
+    Returns
+    -------
+    float
+        Times the number of values it is the variance of the number of singletons.
+
+    Notes
+    -----
+    C2: Var S / N → ∫ (aφ e^(−aφ) − a²φ² e^(−2aφ)) − a (∫ φ(1 − aφ) e^(−aφ))² over [0, 1] (Koot
+    2012, Prop. 5.11; corrected: the print has ∫ aφ(1 − a²φ) e^(−aφ), which is below 0 for dense
+    groups). The last term is what a fixed group size takes away.
+
+    Examples
+    --------
+    >>> from anonrisk.predict import density_variance_limit
+    >>> round(density_variance_limit(lambda x: 2 * x, 0.8), 5)
+    0.19918
+    """
+    a, phi = positive(per_value, "per_value"), _relative_density(phi)
+
+    def own(x: float) -> float:
+        alone = a * phi(x) * np.exp(-a * phi(x))
+        return float(alone - alone**2)
+
+    drift = _over_values(lambda x: phi(x) * (1 - a * phi(x)) * np.exp(-a * phi(x)))
+    return _over_values(own) - a * drift**2
+
+
+def _relative_density(phi: Any) -> Callable[[float], float]:
     if not callable(phi):
         raise ArgumentError("phi must be a function on [0, 1]")
-    if min(phi(x) for x in np.linspace(0, 1, 101)) < 0 or abs(quad(phi, 0, 1)[0] - 1) > 1e-6:
+    if min(phi(x) for x in np.linspace(0, 1, 101)) < 0 or abs(_over_values(phi) - 1) > 1e-6:
         raise ArgumentError("phi must be a density on [0, 1]: never below 0, with integral 1")
-    return float(quad(lambda x: a * phi(x) * np.exp(-a * phi(x)), 0, 1, limit=200)[0])
+    checked: Callable[[float], float] = phi
+    return checked
+
+
+def _over_values(g: Callable[[float], float]) -> float:
+    from scipy.integrate import quad
+
+    return float(quad(g, 0, 1, limit=200)[0])

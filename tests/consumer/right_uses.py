@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anonrisk
 from anonrisk import Policy, ReleaseBlocked
 from anonrisk.keys import Key
+from anonrisk.recode import Bins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,8 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     again: int = anonrisk.k(df, counted.qid, unit=counted.unit)
     table: pd.DataFrame = anonrisk.summary(df, [["zip"], ["zip", "age"]], by="ward", at=[1, 5])
     table = anonrisk.summary(df, "zip")
+    table = anonrisk.box_plot(df, "zip", by="ward", whisker=None).to_frame()
+    table = anonrisk.kl_after(df, "age", [{"age": 5}, {"age": Bins((30,))}]).to_frame()
     share += anonrisk.ldiv(df, "zip", "illness", "recursive", c=2)
     share += anonrisk.tcloseness(df, "zip", "illness", "ordered", order=["mild", "grave"])
     share += anonrisk.alpha(df, "zip", ["illness"])
