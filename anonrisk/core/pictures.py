@@ -1,9 +1,9 @@
-"""How results draw themselves: one style, names that fit, and never more artists than people see."""
+"""How results draw themselves: one style, names that fit, no more marks than people see."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
 from anonrisk.errors import MissingLibraryError
@@ -166,9 +166,7 @@ def bars(
     with_room(ax, labels, shares, texts)
 
 
-def with_room(
-    ax: Axes, labels: Sequence[str], ends: Sequence[float], texts: Sequence[str]
-) -> None:
+def with_room(ax: Axes, labels: Sequence[str], ends: Sequence[float], texts: Sequence[str]) -> None:
     """Let an axis of shares reach so far that the texts beside its marks lie within."""
     from matplotlib.ticker import MaxNLocator
 

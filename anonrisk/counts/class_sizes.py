@@ -259,8 +259,14 @@ class ClassCounts(render.PrintedTable):
         ax.axhline(below - 0.5, linestyle="--", linewidth=1.5, color=colours.quiet)
         line = f"k = {wanted:,}" if k is not None else f"k = {wanted:,}, the smallest class"
         ax.annotate(
-            line, (1, below - 0.5), (0, 2), ha="right", va="bottom", fontsize=9,
-            xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            line,
+            (1, below - 0.5),
+            (0, 2),
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
         )
         ax.set_xlabel(f"share of the {who}s")
         ax.set_ylabel("size of the class")
@@ -337,9 +343,7 @@ class ClassCounts(render.PrintedTable):
         ends = sorted({0, self.max, *(end for end in {*_BANDS, *cut} if end < self.max)})
         bands = [(low + 1, high) for low, high in pairwise(ends)]
         return [
-            (low, high)
-            for low, high in bands
-            if ((self.sizes >= low) & (self.sizes <= high)).any()
+            (low, high) for low, high in bands if ((self.sizes >= low) & (self.sizes <= high)).any()
         ]
 
     def _rows(self) -> list[list[str]]:

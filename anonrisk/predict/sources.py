@@ -47,6 +47,10 @@ class PredictionSource(ABC):
         """What putting near probabilities together may do to the mean."""
         return None
 
+    def quick_law(self) -> law.Law:
+        """Chances of 0, 1, 2, … in a moment, for a picture of many groups."""
+        return self.law()
+
     @abstractmethod
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
@@ -58,10 +62,6 @@ class PredictionSource(ABC):
     def of_size(self, k: int) -> PredictionSource:
         """Give the same for a group of another size, at most the largest."""
         return replace(self, k=k)  # type: ignore[type-var]
-
-    def quick_law(self) -> law.Law:
-        """The same in a moment, for a picture of many groups: Normal where it would take longer."""
-        return self.law()
 
     @abstractmethod
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
@@ -93,6 +93,13 @@ class _Drawn(PredictionSource):
         """Tell whether every draw is the same."""
         return self.k <= 1
 
+    def quick_law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons; Normal where the exact law takes a while."""
+        mean, variance = self.mean(), self.variance()
+        if variance > 0 and law.cost(self.numbers, self.k, sqrt(variance)) > law.QUICK:
+            return law.normal(self.k, mean, variance)
+        return self.law()
+
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
         mean, variance = self.mean(), self.variance()
@@ -104,13 +111,6 @@ class _Drawn(PredictionSource):
             if near is not None:
                 return near
         return law.exact(self.numbers, self.k, mean, sd)
-
-    def quick_law(self) -> law.Law:
-        """Chances of 0, 1, 2, … singletons; Normal where the exact law takes a while."""
-        mean, variance = self.mean(), self.variance()
-        if variance > 0 and law.cost(self.numbers, self.k, sqrt(variance)) > law.QUICK:
-            return law.normal(self.k, mean, variance)
-        return self.law()
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""

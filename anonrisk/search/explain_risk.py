@@ -94,10 +94,9 @@ class RiskExplanation(render.PrintedTable):
         ax, colours = pictures.start(ax, len(changes) + 1)
         now, then = [self.sizes.uniqueness] * len(changes), [each.share for each in changes]
         pictures.moves(ax, now, then, ("now", "after the change"), colours)
-        labels = [
-            f"{pictures.plain(pictures.short(each.column))}\n{pictures.folded(each.change, lines=1)}"
-            for each in changes
-        ]
+        names = [pictures.plain(pictures.short(each.column)) for each in changes]
+        kinds = [pictures.folded(each.change, lines=1) for each in changes]
+        labels = [f"{name}\n{kind}" for name, kind in zip(names, kinds, strict=True)]
         who = "record" if self.sizes.unit is None else "person"
         texts = [
             f"{render.percent(each.share)}, {self.singletons - each.singletons:,} fewer"

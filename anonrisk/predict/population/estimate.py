@@ -149,7 +149,7 @@ class PopulationEstimate:
             given = [] if interval is None else [interval.low, interval.high]
             known = [end / self.population_size for end in given]
             if known:
-                ax.hlines(place, *known, color=colours.quiet, linewidth=3)
+                ax.hlines(place, known[0], known[1], color=colours.quiet, linewidth=3)
             if one.uniques is not None:
                 known.append(one.uniques / self.population_size)
                 inside = ax.get_facecolor() if one.doubtful else colours.good
