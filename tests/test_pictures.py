@@ -116,7 +116,7 @@ CASES = {
     ),
     "find_qids": (
         lambda: people(["zip", "age", "sex"]).anon.find_qids(max_size=2),
-        lambda: one_class().anon.find_qids(),
+        lambda: one_class().anon.find_qids(max_size=2),
         lambda: wide(people(["zip", "age", "sex"]).anon.find_qids(max_size=3)),
         lambda: people(LONG).anon.find_qids(max_size=3),
     ),

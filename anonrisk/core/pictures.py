@@ -89,7 +89,8 @@ def plain(text: str) -> str:
 
 def folded(text: str, width: int = _LINE, lines: int = 2) -> str:
     """Fold a text into so many lines at most; what does not fit becomes an ellipsis."""
-    return plain("\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder=" …")))
+    words = " ".join(short(word, width - 4) for word in text.split())
+    return plain("\n".join(textwrap.wrap(words, width, max_lines=lines, placeholder=" …")))
 
 
 def titled(ax: Axes, text: str, labels: Iterable[str] = ()) -> None:
@@ -98,8 +99,10 @@ def titled(ax: Axes, text: str, labels: Iterable[str] = ()) -> None:
     `labels` are those beside the picture, which make it narrower.
     """
     letters = int(_inches(ax, labels) * 72 / (_TITLE * _LETTER))
-    # Of wide letters fewer fit: matplotlib then folds at the edge of the figure.
-    ax.set_title(folded(text, letters, 4), loc="left", fontsize=_TITLE, wrap=True)
+    # Alone in its figure, matplotlib folds at the edge, by the true width of letters.
+    alone = len(ax.figure.axes) == 1
+    text = folded(text, 4 * letters, 1) if alone else folded(text, letters, 4)
+    ax.set_title(text, loc="left", fontsize=_TITLE, wrap=alone)
 
 
 def _inches(ax: Axes, labels: Iterable[str]) -> float:
