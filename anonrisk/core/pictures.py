@@ -89,7 +89,7 @@ def plain(text: str) -> str:
 
 def folded(text: str, width: int = _LINE, lines: int = 2) -> str:
     """Fold a text into so many lines at most; what does not fit becomes an ellipsis."""
-    words = " ".join(short(word, width - 4) for word in text.split())
+    words = " ".join(short(word) for word in text.split())
     return plain("\n".join(textwrap.wrap(words, width, max_lines=lines, placeholder=" …")))
 
 
@@ -181,7 +181,7 @@ def with_room(ax: Axes, labels: Sequence[str], ends: Sequence[float], texts: Seq
     most = max(ends, default=0.0) or 1.0
     ax.set_xlim(0, max(needed, default=0.0) or 1.0)
     # A share has no tick beyond the whole.
-    ticks = MaxNLocator(6).tick_values(0, most)
+    ticks = MaxNLocator(max(2, min(6, int(width * 1.2)))).tick_values(0, most)
     ax.set_xticks([tick for tick in ticks if tick <= min(most * 1.1, 1.0)])
     in_percent(ax.xaxis)
 
@@ -218,10 +218,14 @@ def moves(
     )
 
 
-def explained(ax: Axes, columns: int = 3) -> None:
+def explained(ax: Axes) -> None:
     """Put the legend under the picture and what is written there, where it hides nothing."""
     from matplotlib.transforms import ScaledTranslation
 
+    _, names = ax.get_legend_handles_labels()
+    beside_it = [label.get_text() for label in ax.get_yticklabels()]
+    room = _inches(ax, beside_it) * 72 / (_SMALL * _LETTER)
+    in_one_line = sum(len(str(name)) + 9 for name in names) <= room
     inches = 0.3 + 0.17 * (ax.get_xlabel().count("\n") + bool(ax.get_xlabel()))
     under = ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
     ax.legend(
@@ -229,7 +233,7 @@ def explained(ax: Axes, columns: int = 3) -> None:
         bbox_to_anchor=(0, 0),
         bbox_transform=ax.transAxes + under,
         borderaxespad=0,
-        ncols=columns,
+        ncols=len(names) if in_one_line else 1,
         fontsize=_SMALL,
         frameon=False,
     )
@@ -242,7 +246,7 @@ def whole_numbers(axis: Axis, *, log: bool = False) -> None:
     if log:
         first, last = sorted(axis.get_view_interval())
         few = last < 1_000 * max(first, 0.5)
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=6))
         axis.set_minor_formatter(NullFormatter())
     else:
         axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))

@@ -263,7 +263,7 @@ class Trajectory(render.PrintedTable):
             share = "share of a user's runs singled out,\nmean over users"
         ax.set_ylabel(f"{share} (k = {self.k})")
         pictures.titled(ax, self._headline(known))
-        pictures.explained(ax, columns=1)
+        pictures.explained(ax)
         return ax
 
     def _headline(self, known: list[TrajectoryStep]) -> str:
