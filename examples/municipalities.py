@@ -38,7 +38,8 @@ from anonrisk.predict.kl import expected_classes, mean, variance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.predict import Prediction
 
 TABLE = Path(__file__).parents[2] / "shared" / "data" / "cbs" / "gemeente_leeftijd_geslacht.csv"
 PEOPLE_A_VALUE = (0.5, 1.0, 2.0, 3.0)
@@ -141,11 +142,10 @@ def from_uniform(counts: Integers) -> float:
 
 def laws(people: pd.DataFrame, values: list[str], n_values: int) -> list[Integers]:
     """Inhabitants by value, an array for each area that has a thousand of them."""
-    table = people.groupby(["pc4", *values], observed=True).size().unstack("pc4", fill_value=0)
-    large = table.columns[table.sum() >= 1_000]
+    table = pd.crosstab([people[value] for value in values], people["pc4"])
     found = []
-    for area in large:
-        counts = np.zeros(n_values, dtype=int)
+    for area in table.columns[table.sum() >= 1_000]:
+        counts = np.zeros(n_values, dtype=np.int64)
         counts[: len(table)] = table[area]
         found.append(counts)
     return found
@@ -187,22 +187,40 @@ def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
     axes.legend()
 
 
-def chapter_5(axes: Axes, areas: list[Integers], k: int, *, of_variance: bool, mark: str) -> None:
-    """A panel of Figures 5.1 and 5.2: mean or variance of the number of singletons, by KL."""
-    n_values = len(areas[0])
-    kl = np.array([from_uniform(counts) for counts in areas])
-    found = [singletons(Distribution.from_counts(counts[counts > 0]), k) for counts in areas]
-    lines = np.linspace(0, kl.max(), 50)
-    known = [Distribution.from_kl(n_values, float(x)) for x in lines]
-    if of_variance:
-        (dots,) = axes.plot(kl, [one.variance for one in found], mark, markersize=3, label=f"{k}")
-        axes.plot(lines, [variance(one, k) for one in known], "-", color=dots.get_color())
-        return
+def by_distance(areas: list[Integers], k: int) -> tuple[Floats, list[Prediction]]:
+    """KL distances of areas, and the exact singletons of a group of their people."""
+    known = [Distribution.from_counts(counts[counts > 0]) for counts in areas]
+    return np.array([from_uniform(c) for c in areas]), [singletons(one, k) for one in known]
+
+
+def figure_5_1(axes: Axes, areas: list[Integers], k: int) -> None:
+    """A panel of means of the number of singletons, by KL."""
+    kl, found = by_distance(areas, k)
     means, sds = np.array([one.mean for one in found]), np.array([one.sd for one in found])
     axes.plot(kl, means, ".", color=LIGHT.blue, label="mean")
     axes.plot(kl, means + 2 * sds, "^", markersize=3, color=LIGHT.quiet, label="mean ± 2 sd")
     axes.plot(kl, means - 2 * sds, "v", markersize=3, color=LIGHT.quiet)
-    axes.plot(lines, [mean(one, k) for one in known], "-", color=LIGHT.bad, label="from KL alone")
+    lines = np.linspace(0, kl.max(), 50)
+    near = [mean(Distribution.from_kl(len(areas[0]), float(x)), k) for x in lines]
+    axes.plot(lines, near, "-", color=LIGHT.bad, label="from KL alone")
+    axes.set_title(f"group of {k}, {len(areas[0])} ages", loc="left")
+    axes.set_ylabel("singletons")
+
+
+def figure_5_2(axes: Axes, areas: list[Integers]) -> None:
+    """A panel of variances of the number of singletons, by KL."""
+    for k, mark, colour in zip(GROUPS_5, MARKERS, LIGHT, strict=False):
+        kl, found = by_distance(areas, k)
+        lines = np.linspace(0, kl.max(), 50)
+        near = [variance(Distribution.from_kl(len(areas[0]), float(x)), k) for x in lines]
+        spreads = [one.variance for one in found]
+        axes.plot(kl, spreads, mark, markersize=3, color=colour, label=f"{k}")
+        axes.plot(lines, near, "-", color=colour)
+    axes.set_title(f"{len(areas[0])} ages; marks: exact, lines: from KL", loc="left")
+    axes.set_xlabel("KL distance from uniform (nats)")
+    axes.set_ylabel("variance of the singletons")
+    axes.set_ylim(0)
+    axes.legend(title="group of", loc="lower left")
 
 
 def observed(people: pd.DataFrame, k: int) -> list[float]:
@@ -220,20 +238,17 @@ def figure_6_1(axes: Axes, people: pd.DataFrame, town: str) -> None:
     exact, known = Distribution.from_counts(counts), Distribution.from_kl(YOUNGER, kl)
     shares = np.array([classes(exact, int(k), upto=3).share for k in groups])
     seen = np.array([observed(people, int(k)) for k in groups])
-    for j, (colour, mark) in enumerate(zip(LIGHT, MARKERS, strict=True), start=1):
-        if j > 3:
-            break
+    even = Distribution.from_kl(YOUNGER, 0.0)
+    for j, colour, mark in zip((1, 2, 3), LIGHT, MARKERS, strict=False):
         near = [j * expected_classes(known, int(k), j) / k for k in groups]
-        even = Distribution.from_kl(YOUNGER, 0.0)
         flat = [j * expected_classes(even, int(k), j) / k for k in groups]
         axes.plot(groups, shares[:, j - 1], "-", color=colour, label=f"classes of {j}")
         axes.plot(groups, near, "--", color=colour)
         axes.plot(groups, flat, ":", color=colour)
         axes.plot(groups, seen[:, j - 1], mark, color=colour)
     axes.set_title(f"{town}, KL distance {kl:.3f}", loc="left")
-    axes.set_xlabel(
-        "people in a postal code area\nmarks: counted; lines: exact; dashed: from KL; dotted: uniform"
-    )
+    how = "marks: counted; lines: exact; dashed: from KL; dotted: uniform"
+    axes.set_xlabel(f"people in a postal code area\n{how}")
     axes.set_ylabel("share of its people")
     axes.legend()
 
@@ -255,18 +270,17 @@ def figure_6_2(axes: Axes, people: pd.DataFrame) -> None:
     axes.set_xlabel("KL distance of the municipality's ages from uniform (nats)")
     axes.set_ylabel("share who are alone with their age")
     axes.set_title("Marks: counted, a municipality each. Lines: from KL alone", loc="left")
-    axes.legend(title="people in the area")
+    axes.set_ylim(0, 1)
+    axes.legend(title="people in the area", loc="lower left", ncols=4)
 
 
-def figures(folder: Path, n: int) -> None:
+def figures(folder: Path) -> None:
     """Draw the figures of chapters 4 to 6, each into a file of its number."""
     folder.mkdir(parents=True, exist_ok=True)
-    people = datasets.citizens(n, seed=1)
+    people = datasets.citizens(seed=1)
     people["age"] = 2009 - people["date_of_birth"].dt.year
     everybody, younger = (people[people["age"] < most] for most in (AGES, YOUNGER))
-    ages, young = (
-        laws(part, ["age"], most) for part, most in ((everybody, AGES), (younger, YOUNGER))
-    )
+    ages, young = laws(everybody, ["age"], AGES), laws(younger, ["age"], YOUNGER)
     for name, values, k, what in (
         ("4.1", ["age"], 29, "their age"),
         ("4.2", ["age", "gender"], 41, "their age and gender"),
@@ -275,24 +289,16 @@ def figures(folder: Path, n: int) -> None:
         chapter_4(axes[0, 0], laws(everybody, values, AGES * len(values)), k, what)
         save(figure, folder / f"{name}.png")
     figure, axes = new_figure(3, 2)
-    for row, k in enumerate(GROUPS_5):
-        for column, areas in enumerate((ages, young)):
-            chapter_5(axes[row, column], areas, k, of_variance=False, mark=".")
-            axes[row, column].set_title(f"group of {k}, {len(areas[0])} ages", loc="left")
-            axes[row, column].set_ylabel("singletons")
-        axes[row, 0].legend()
+    for row, k in zip(axes, GROUPS_5, strict=True):
+        for axis, areas in zip(row, (ages, young), strict=True):
+            figure_5_1(axis, areas, k)
     for axis in axes[-1]:
         axis.set_xlabel("KL distance from uniform (nats)")
+        axis.legend()
     save(figure, folder / "5.1.png")
     figure, axes = new_figure(1, 2)
     for axis, areas in zip(axes[0], (ages, young), strict=True):
-        for k, mark in zip(GROUPS_5, MARKERS, strict=False):
-            chapter_5(axis, areas, k, of_variance=True, mark=mark)
-        axis.set_title(f"{len(areas[0])} ages; marks: exact, lines: from KL", loc="left")
-        axis.set_xlabel("KL distance from uniform (nats)")
-        axis.set_ylabel("variance of the singletons")
-        axis.set_ylim(0)
-        axis.legend(title="group of")
+        figure_5_2(axis, areas)
     save(figure, folder / "5.2.png")
     figure, axes = new_figure(1, 2)
     for axis, town in zip(axes[0], ("Amsterdam", "Overbetuwe"), strict=True):
@@ -316,10 +322,9 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=TABLE, help="the CBS table as CSV")
     parser.add_argument("--picture", type=Path, help="where to draw a picture (PNG)")
     parser.add_argument("--figures", type=Path, help="a folder to draw Koot's figures into")
-    parser.add_argument("--citizens", type=int, default=datasets.figures.TOTAL, help="in those")
     chosen = parser.parse_args()
     if chosen.figures is not None:
-        figures(chosen.figures, chosen.citizens)
+        figures(chosen.figures)
         return
     if chosen.table.exists():
         ages = real_ages(chosen.table)

@@ -112,9 +112,14 @@ def _inches(ax: Axes, labels: Iterable[str]) -> float:
     return max(whole - max(0.0, letters * 10 * _LETTER / 72 - 0.4), 2.0)
 
 
+def _beside(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
 def noted(ax: Axes, text: str) -> None:
     """Say under the picture what it leaves out, or rests on."""
-    ax.set_xlabel(f"{ax.get_xlabel()}\n{folded(render.shown(text), 80, 3)}".strip())
+    letters = int(_inches(ax, _beside(ax)) * 72 / (10 * _LETTER))
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{folded(render.shown(text), letters, 3)}".strip())
 
 
 def rows(ax: Axes, labels: Sequence[str], title: str) -> None:
@@ -223,8 +228,7 @@ def explained(ax: Axes) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     _, names = ax.get_legend_handles_labels()
-    beside_it = [label.get_text() for label in ax.get_yticklabels()]
-    room = _inches(ax, beside_it) * 72 / (_SMALL * _LETTER)
+    room = _inches(ax, _beside(ax)) * 72 / (_SMALL * _LETTER)
     in_one_line = sum(len(str(name)) + 9 for name in names) <= room
     inches = 0.3 + 0.17 * (ax.get_xlabel().count("\n") + bool(ax.get_xlabel()))
     under = ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
