@@ -13,7 +13,8 @@ place.
 With --figures it draws what Koot draws in Figures 4.1, 4.2, 5.1, 5.2, 6.1 and 6.2, of the
 synthetic registry of this library: its postal code areas of four digits stand for the 428
 municipalities of 2010 (there are 386, and ages differ between them by design), and its 15
-municipalities for the 16 of chapter 6. The dots are exact where Koot simulated.
+municipalities for the 16 of chapter 6. The dots are exact where Koot simulated. Of those counted,
+fewer are alone than predicted: in the registry neighbours are more alike than a municipality is.
 
 Run it with: python examples/municipalities.py [--table FILE.csv] [--picture FILE.png]
 [--figures FOLDER]
@@ -219,7 +220,6 @@ def figure_5_2(axes: Axes, areas: list[Integers]) -> None:
     axes.set_title(f"{len(areas[0])} ages; marks: exact, lines: from KL", loc="left")
     axes.set_xlabel("KL distance from uniform (nats)")
     axes.set_ylabel("variance of the singletons")
-    axes.set_ylim(0)
     axes.legend(title="group of", loc="lower left")
 
 

@@ -251,9 +251,11 @@ class Prediction(render.PrintedLines):
         ax.set_xlabel("people in the group")
         pictures.noted(ax, self.drawn)
         ax.set_ylabel("share who are alone")
-        share = render.percent(self.fraction) if self.group_size else "nobody"
-        group = f"Of a group of {self.group_size:,}, {share} are expected to be alone"
-        pictures.titled(ax, f"{group}; the larger the group, the smaller that share")
+        title = "The larger a group, the smaller the share of it that is alone"
+        if self.group_size:
+            own = f"Of a group of {self.group_size:,}, {render.percent(self.fraction)}"
+            title = f"{own} are expected to be alone; the larger the group, the smaller that share"
+        pictures.titled(ax, title)
         pictures.explained(ax)
         return ax
 

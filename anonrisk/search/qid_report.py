@@ -322,6 +322,9 @@ class QidReport:
         ax.set_xlabel("share that is alone with these columns")
         first = pictures.left_out(len(self.sets), "sets") or "ordered"
         pictures.noted(ax, f"{first} by share over number of columns")
+        if self.direct:
+            alike = pictures.joined([each.column for each in self.direct])
+            pictures.noted(ax, f"not in it, as they look like direct identifiers: {alike}")
         pictures.explained(ax)
         return ax
 
