@@ -142,7 +142,8 @@ class PopulationEstimate:
         ax, colours = pictures.start(ax, len(models) + 1)
         bounds = self.unique_fraction
         ax.axvspan(bounds.low, bounds.high, color=colours.blue, alpha=0.15, linewidth=0)
-        ax.barh(0, bounds.high - bounds.low, left=bounds.low, height=0.5, color=colours.blue)
+        width = bounds.high - bounds.low
+        ax.barh(0, width, 0.5, bounds.low, color=colours.blue, edgecolor=colours.blue, linewidth=2)
         labels, ends, texts = ["bounds"], [bounds.high], [_shares(bounds)]
         for place, one in enumerate(models, start=1):
             interval = None if one.match_correct is not None else one.interval
