@@ -155,11 +155,14 @@ class Questionnaire:
             color=colours.bad,
             label="at most, whatever goes together",
         )
-        for place, left in enumerate([everybody, *(step.size for step in steps)]):
-            pictures.beside(ax, place, highest[place], _number(left))
+        pictures.beside(ax, 0, everybody, _number(everybody))
+        for place, step in enumerate(steps, start=1):
+            text, most = _number(step.size), _number(step.highest)
+            text = text if text == most else f"{text}, at most {most}"
+            pictures.beside(ax, place, highest[place], text)
         ax.axvline(1, linestyle=":", color=colours.quiet, label="one person")
         ax.set_xscale("log")
-        ax.set_xlim(_NOBODY, everybody * max(everybody, 10) ** 0.25)
+        ax.set_xlim(_NOBODY, everybody * max(everybody, 10) ** 0.45)
         pictures.whole_numbers(ax.xaxis, log=True)
         pictures.rows(ax, labels, self.conclusion)
         ax.set_xlabel("people who could have given these answers")

@@ -324,7 +324,7 @@ class QidReport:
         pictures.noted(ax, f"{first} by share over number of columns")
         if self.direct:
             alike = pictures.joined([each.column for each in self.direct])
-            pictures.noted(ax, f"not in it, as they look like direct identifiers: {alike}")
+            pictures.noted(ax, f"not drawn, for looking like direct identifiers: {alike}")
         pictures.explained(ax)
         return ax
 
