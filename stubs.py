@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.counts.question import Score
-from anonrisk.measures.formula import Words
+from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
 
@@ -211,7 +211,7 @@ def formulas_sql() -> str:
     from anonrisk.engines.sql.table import DIALECTS
     from anonrisk.engines.sql.text import written as in_dialect
 
-    words = Words("q0, q1", "persons", n_values=5, n_levels=3)
+    words = Placeholders("q0, q1", "persons", n_values=5, n_levels=3)
     found = {}
     for name, formula in FORMULAS.items():
         c = 1.5 if formula.takes_c else None

@@ -14,21 +14,23 @@ from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
-from anonrisk.core.protocols import AssessesTables
-from anonrisk.core.results import Closeness, LowerBound
-from anonrisk.core.words import (
+from anonrisk.core.literals import (
     Alphabet,
+    Cuts,
     Distance,
     Diversity,
     Draw,
     Law,
     Likeness,
+    Loss,
     Method,
     Missing,
     Model,
     Part,
     Points,
 )
+from anonrisk.core.protocols import AssessesTables
+from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda
@@ -324,6 +326,9 @@ class AnonAccessor(Generic[FrameT]):
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
+        loss: Loss = "range",
+        sensitive: Name | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
@@ -411,6 +416,8 @@ class AnonAccessor(Generic[FrameT]):
         *,
         weight: Name | None = None,
         sampling_fraction: float | None = None,
+        population_size: int | None = None,
+        unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
         missing: Missing = "value",

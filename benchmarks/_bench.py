@@ -200,16 +200,17 @@ def report(name: str, title: str, machine: str, rows: Sequence[Row], *, write: b
     barred = [row for row in rows if row.met is not None]
     print(f"\n{section}\n\n{sum(bool(row.met) for row in barred)} of {len(barred)} bars are met")
     if write:
-        _replace(name, section)
+        replace(name, section)
 
 
-def _replace(name: str, section: str) -> None:
+def replace(name: str, section: str, page: Path = DOCS) -> None:
+    """Put a section in place of the last one of that name on a page, or at its end."""
     first, last = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    old = DOCS.read_text(encoding="utf-8") if DOCS.exists() else "# Benchmarks\n"
+    old = page.read_text(encoding="utf-8") if page.exists() else "# Benchmarks\n"
     new = f"{first}\n{section}\n{last}"
     pattern = re.compile(f"{re.escape(first)}.*?{re.escape(last)}", re.DOTALL)
     here = pattern.search(old)
     text = pattern.sub(lambda _: new, old) if here else f"{old.rstrip()}\n\n{new}\n"
-    DOCS.parent.mkdir(exist_ok=True)
-    DOCS.write_text(text, encoding="utf-8")
-    print(f"written to {DOCS.relative_to(ROOT)}")
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(text, encoding="utf-8")
+    print(f"written to {page.relative_to(ROOT)}")

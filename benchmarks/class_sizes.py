@@ -102,6 +102,18 @@ def second_question(frame: pd.DataFrame) -> Row:
     return compared("each further QID, against the first", another, times["one"], 0.35)
 
 
+def bounds_from_a_sample(frame: pd.DataFrame) -> Row:
+    times = _bench.interleaved(
+        {
+            "risk": lambda: anonrisk.risk(frame, QID, sampling_fraction=0.01, unsuppressed=True),
+            "classes": lambda: anonrisk.classes(frame, QID),
+        }
+    )
+    return compared(
+        "`risk` from a sample of 1%, against `classes`", times["risk"], times["classes"], 1.5
+    )
+
+
 def sparse(n_records: int) -> pd.DataFrame:
     """Draw a table with far more possible classes than records."""
     frame = _bench.people(n_records)
@@ -156,6 +168,7 @@ def rows(n_records: int) -> Iterator[Row]:
     frame = _bench.people(n_records)
     yield from against_both("`k`, pandas strings", frame, QID, (0.6, 0.9))
     yield second_question(frame)
+    yield bounds_from_a_sample(frame)
     yield against_groupby("`k`, object strings", _bench.with_objects(frame), 0.9)
     small = _bench.people(SMALL)
     yield against_groupby(f"`k`, {SMALL:,} records", small, 1.5, rounds=11, calls=50)

@@ -240,8 +240,8 @@ def figure_6_1(axes: Axes, people: pd.DataFrame, town: str) -> None:
     seen = np.array([observed(people, int(k)) for k in groups])
     even = Distribution.from_kl(YOUNGER, 0.0)
     for j, colour, mark in zip((1, 2, 3), LIGHT, MARKERS, strict=False):
-        near = [j * expected_classes(known, int(k), j) / k for k in groups]
-        flat = [j * expected_classes(even, int(k), j) / k for k in groups]
+        near = [j * expected_classes(known, int(k), j).value / k for k in groups]
+        flat = [j * expected_classes(even, int(k), j).value / k for k in groups]
         axes.plot(groups, shares[:, j - 1], "-", color=colour, label=f"classes of {j}")
         axes.plot(groups, near, "--", color=colour)
         axes.plot(groups, flat, ":", color=colour)
@@ -266,7 +266,7 @@ def figure_6_2(axes: Axes, people: pd.DataFrame) -> None:
         # Small towns have no area of this size.
         seen = [(distance, share) for distance, share in seen if share > 0]
         axes.plot(*zip(*seen, strict=True), mark, linestyle="none", color=colour, label=f"{k}")
-        axes.plot(kl, [expected_classes(one, k, 1) / k for one in known], "-", color=colour)
+        axes.plot(kl, [expected_classes(one, k, 1).value / k for one in known], "-", color=colour)
     axes.set_xlabel("KL distance of the municipality's ages from uniform (nats)")
     axes.set_ylabel("share who are alone with their age")
     axes.set_title("Marks: counted, a municipality each. Lines: from KL alone", loc="left")

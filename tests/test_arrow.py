@@ -242,6 +242,28 @@ def test_records_that_are_kept_are_as_they_were():
     assert anonrisk.suppress(numbers, "x", k=2).equals(pa.table({"x": [1, 1]}))
 
 
+def test_records_of_types_that_arrow_cannot_pick_from_are_kept_and_others_are_gone():
+    long = [20 * "a", 20 * "a", "SECRET" + 20 * "b"]
+    cells = {
+        "zip": long,
+        "notes": [[text] for text in long],
+        "who": [{"name": text} for text in long],
+        "pair": pl.Series([[text] for text in long], dtype=pl.Array(pl.String, 1)),
+    }
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(long[1:]))
+    # Polars hands text over as views.
+    table = pa.table(pl.DataFrame(cells)).append_column("runs", runs)
+    kept = anonrisk.suppress(table, "zip", k=2)
+    assert kept.schema == table.schema
+    assert kept.to_pylist() == table.slice(0, 2).to_pylist()
+    file = pa.BufferOutputStream()
+    with pa.ipc.new_file(file, kept.schema) as writer:
+        writer.write_table(kept)
+    assert b"SECRET" not in file.getvalue().to_pybytes()
+    assert anonrisk.at_risk(table, "zip", k=2).to_pylist() == table.slice(2).to_pylist()
+    assert len(anonrisk.at_risk(table, "zip", k=1)) == 0
+
+
 def test_the_order_of_an_enum_is_the_order_of_its_values():
     levels = pl.Enum(["low", "middle", "high"])
     cells = {"q": list("aabb"), "s": ["low", "middle", "high", "high"]}

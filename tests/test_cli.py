@@ -332,6 +332,22 @@ def test_weights_are_numbers(run):
     assert run("check", "t.csv", "--policy", weighted)[0] == 0
 
 
+def test_a_sample_is_measured_and_checked_as_one(run):
+    write("t.csv", "zip\n" + "".join(f"{i // 10}\n" for i in range(3000)))
+    draw = ("--sampling-fraction", "0.05", "--population-size", "60000")
+    code, out, _ = run("measure", "t.csv", "--qids", "zip", *draw, "--json")
+    assert code == 0
+    assert json.loads(out)["risk"]["journalist"]["highest"] == 1 / 43
+    assert "whatever was removed since" in run("measure", "t.csv", "--qids", "zip", *draw)[1]
+    assert "risk" not in json.loads(run("measure", "t.csv", "--qids", "zip", "--json")[1])
+    limited = policy(quasi=["zip"], k=1, risk={"journalist": {"highest": 0.03}})
+    assert run("check", "t.csv", "--policy", limited)[0] == 1
+    assert run("check", "t.csv", "--policy", limited, *draw[:2])[0] == 3
+    assert run("check", "t.csv", "--policy", limited, *draw)[0] == 0
+    assert run("check", "t.csv", "--policy", limited, "--unsuppressed")[0] == 2
+    assert run("measure", "t.csv", "--policy", limited, *draw)[0] == 2
+
+
 def test_columns_that_are_not_read_are_published_all_the_same(run):
     write("t.csv", "name,zip,age\nA,1,2\nB,1,2\n")
     assert run("check", "t.csv", "--policy", policy(direct=["name"]))[0] == 1

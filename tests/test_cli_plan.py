@@ -35,6 +35,16 @@ def test_it_says_what_the_library_says(run):
     weighted = run("plan", "t.csv", *ASKED, "--weights", "zip=9", "age=0", "--json")[1]
     chosen = anonrisk.plan(frame, ["zip", "age"], weights={"zip": 9, "age": 0})
     assert anonrisk.Plan.from_json(weighted).recodings == chosen.recodings
+    cut = run("plan", "t.csv", *ASKED, "--bins", "centre", "--json")[1]
+    chosen = anonrisk.plan(frame, ["zip", "age"], bins="centre")
+    assert anonrisk.Plan.from_json(cut).recodings == chosen.recodings
+    private = ("--loss", "private", "--sensitive", "illness")
+    kept = anonrisk.Plan.from_json(run("plan", "t.csv", *ASKED, *private, "--json")[1])
+    chosen = anonrisk.plan(frame, ["zip", "age"], loss="private", sensitive="illness")
+    assert (kept.recodings, kept.after) == (chosen.recodings, chosen.after)
+    code, _, err = run("plan", "t.csv", *ASKED, "--loss", "private")
+    assert code == 2
+    assert "say --sensitive COLUMN" in err
 
 
 def test_yaml_is_the_plan(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -82,3 +83,37 @@ def test_a_product_of_long_columns():
     low, high = found.interval()
     assert low <= found.bracket.low
     assert high >= found.bracket.high
+
+
+@pytest.mark.parametrize("c", [0.05, 0.5, 0.9999999, 1.0, 1.7, 40.0])
+def test_bins_of_zipfs_law_are_those_of_its_ranks(c):
+    n = 60_000
+    p = np.arange(n, 0, -1) ** -c
+    p /= p.sum()
+    found = Distribution.zipf(n, c)
+    assert found.n_values == n
+    assert np.dot(found.p, found.values) == pytest.approx(1, abs=1e-14)
+    # Every bin holds the ranks that its number says, and all of their probability.
+    last = np.cumsum(found.values)
+    first = np.append(0, last[:-1])
+    held = np.add.reduceat(p, first)
+    assert found.p * found.values == pytest.approx(held, rel=1e-12, abs=1e-300)
+    assert found.low == pytest.approx(p[first], rel=1e-12, abs=1e-300)
+    assert found.high == pytest.approx(p[last - 1], rel=1e-12, abs=1e-300)
+    assert (found.low <= found.p).all()
+    assert (found.p <= found.high).all()
+
+
+def test_zipfs_law_on_ten_million_values_takes_no_longer_than_counting_them():
+    def seconds(call):
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    draws = np.random.default_rng(0).integers(0, 10**7, 10**6)
+    counted = min(seconds(lambda: np.unique(draws)) for _ in range(2))
+    made = min(
+        seconds(lambda: predict.singletons(Distribution.zipf(10**7, 1.1), 10**6)) for _ in range(2)
+    )
+    # Ten times as many draws take more than ten times as long; the promise is three times that.
+    assert made < 30 * counted

@@ -28,6 +28,14 @@ CELLS = {
     "ill": st.sampled_from(["flu", "hiv", "flu", None]),
     "who": st.sampled_from(["p", "q", "r", "p"]),
 }
+# What is said of a table that is a sample.
+SAMPLES = (
+    {},
+    {"sampling_fraction": 0.4},
+    {"sampling_fraction": 0.4, "population_size": 10},
+    {"sampling_fraction": 0.4, "unsuppressed": True},
+    {"population_size": 12, "unsuppressed": True},
+)
 SEVERITY = st.sampled_from(["fail", "warn"])
 
 
@@ -54,8 +62,16 @@ def budgets(draw, *, sensitive):
         {"t": st.sampled_from([0.2, 1]), "distance": st.sampled_from(["equal", "ordered"])},
         optional={"severity": SEVERITY},
     )
+    some = st.sampled_from([0.1, 0.3, 1.0])
     risk = st.fixed_dictionaries(
-        {"prosecutor": st.fixed_dictionaries({"highest": st.sampled_from([0.3, 1.0])})}
+        {"prosecutor": st.fixed_dictionaries({"highest": some})},
+        optional={
+            "journalist": st.fixed_dictionaries(
+                {"highest": some},
+                optional={"share_above": st.just({"threshold": 0.2, "at_most": 0.5})},
+            ),
+            "marketer": st.fixed_dictionaries({"average": some}),
+        },
     )
     kinds = {"k": k, "max_unique_fraction": unique, "risk": risk}
     kinds["predicted_singletons"] = st.just({"group_size": 2, "at_most": 1})
@@ -94,6 +110,7 @@ def policies(draw):
         document["qids"] = [rule]
     if draw(st.integers(0, 9)) == 0:
         document["reviewed"] = False
+    document |= draw(st.sampled_from(SAMPLES))
     return document
 
 

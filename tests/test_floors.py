@@ -32,6 +32,15 @@ FLOORS = (
 FRONT = len(FLOORS)
 # Doors that a method opens upstairs, by name and not by an import: file, module.
 DOORS = {("policy/upstairs.py", "anonrisk.gx.suite")}
+# Files that import by name at all.
+OPENING = {
+    "anonrisk",
+    "anonrisk.accessor",
+    "anonrisk.cli",
+    "anonrisk.policy.budgets",
+    "anonrisk.policy.upstairs",
+    "anonrisk.pseudonyms.store",
+}
 # What `engines/numpy/` counts for, and therefore must not know.
 LIBRARIES = {"pandas", "pyarrow", "polars", "duckdb", "pyspark", "sqlalchemy"}
 # What users import: these paths stay.
@@ -79,14 +88,25 @@ def statements(tree):
             ahead.extend(getattr(node, inside, ()))
 
 
+def absolute(module, node, modules):
+    """Name the module that an import is from, also where it is told by dots."""
+    if not node.level:
+        return node.module
+    parts = module.split(".")
+    is_package = module in modules and modules[module].name == "__init__.py"
+    above = parts[: len(parts) - node.level + is_package]
+    return ".".join([*above, *filter(None, [node.module])])
+
+
 def imported(module, tree, modules):
     """Modules of the package that a file imports, wherever it does so."""
     for node in statements(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in modules else node.module for name in inner]
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(module, node, modules)
+            inner = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else base for name in inner]
         else:
             continue
         yield from (name for name in names if name in modules and name != module)
@@ -156,25 +176,54 @@ def test_numbers_in_process_know_no_library_of_tables():
     assert [(name, found) for name in core for found in of_a_library(trees()[name])] == []
 
 
+def named(tree):
+    """Modules that a file names in a text, by which it may open them without an import."""
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            name = node.value.partition(":")[0].rstrip(".")
+            if name.startswith("anonrisk.") or node.value == "anonrisk.":
+                yield name
+
+
+def doors(trees):
+    """Files with the names of modules upstairs that they hold as texts."""
+    return {
+        (module, name)
+        for module, tree in trees.items()
+        for name in named(tree)
+        if upward(module, name)
+    }
+
+
 def test_doors_upstairs_are_listed():
-    found = set()
-    opening = {name for name, path in MODULES.items() if "import_module" in path.read_text()}
-    for name in opening:
-        for node in ast.walk(trees()[name]):
-            called = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
-            if called and isinstance(node.args[0], ast.Constant):
-                path = MODULES[name].relative_to(ROOT / "anonrisk")
-                if upward(name, node.args[0].value):
-                    found.add((str(path), node.args[0].value))
+    found = {
+        (MODULES[module].relative_to(ROOT / "anonrisk").as_posix(), name)
+        for module, name in doors(trees())
+    }
     assert found == DOORS
+    # What is opened by a name that is put together is opened below, or in a folder's own files.
+    opening = {name for name, tree in trees().items() if opens(tree)}
+    assert opening == OPENING
+
+
+def opens(tree):
+    """Whether a file can import what a text names."""
+    words = {"import_module", "__import__", "resolve_name"}
+    return any(
+        getattr(node, "id", None) in words
+        or getattr(node, "attr", None) in words
+        or (isinstance(node, ast.alias) and node.name in words)
+        for node in ast.walk(tree)
+    )
 
 
 def test_no_class_name_stands_twice():
     classes = Counter(
         node.name
         for tree in trees().values()
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        for node in statements(tree)
+        if isinstance(node, ast.ClassDef)
     )
     assert [name for name, times in classes.items() if times > 1] == []
 
@@ -199,6 +248,17 @@ def test_the_rules_see_what_they_should():
     assert upward("anonrisk.policy.x", "anonrisk.gx.suite")
     assert upward("anonrisk.search.x", "anonrisk.planning.plan")
     assert not upward("anonrisk.policy.x", "anonrisk.core.render")
+    for source in ("from ..gx import suite", "from ..gx.suite import x", "from .. import gx"):
+        found = list(imported("anonrisk.policy.x", ast.parse(source), MODULES))
+        assert [folder(name) for name in found] == ["gx"], source
+    source = "from . import rules"
+    for module in ("anonrisk.policy", "anonrisk.policy.judge"):
+        assert list(imported(module, ast.parse(source), MODULES)) == ["anonrisk.policy.rules"]
+    for call in ("im('anonrisk.gx')", "x(name='anonrisk.gx:suite')", "x(f'anonrisk.{y}')"):
+        assert doors({"anonrisk.policy.x": ast.parse(call)}), call
+    assert not doors({"anonrisk.policy.x": ast.parse("'anonrisk.gx'\nx('anonrisk.core.text')")})
+    assert opens(ast.parse("from importlib import import_module as im"))
+    assert opens(ast.parse("__import__(name)"))
     source = "import numpy, pandas as pd\nif x:\n    from anonrisk.engines.arrow import cells\n"
     assert set(of_a_library(ast.parse(source))) == {"pandas", "arrow.cells"}
     assert rounds({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"]}) == ["b", "c"]

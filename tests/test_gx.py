@@ -52,6 +52,14 @@ def all_expectations(qids=None, sensitive="ill", **more):
         gx.ExpectReidentificationRiskToBeAtMost(
             attacker="marketer", max_average=0.4, sampling_fraction=0.5, **about
         ),
+        gx.ExpectReidentificationRiskToBeAtMost(
+            attacker="journalist",
+            max_average=0.9,
+            sampling_fraction=0.5,
+            population_size=16,
+            unsuppressed=True,
+            **about,
+        ),
         gx.ExpectPredictedSingletonsToBeAtMost(group_size=4, max_singletons=4, **about),
         gx.ExpectPopulationUniquenessToBeAtMost(population_size=1000, max_fraction=1, **about),
     ]
@@ -168,7 +176,10 @@ def test_every_engine_says_what_the_library_says(batch_of, about):
         ("ldiv", "recursive", 1): anonrisk.ldiv(frame, Q, kind="recursive", c=2, **measure),
         ("tcloseness", None, 0.9): anonrisk.tcloseness(frame, Q, distance="equal", **measure),
         ("risk.prosecutor.highest", None, 0.5): 1.0,
-        ("risk.marketer.average", None, 0.4): sizes.risk().marketer.average * 0.5,
+        ("risk.marketer.average", None, 0.4): sizes.risk().marketer.average,
+        ("risk.journalist.average", None, 0.9): sizes.risk(
+            sampling_fraction=0.5, population_size=16, unsuppressed=True
+        ).journalist.average,
     }
     for key, value in expected.items():
         assert values[key] == pytest.approx(float(value), rel=1e-12), key
@@ -406,6 +417,9 @@ BAD = [
             {"attacker": "prosecutor", "max_share_above": 0.1},
             {"attacker": "prosecutor", "max_average": 0.1, "sampling_fraction": 0.5},
             {"attacker": "journalist", "max_average": 0.1, "sampling_fraction": 0},
+            {"attacker": "journalist", "max_average": 0.1, "population_size": 9},
+            {"attacker": "journalist", "max_average": 0.1, "unsuppressed": True},
+            {"attacker": "prosecutor", "max_average": 0.1, "unsuppressed": True},
         )
     ),
     ("ExpectPredictedSingletonsToBeAtMost", {"qids": ["a"], "group_size": 5}),
@@ -616,6 +630,12 @@ POLICIES = [
             "journalist": {"average": 0.9},
         },
         "sampling_fraction": 0.5,
+    },
+    {
+        "risk": {"journalist": {"highest": 0.9}, "marketer": {"average": 0.1}},
+        "sampling_fraction": 0.5,
+        "population_size": 16,
+        "unsuppressed": True,
     },
     {"predicted_singletons": {"group_size": 3, "at_most_fraction": 1}, "unit": "who"},
     {"population_unique_fraction": {"population_size": 100, "at_most": 0.5}},

@@ -585,7 +585,12 @@ def test_shares_fit_the_budget_and_no_swap_is_better(columns, values):
     assert math.prod(split) <= max(values, 1) * (1 + 1e-9) or split == list(caps)
     for i in range(len(split)):
         grown = [d + (j == i) for j, d in enumerate(split)]
-        # Rounding down leaves room for less than one more value in every column together.
-        if all(d < cap for d, cap in zip(split, caps, strict=True)):
-            assert math.prod(d + 1 for d in split) > values * (1 - 1e-9)
-        assert grown[i] > split[i]
+        assert split[i] == caps[i] or math.prod(grown) > values * (1 - 1e-9), "room is left"
+
+
+def test_many_columns_have_two_values_each_where_there_is_room():
+    # Lodha & Thomas, 3.2: 25 columns, k = 10, the population of the United States. They print two
+    # values for each, which are 2^25 and too many: 24 can have them.
+    values = budget.chernoff_values(3 * 10**8, 10, 0.5)
+    assert 2**24 < values < 2**25
+    assert sorted(budget.shares(values, [1.0] * 25, [100] * 25)) == [1] + [2] * 24

@@ -537,6 +537,8 @@ FREE = {
     "missing_sensitive": "error",
     "suppressed": "*",
     "sampling_fraction": 0.5,
+    "population_size": 900,
+    "unsuppressed": True,
 }
 
 

@@ -80,8 +80,10 @@ def test_a_subgroup_agrees_with_every_choice_of_records(sizes):
     for k in range(len(records) + 1):
         chosen = [np.bincount(c, minlength=1) for c in itertools.combinations(records, k)]
         alone = np.array([(c == 1).sum() for c in chosen])
-        found = counted.predict_singletons(k)
+        found = counted.predict_singletons(k, draw="subgroup")
         assert found.mean == pytest.approx(alone.mean(), abs=1e-12)
+        # Another group is expected to have as many; only its chance is another.
+        assert counted.predict_singletons(k).mean == pytest.approx(alone.mean(), abs=1e-12)
         assert found.variance == pytest.approx(alone.var(), abs=1e-12)
         expected = np.bincount(alone, minlength=k + 1) / len(alone)
         assert found.pmf() == pytest.approx(expected, abs=1e-12)
@@ -89,7 +91,9 @@ def test_a_subgroup_agrees_with_every_choice_of_records(sizes):
         assert float(found.p_all_unique) == pytest.approx(expected[k], abs=1e-12)
         if k:
             twos = np.mean([(c == 2).sum() for c in chosen])
-            assert counted.predict_classes(k, upto=2).classes[1] == pytest.approx(twos, abs=1e-12)
+            assert counted.predict_classes(k, 2, draw="subgroup").classes[1] == pytest.approx(
+                twos, abs=1e-12
+            )
         for K in (2, 3):
             fine = np.mean([(c[c > 0] >= K).all() for c in chosen])
             assert float(predict.k_anonymous(counted, k, K)) == pytest.approx(fine, abs=1e-12)
@@ -354,7 +358,7 @@ def test_simulated_groups_follow_the_law():
     picked = [np.bincount(random.permutation(records)[:40], minlength=50) for _ in range(20_000)]
     alone = (np.array(picked) == 1).sum(axis=1)
     sizes, classes = np.unique(table, return_counts=True)
-    expected = ClassSizes(sizes, classes).predict_singletons(40).pmf()
+    expected = ClassSizes(sizes, classes).predict_singletons(40, draw="subgroup").pmf()
     assert np.abs(np.bincount(alone, minlength=41) / 20_000 - expected).sum() / 2 < 0.015
 
 
@@ -398,11 +402,15 @@ def test_nobody_is_left_over_alone():
         assert predict.singletons(known, k).pmf()[k - 1] < 1e-13
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 60))
-def test_intervals_hold_what_they_promise(counts, k):
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=12),
+    st.integers(0, 60),
+    st.sampled_from(["auto", "subgroup"]),
+)
+def test_intervals_hold_what_they_promise(counts, k, draw):
     sizes, classes = np.unique(counts, return_counts=True)
     counted = ClassSizes(sizes, classes)
-    found = counted.predict_singletons(min(k, counted.n_records))
+    found = counted.predict_singletons(min(k, counted.n_records), draw=draw)
     chances = found.pmf()
     assert chances.sum() == pytest.approx(1, abs=1e-9)
     low, high = found.interval(0.9)
@@ -498,7 +506,7 @@ def test_what_cannot_happen_is_told_at_once():
 def test_numbers_too_large_to_be_meant():
     for make in (
         lambda: Distribution.uniform(2**63),
-        lambda: Distribution.zipf(10**9, 1),
+        lambda: Distribution.zipf(2**63, 1),
         lambda: Distribution.from_counts(np.array([2**63], dtype=np.uint64)),
         lambda: predict.singletons(Distribution.uniform(5), 10**30),
         lambda: predict.singletons(Distribution.uniform(365), 10**12).pmf(),
@@ -556,3 +564,13 @@ def test_copies_are_frozen_and_results_are_plain():
     ):
         assert json.loads(json.dumps(result.to_dict()))
         assert result._repr_html_().startswith("<table>")
+
+
+@pytest.mark.parametrize("c", [0.8, 1.5, 3.0])
+def test_rare_values_gathered_at_a_few_leave_the_law_as_it_is(c):
+    known, k = Distribution.zipf(2_000, c), 40
+    numbers, asked = Poisson(known.p, known.values), predict.singletons(known, k)
+    fewer = numbers.gathered(k)
+    assert len(fewer.p) < len(numbers.p) / 2
+    exact = law.exact(numbers, k, asked.mean, asked.sd).dense(k)
+    assert law.exact(fewer, k, asked.mean, asked.sd).dense(k) == pytest.approx(exact, abs=1e-14)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+import worlds
 
 A = dict(
     enumerate(
@@ -89,3 +90,24 @@ def test_hierarchies_of_arx(shared):
         assert found.distance == "hierarchical"
         equal = arx.anon.tcloseness(["race", "sex"], name)
         assert 0 < found <= equal, "moves within a branch cost less than moves across"
+
+
+@pytest.mark.nightly
+def test_predicted_intervals_hold_for_other_people(adult, shared):
+    accidents = pd.read_csv(
+        shared / "data" / "tables" / "fars_subset.csv", sep=None, engine="python"
+    )
+    tables = {
+        "six columns": (adult, [A[i] for i in (1, 2, 3, 4, 7, 8)]),
+        "three columns": (adult, [A[i] for i in (1, 7, 8)]),
+        "work": (adult, [A[i] for i in (2, 5, 10)]),
+        "accidents": (accidents, list(accidents.columns[:4])),
+    }
+    drawn = {
+        name: worlds.people(worlds.codes_of(table, qid)) for name, (table, qid) in tables.items()
+    }
+    runs = 300
+    of_singletons = lambda table, k, _: [table.predict_singletons(k).interval()]  # noqa: E731
+    cells = list(worlds.coverage(drawn, worlds.GROUPS, runs, of_singletons))
+    assert not worlds.too_low(cells, runs)
+    assert not worlds.too_wide(cells, runs)

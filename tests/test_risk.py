@@ -11,6 +11,7 @@ import pytest
 from attackers import PEOPLE, POPULATION, RELEASE, ROWS
 
 from anonrisk import ClassSizes, errors
+from anonrisk.predict.population import benedetti_franconi
 
 
 def check(attacker, risks):
@@ -60,25 +61,35 @@ def test_a_marketer_has_an_average_only(frame):
 
 def test_weights(frame):
     risk = frame(RELEASE).anon.risk("zip", weight="w")
+    check(risk.journalist, [1 / f for f in oracle.sizes(ROWS, ["zip"])])
+    assert risk.marketer.average == risk.prosecutor.average
+    assert [*risk.journalist.average_interval] == [0, risk.prosecutor.average]
+    assert [*risk.journalist.share_interval(0.3)] == [0, risk.prosecutor.share_above(0.3)]
     sums = Counter()
     for row in ROWS:
         sums[oracle.key(row, ["zip"])] += row["w"]
-    risks = [1 / sums[oracle.key(row, ["zip"])] for row in ROWS]
-    assert risk.journalist.highest == pytest.approx(max(risks), rel=1e-12)
-    assert risk.marketer.average == pytest.approx(sum(risks) / len(risks), rel=1e-12)
-    for threshold in (0.05, 0.2, 0.25, 0.3):
-        expected = sum(r > threshold * (1 + 1e-9) for r in risks) / len(risks)
-        assert risk.journalist.share_above(threshold) == pytest.approx(expected)
-    assert "sums of sampling weights" in repr(risk)
+    model = [
+        float(benedetti_franconi(f, sums[oracle.key(row, ["zip"])]))
+        for f, row in zip(oracle.sizes(ROWS, ["zip"]), ROWS, strict=True)
+    ]
+    assert risk.model.highest_risk == pytest.approx(max(model), rel=1e-12)
+    assert risk.model.reidentifications == pytest.approx(sum(model), rel=1e-12)
+    assert risk.basis == "weights"
+    for words in ("unequal chances", "only this is certain", "a model", "understates"):
+        assert words in repr(risk)
+    assert risk.to_dict()["model"]["model"] == "benedetti_franconi"
 
 
-def test_sampling_fraction(frame):
+def test_of_a_sampling_fraction_alone_nothing_but_the_prosecutor_follows(frame):
     risk = frame(RELEASE).anon.risk("zip", sampling_fraction=0.1)
-    plain = frame(RELEASE).anon.risk("zip")
-    assert risk.journalist.highest == pytest.approx(plain.prosecutor.highest / 10)
-    assert risk.marketer.average == pytest.approx(plain.marketer.average / 10)
-    assert risk.prosecutor.highest == plain.prosecutor.highest
+    assert risk.journalist.highest == risk.prosecutor.highest == 1
+    assert risk.marketer.average == risk.journalist.average == risk.prosecutor.average
+    assert [*risk.journalist.highest_interval] == [0, 1]
+    assert risk.journalist.average_interval.level is None
     assert risk.basis == "sampling_fraction"
+    assert "population_size or unsuppressed would tell more" in repr(risk)
+    whole = frame(RELEASE).anon.risk("zip", sampling_fraction=1)
+    assert [*whole.journalist.average_interval] == [whole.prosecutor.average] * 2
 
 
 @pytest.mark.parametrize("how", ["release", "weights", "fraction", "population"])
@@ -91,16 +102,12 @@ def test_households(frame, how):
         "population": {"population": frame(PEOPLE)},
     }[how]
     risk = table.anon.risk("zip", household="home", **given)
-    sums = Counter()
-    for row in ROWS:
-        sums[oracle.key(row, ["zip"])] += row["w"]
-    own = {
-        "release": [1 / f for f in oracle.sizes(ROWS, ["zip"])],
-        "weights": [1 / sums[oracle.key(row, ["zip"])] for row in ROWS],
-        "fraction": [0.5 / f for f in oracle.sizes(ROWS, ["zip"])],
-        "population": [1 / F for _, F in oracle.population_sizes(ROWS, POPULATION, ["zip"])],
-    }[how]
+    own = [1 / f for f in oracle.sizes(ROWS, ["zip"])]
+    if how == "population":
+        own = [1 / F for _, F in oracle.population_sizes(ROWS, POPULATION, ["zip"])]
     check(risk.household, oracle.household_risks(ROWS, own, "home"))
+    low = 0 if how in ("weights", "fraction") else risk.household.average
+    assert risk.household.average_interval.low == low
 
 
 def test_persons(frame):
@@ -133,6 +140,46 @@ def test_a_population_that_does_not_fit(frame, people, text):
         (lambda t, p: t.anon.risk("zip", household="hom"), errors.ColumnNotFoundError, "'home'"),
         (lambda t, p: t.anon.risk("zip", sampling_fraction=0), errors.ArgumentError, "above 0"),
         (lambda t, p: t.anon.risk("zip", sampling_fraction=2), errors.ArgumentError, "at most 1"),
+        (
+            lambda t, p: t.anon.risk("zip", population_size=70),
+            errors.ArgumentError,
+            "needs a sampling_fraction",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", population_size=0, unsuppressed=True),
+            errors.ArgumentError,
+            "at least 1",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", unsuppressed=True),
+            errors.ArgumentError,
+            "or a population_size",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", unsuppressed=1),
+            errors.ArgumentError,
+            "True or False",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", weight="w", population_size=9, unsuppressed=True),
+            errors.ArgumentError,
+            "not several",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", sampling_fraction=0.1, population_size=5),
+            errors.PopulationError,
+            "about 0, and the table has 7 records",
+        ),
+        (
+            lambda t, p: t.anon.risk("zip", missing="drop", population_size=70, unsuppressed=True),
+            errors.ArgumentError,
+            "give the sampling_fraction",
+        ),
+        (
+            lambda t, p: t.anon.risk("age", unit="home", population_size=70, unsuppressed=True),
+            errors.ArgumentError,
+            "in several classes",
+        ),
         (lambda t, p: t.anon.risk("zip", [1]), errors.UnsupportedFrameError, "not a supported"),
         (lambda t, p: t.anon.risk("zip", p, unit="who"), errors.ArgumentError, "one row a person"),
         (lambda t, p: t.anon.risk("who", p), errors.ColumnNotFoundError, "of the population"),
@@ -201,6 +248,8 @@ def test_weights_that_are_no_numbers(weights):
 def test_infinite_weights_are_refused(frame):
     with pytest.raises(errors.WeightError, match="infinite in 1 row"):
         frame({"q": ["a", "b"], "w": [1.5, float("inf")]}).anon.risk("q", weight="w")
+    with pytest.raises(errors.WeightError, match="below 1 in 1 row"):
+        frame({"q": ["a", "b"], "w": [1.5, 0.0]}).anon.risk("q", weight="w")
 
 
 def test_dropped_records_need_no_class_in_the_population(frame):

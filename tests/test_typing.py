@@ -19,7 +19,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy
 from anonrisk.accessor import FUNCTIONS, AnonAccessor
-from anonrisk.core import words
+from anonrisk.core import literals
 from anonrisk.policy.arguments import PolicyArguments
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +80,8 @@ WORDS = {
     "Model": lambda df, word: anonrisk.predict_population(df, "zip", 9, model=word),
     "Law": lambda df, word: anonrisk.perturb(df, "zip", 1, seed=1, law=word),
     "Part": lambda df, word: anonrisk.generalize(df, "zip", part=word),
+    "Cuts": lambda df, word: anonrisk.plan(df, "zip", 2, bins=word),
+    "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),
@@ -90,11 +92,11 @@ WORDS = {
 def test_words_for_checkers_are_those_that_are_taken(name):
     said = refused(WORDS[name], pd.DataFrame({"zip": ["a", "a"], "ill": ["x", "y"]}), "?")
     listed = said.partition(" one of ")[2].partition(", not ")[0]
-    assert get_args(getattr(words, name)) == tuple(re.findall("'(.+?)'", listed))
+    assert get_args(getattr(literals, name)) == tuple(re.findall("'(.+?)'", listed))
 
 
 def test_all_words_are_compared():
-    assert {name for name, value in vars(words).items() if get_args(value)} == set(WORDS)
+    assert {name for name, value in vars(literals).items() if get_args(value)} == set(WORDS)
 
 
 def test_a_table_has_its_accessor_by_name(frame):

@@ -195,6 +195,51 @@ def test_likelihood_finds_the_law_of_a_sample():
     assert zipf.fit(counts, method="maximum likelihood").c == pytest.approx(0.8, abs=0.01)
 
 
+def test_likelihood_is_at_its_top():
+    rng = np.random.default_rng(4)
+    counts = np.sort(rng.zipf(1.8, 60))[::-1]
+    x = np.arange(1, 61)
+
+    def likelihood(c):
+        return (counts * (-c * np.log(x) - np.log((x**-c).sum()))).sum()
+
+    best = zipf.fit(counts, method="maximum likelihood").c
+    around = [likelihood(best + step) for step in (-0.1, -1e-3, 1e-3, 0.1)]
+    assert max(around) < likelihood(best)
+
+
+def test_class_sizes_are_counts(frame):
+    from anonrisk.predict import Distribution, ZipfFit, fit_zipf, singletons
+
+    values = [x for x in range(1, 31) for _ in range(120 // x)]
+    table = frame({"station": values})
+    found = fit_zipf(table.anon.classes("station"))
+    assert isinstance(found, ZipfFit)
+    assert found == fit_zipf([120 // x for x in range(1, 31)])
+    for method in ("least squares", "maximum likelihood"):
+        assert fit_zipf(table.anon.classes("station"), method=method).c == pytest.approx(
+            1, abs=0.05
+        )
+    law = Distribution.zipf(found.n_items, found.c)
+    measured = singletons(Distribution.from_counts([120 // x for x in range(1, 31)]), 20).mean
+    assert singletons(law, 20).mean == pytest.approx(measured, rel=0.05)
+    with pytest.raises(errors.ArgumentError, match="items come with the class sizes"):
+        fit_zipf(table.anon.classes("station"), [1])
+
+
+def test_the_printed_fit_of_the_railway_is_no_law():
+    # Kikuchi & Takahashi, 3.2, print p = 0.092/x^0.632; their Table 2 needs 0.021881/x^0.63253.
+    x = np.arange(1.0, 2_498)
+    assert (0.092 * x**-0.632).sum() > 4
+    p = 0.021881 * x**-0.632530
+    assert p.sum() == pytest.approx(1, abs=0.05)
+    found = zipf.fit(p * 1e9)
+    assert found.c == pytest.approx(0.63253, abs=1e-9)
+    assert Zipf(found.n_items, found.c, 42_598_300, g=0.021881).least_rank(3) == pytest.approx(
+        5_163.8, rel=1e-3
+    )
+
+
 def test_sums_over_many_ranks_are_exact():
     for c in (0.0, 0.5, 1.0, 2.0):
         x = np.arange(1, 1_000_001, dtype=float)

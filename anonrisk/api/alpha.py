@@ -8,7 +8,7 @@ from anonrisk.api.sensitive import worst
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def alpha(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.assessment import Assessment
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import ask
-from anonrisk.api.sensitive import ask_about, refuse_closeness, with_distance
+from anonrisk.api.question import question_of
+from anonrisk.api.sensitive import question_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.base import Engine
 
@@ -114,10 +114,10 @@ def assess(
             raise ArgumentError(
                 "sensitive= and missing_sensitive= have no use without a measure of its values"
             )
-        engine, question = ask(frame, qids, unit=unit, missing=missing)
+        engine, question = question_of(frame, qids, unit=unit, missing=missing)
         alone_sizes = ClassSizes.of(engine.count(frame, question)[0])
         return Assessment(alone_sizes, _of_sizes(names, alone_sizes))
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     found: Values = {}

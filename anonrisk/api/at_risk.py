@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
-from anonrisk.api.sensitive import ask_about, diversity_score, refuse_closeness, with_distance
+from anonrisk.api.question import question_of
+from anonrisk.api.sensitive import diversity_score, question_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import not_negative, positive, whole_number
 from anonrisk.counts.change import BreakingClasses
 from anonrisk.counts.question import Score
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.words import Distance, Diversity, Missing
+    from anonrisk.core.literals import Distance, Diversity, Missing
 
 _DEFAULT_K = 5
 
@@ -81,11 +81,11 @@ def at_risk(
     if l is None and t is None:
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
-        engine, question = ask(frame, qids, unit=unit, missing=missing)
+        engine, question = question_of(frame, qids, unit=unit, missing=missing)
         return engine.keep(frame, BreakingClasses(question, size or _DEFAULT_K))
     diversity = None if l is None else (score, positive(l, "l"))
     closeness = None if t is None else not_negative(t, "t")
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     limits = []

@@ -9,7 +9,7 @@ from anonrisk.core.arguments import one_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Likeness, Missing
+    from anonrisk.core.literals import Likeness, Missing
 
 
 def beta_likeness(

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask, count_groups
+from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
 from anonrisk.counts.class_sizes import ClassCounts
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 # Outliers of a box that a picture shows, about.
 _OUTLIERS = 40
@@ -213,7 +213,7 @@ def box_plot(
     """
     if whisker is not None:
         whisker = not_negative(whisker, "whisker")
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if by is None:
         (counted,) = engine.count(frame, question)
         return BoxPlot(question.qid, by, whisker, box(counted, whisker), ())

@@ -14,7 +14,7 @@ from anonrisk.measures import alpha, beta_likeness, delta_disclosure
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
-    from anonrisk.core.words import Diversity, Likeness
+    from anonrisk.core.literals import Diversity, Likeness
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -10,8 +10,8 @@ from anonrisk.measures import entropy as _entropy
 from anonrisk.measures import risk as _risk
 
 if TYPE_CHECKING:
+    from anonrisk.core.literals import Draw, Method, Model
     from anonrisk.core.results import Divergence, LowerBound
-    from anonrisk.core.words import Draw, Method, Model
     from anonrisk.measures.risk import Risk
     from anonrisk.predict.population import PopulationEstimate
     from anonrisk.predict.prediction import PredictedClasses, Prediction
@@ -76,9 +76,25 @@ class ClassSizes(ClassCounts):
         """
         return _entropy.kl(self.sizes, self.classes, n_values)
 
-    def risk(self) -> Risk:
-        """Risk by attacker, the population's classes taken to be these; see `anonrisk.risk`."""
-        return _risk.of_release(self)
+    def risk(
+        self,
+        *,
+        sampling_fraction: float | None = None,
+        population_size: int | None = None,
+        unsuppressed: bool = False,
+    ) -> Risk:
+        """Risk by attacker; see `anonrisk.risk`.
+
+        Examples
+        --------
+        >>> tenth = ClassSizes([10, 40], [200, 25])
+        >>> tenth.risk(sampling_fraction=0.05, population_size=60_000).journalist.highest
+        0.0232558139534...
+        """
+        from anonrisk.predict.sample_risk import of_sample, sampling_of
+
+        sampling = sampling_of(sampling_fraction, population_size, unsuppressed)
+        return of_sample(self, sampling) if sampling.known else _risk.of_release(self)
 
     # ---- predicting -----------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def classes(
@@ -46,5 +46,5 @@ def classes(
              1         1         1   33.3%
              2         1         2   66.7%
     """
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     return ClassSizes.of(engine.count(frame, question)[0])

@@ -8,7 +8,7 @@ from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.matched import Presence
 
 

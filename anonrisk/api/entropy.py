@@ -9,7 +9,7 @@ from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def entropy(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.api.suda import counter_of
 from anonrisk.search.explain_risk import Change, RiskExplanation
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def explain_risk(
@@ -48,7 +48,7 @@ def explain_risk(
        zip              dropped            0     0.0%       4
        age              dropped            4   100.0%       0
     """
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     counter = counter_of(engine, frame, question)
     everything = tuple(range(len(question.qid)))
     without = [tuple(j for j in everything if j != i) for i in everything]

@@ -19,7 +19,7 @@ from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPla
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.engines.base import Engine
     from anonrisk.search.minimal import MinimalSets

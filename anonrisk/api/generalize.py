@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.words import Part
+    from anonrisk.core.literals import Part
     from anonrisk.engines.base import Engine
 
 

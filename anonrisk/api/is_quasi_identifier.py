@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def is_quasi_identifier(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.api.predict_singletons import counted_for
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core import render
 from anonrisk.core.columns import require
 from anonrisk.counts.change import Recode
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
 
@@ -144,7 +144,7 @@ def kl_after(
     age: intervals of 2        12         5        5   0.0923               0.1667
     age: intervals of 5        12         2        2   0.0140               0.0417
     """
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     known = engine.schema(frame).columns
     ways = [_read(step, question.qid, known) for step in _listed(steps)]
     sizes = [None] * (len(ways) + 1) if n_values is None else list(n_values)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import against, ask_about, diversity_score
+from anonrisk.api.sensitive import against, diversity_score, question_about
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Diversity, Missing
+    from anonrisk.core.literals import Diversity, Missing
 
 
 def ldiv(
@@ -66,7 +66,7 @@ def ldiv(
     2
     """
     score = diversity_score(kind, c)
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     names = tuple(column.column for column in columns)

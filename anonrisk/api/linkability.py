@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import date, timedelta
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.predict.linkability import Linkability
 
 

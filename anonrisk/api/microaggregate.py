@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.api.question import ask_columns
+from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.change import GroupMeans
 
@@ -47,5 +47,5 @@ def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
     [11, 11, 31, 31, 31]
     """
     k = whole_number(k, "k", at_least=1)
-    engine, names = ask_columns(frame, columns)
+    engine, names = columns_to_change(frame, columns)
     return engine.rewrite(frame, GroupMeans(names, k))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.api.question import ask_columns
+from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.counts.change import Shuffle
@@ -44,7 +44,7 @@ def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None
     >>> df.anon.permute("income", by="ward", seed=1)["income"].tolist()
     [2, 1, 3]
     """
-    engine, names = ask_columns(frame, columns)
+    engine, names = columns_to_change(frame, columns)
     seed = whole_number(seed, "seed", at_least=0)
     schema = engine.schema(frame)
     known = schema.columns

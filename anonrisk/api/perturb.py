@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from anonrisk.api.question import ask_columns
+from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import one_of, positive, whole_number
-from anonrisk.core.words import Law
+from anonrisk.core.literals import Law
 from anonrisk.counts.change import Noise
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def perturb(
     >>> noisy["age"].dtype == df["age"].dtype, noisy.anon.was_perturbed()
     (True, {'age': 'perturb'})
     """
-    engine, names = ask_columns(frame, columns)
+    engine, names = columns_to_change(frame, columns)
     one_of(law, "law", LAWS)
     width = positive(scale, "scale")
     seed = whole_number(seed, "seed", at_least=0)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.question import ask
-from anonrisk.core.arguments import positive, whole_number
+import numpy as np
+
+from anonrisk.api.question import question_of
+from anonrisk.api.sensitive import question_about
+from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.literals import Loss
 from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
-from anonrisk.planning.offer import offer
+from anonrisk.planning.losses import private_losses
+from anonrisk.planning.offer import CUTS, offer
 from anonrisk.planning.plan import Plan, PlanOutcome
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
@@ -24,7 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.literals import Cuts
+    from anonrisk.counts.question import Question
     from anonrisk.counts.tally import Tally
+    from anonrisk.engines.base import Engine
     from anonrisk.planning.lattice import MeasuredNode
 
 
@@ -37,6 +45,9 @@ def plan(
     beta: float = 0.05,
     weights: Mapping[Any, float] | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
+    bins: Cuts = "auto",
+    loss: Loss = "range",
+    sensitive: Name | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
@@ -60,12 +71,23 @@ def plan(
     hierarchies : dict of column to hierarchy, optional
         A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
         recodings of `anonrisk.recode`: only these are then offered for that column.
+    bins : {"auto", "width", "quantile", "sampled", "rank", "median", "centre"}
+        How numbers are cut where no recodings are given: at even widths; near quantiles, or near
+        those of a sample; where the differences of ranks, or the distances to medians, add up to
+        the least; or where the widest bin is narrowest. ``"auto"`` offers widths, quantiles and
+        medians together.
+    loss : {"range", "private"}
+        What a coarser cell loses: the part of the column's range, or of the hierarchy's leaves,
+        that it covers; or what it leaves unknown of a sensitive value, so that columns which say
+        little about it are made coarse first.
+    sensitive : name, optional
+        The column for ``loss="private"``; left out, the one declared.
     budget : float, optional
         Number of different values to share among the columns, instead of the one computed.
     max_suppression : float
         The largest share of the records that may be left out.
     max_loss : float, optional
-        The largest loss (T9) that is acceptable.
+        The largest loss, of the kind chosen, that is acceptable.
 
     Returns
     -------
@@ -76,9 +98,11 @@ def plan(
     Notes
     -----
     Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
-    how many bins are offered. Then each combination of offered recodings is a node of a lattice,
-    measured by arithmetic on one count of the table. The search starts from the greedy solution
-    (Datafly) and goes on until bounds show that no node is better; ``optimal`` says so.
+    how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
+    recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
+    starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
+    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12; Mahiou &
+    Nagle 4.5) over that of equally likely sensitive values.
 
     Examples
     --------
@@ -104,18 +128,23 @@ def plan(
     k = whole_number(k, "k", at_least=1)
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
+    one_of(bins, "bins", CUTS)
+    one_of(loss, "loss", get_args(Loss))
     _share(beta, "beta", exclusive=True)
     _share(max_suppression, "max_suppression")
     if max_loss is not None:
         _share(max_loss, "max_loss")
-    engine, question = ask(frame, qids, unit=None, missing="value")
+    engine, question, about_whom = _asked(frame, qids, loss, sensitive)
     refuse_persons(question.unit)
     columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, ClassesWithValues(question.qid, free))
+    tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+    pairs = _pairs(tally, question.qid, about_whom)
+    if pairs:
+        tally = tally.only(question.qid)
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to plan for")
@@ -139,10 +168,11 @@ def plan(
             share=share,
             given=given.get(name),
             column=name,
+            bins=bins,
         )
         for name, share in zip(question.qid, about.per_column, strict=True)
     }
-    lattice = Lattice.of(tally, offered, k, weighted)
+    lattice = Lattice.of(tally, offered, k, weighted, pairs)
     allowed = math.floor(max_suppression * n + 1e-9)
     found = search(lattice, allowed)
     best = _met(lattice, found, allowed, max_suppression, max_loss)
@@ -155,7 +185,7 @@ def plan(
         k=k,
         max_suppression=float(max_suppression),
         columns=tuple(columns),
-        before=_before(tally, question.qid, k),
+        before=_before(tally, question.qid, k, pairs),
         after=PlanOutcome(
             n - best.n_below,
             best.n_classes - best.n_small,
@@ -167,7 +197,36 @@ def plan(
         ),
         budget=about,
         optimal=found.optimal,
+        loss=loss,
     )
+
+
+def _asked(
+    frame: Any, qids: Names | None, loss: str, sensitive: Name | None
+) -> tuple[Engine, Question, Qid]:
+    """Find the engine and the columns; a sensitive one only where the loss is about it."""
+    if loss != "private":
+        if sensitive is not None:
+            raise ArgumentError("sensitive= has no use without loss='private'")
+        return *question_of(frame, qids, unit=None, missing="value"), ()
+    engine, question, named = question_about(
+        frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
+    )
+    if len(named) > 1:
+        raise ArgumentError(
+            f"{len(named)} sensitive columns are declared: name one of them, sensitive="
+        )
+    return engine, question, (named[0].column,)
+
+
+def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
+    """Count the pairs of each column's values with the sensitive ones."""
+    for name in about_whom:
+        if len(np.unique(tally.codes[name])) == 1:
+            raise ArgumentError(
+                f"sensitive column {name!r} has one value only: no recoding loses anything about it"
+            )
+    return {name: tally.only((name, other)) for other in about_whom for name in qid}
 
 
 def refuse_persons(unit: Name | None) -> None:
@@ -224,14 +283,19 @@ def _budget(
     return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
 
 
-def _before(tally: Tally, qid: Qid, k: int) -> PlanOutcome:
+def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> PlanOutcome:
     counts = tally.counts
+    # What is unknown of a sensitive value before anything has become coarse.
+    unknown = 0.0
+    for name, pair in pairs.items():
+        margin = tally.margin(name)
+        unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
     return PlanOutcome(
         tally.n_records,
         len(counts),
         int(counts.min()),
         int(counts[counts < k].sum()),
-        0.0,
+        unknown / (len(qid) * tally.n_records),
         int((counts**2).sum()),
         tuple(int((tally.margin(name) > 0).sum()) for name in qid),
     )

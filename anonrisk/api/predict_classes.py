@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Draw, Method, Missing
+    from anonrisk.core.literals import Draw, Method, Missing
     from anonrisk.predict.prediction import PredictedClasses
 
 
@@ -35,7 +35,7 @@ def predict_classes(
     frame, qids, group_size, draw, method, n_values, widths, unit, missing
         As in `anonrisk.predict_singletons`.
     upto : int
-        The largest class size to tell apart.
+        The largest class size to tell apart; 3 at most for another group larger than the table.
 
     Returns
     -------
@@ -43,7 +43,8 @@ def predict_classes(
 
     Notes
     -----
-    S17: E C_j = Σ C(c, j) C(n − c, k − j) / C(n, k); S7 and S8 with replacement.
+    S17: E C_j = Σ C(c, j) C(n − c, k − j) / C(n, k), and P2 beyond the table's size; intervals of
+    another group by P13; S7 and S8 with replacement.
 
     Examples
     --------
@@ -52,11 +53,11 @@ def predict_classes(
     >>> df = pd.DataFrame({"sex": list("mmmmffff")})
     >>> df.anon.predict_classes("sex", 2, upto=2)
     Predicted classes of a group of 2
-    class size   classes   share
-             1       1.1   57.1%
-             2       0.4   42.9%
+    class size   classes   share     95% interval
+             1       1.1   57.1%   0.0% to 100.0%
+             2       0.4   42.9%   0.0% to 100.0%
           more              0.0%
-    drawn without replacement from the table's 8 records
+    another group from the population of the table's 8 records
     """
     if group_size is None:
         raise ArgumentError("group_size is not given: how many people will the group have?")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
-from anonrisk.api.risk import against_of, fraction_of
+from anonrisk.api.question import question_of
+from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.question import IfIndependent, SumsOfWeights
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing, Model
+    from anonrisk.core.literals import Missing, Model
     from anonrisk.predict.population import PopulationEstimate
 
 # Weights that sum to something else than the population are not weights of that population.
@@ -87,7 +87,7 @@ def predict_population(
     _check_sources(population_size, sampling_fraction, weight)
     if unit is not None and (weight is not None or model == "loglinear"):
         raise ArgumentError(_NO_UNIT)
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (weight is not None or model == "loglinear"):
         # A declared unit is as binding as one in the call.
         raise ArgumentError(_NO_UNIT)
@@ -116,6 +116,8 @@ def _check_sources(population_size: Any, fraction: Any, weight: Any) -> None:
     if population_size is not None:
         whole_number(population_size, "population_size", at_least=1)
     if fraction is not None:
+        from anonrisk.predict.sample_risk import fraction_of
+
         fraction_of(fraction)
         if population_size is not None or weight is not None:
             raise ArgumentError("give one of population_size=, sampling_fraction= and weight=")

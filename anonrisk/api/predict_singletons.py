@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive
 from anonrisk.core.columns import require
 from anonrisk.counts.change import Intervals
@@ -14,7 +14,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Draw, Method, Missing
+    from anonrisk.core.literals import Draw, Method, Missing
     from anonrisk.predict.prediction import Prediction
 
 
@@ -38,11 +38,11 @@ def predict_singletons(
         As in `anonrisk.classes`. With a `unit` every person must be in one class.
     group_size : int
         Number of people in the group.
-    draw : {"auto", "replacement"}
-        ``"auto"``: a group up to the table's size is drawn from its records without replacement,
-        which is right also for a group of other people from the same population; up to twice
-        that size, extrapolated with an interval; beyond, an error. ``"replacement"``: the
-        table's frequencies are the distribution, which understates rare values in large groups.
+    draw : {"auto", "subgroup", "replacement"}
+        ``"auto"``: other people from the same population, at most twice as many as the table
+        has; the interval holds the chance of the table and of the group. ``"subgroup"``: some of
+        the people in this very table, exact. ``"replacement"``: the table's frequencies are the
+        distribution, which understates rare values in large groups.
     method : {"exact", "kl"}
         ``"kl"`` uses only the number of values and the Kullback-Leibler distance, where it may.
     n_values : int, optional
@@ -57,8 +57,10 @@ def predict_singletons(
 
     Notes
     -----
-    S17 without replacement, P2 (Good & Toulmin 1956) beyond the table, S2 to S14 with replacement,
-    S5 and S6 from the divergence (Koot 2012, chapter 5; corrected).
+    Of another group the mean is that of a subgroup (S17), beyond the table's size that of Good &
+    Toulmin (1956; P2), and interval, `pmf`, `p_none` and `p_any` follow an approximate law (P13),
+    which tests hold to its level in worlds that it was not made in. S2 to S14 with replacement, S5
+    and S6 from the divergence (Koot 2012, chapter 5; corrected).
 
     Examples
     --------
@@ -67,6 +69,10 @@ def predict_singletons(
     >>> df = pd.DataFrame({"age": [31, 32, 33, 34, 45, 46, 47, 62], "sex": list("mmffmmff")})
     >>> df.anon.predict_singletons(["age", "sex"], 4).mean
     4.0
+    >>> df.anon.predict_singletons(["age", "sex"], 4).interval()
+    Interval(low=0, high=4, level=0.95)
+    >>> df.anon.predict_singletons(["age", "sex"], 4, draw="subgroup").interval()
+    Interval(low=4, high=4, level=0.95)
     >>> df.anon.predict_singletons(["age", "sex"], 4, widths={"age": 10}).mean
     2.714285714285...
     """
@@ -84,7 +90,7 @@ def counted_for(
     missing: str,
 ) -> ClassSizes:
     """Count the classes of a table that a group is drawn from, in intervals where asked."""
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if widths is not None and not isinstance(widths, Mapping):
         raise ArgumentError("widths must be a mapping of column to width, such as {'age': 5}")
     if widths:

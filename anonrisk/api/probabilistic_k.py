@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.class_sizes import ClassCounts
 
 
@@ -95,7 +95,7 @@ def measured_domain(
     missing: str,
 ) -> tuple[ClassCounts, int, bool]:
     """Count the classes, and the values that are possible: given, or as many as there are."""
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     given = dict(domain_sizes or {})
     unknown = next((name for name in given if name not in question.qid), None)
     if unknown is not None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_profiles import ClassProfiles
-from anonrisk.api.sensitive import ask_about, with_distance
+from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing
 
 
 def profiles(
@@ -51,7 +51,7 @@ def profiles(
     >>> df.anon.profiles("zip", "illness")
     Profiles of illness in 2 classes of zip: 1 kind of class, 2 values
     """
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     if len(columns) > 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import FrameT, Name
     from anonrisk.core.keys import Key
-    from anonrisk.core.words import Alphabet
+    from anonrisk.core.literals import Alphabet
 
 
 def pseudonymize(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
-def ask(
+def question_of(
     frame: Any, qids: Any, *, unit: Name | None, missing: str, several: bool = False
 ) -> tuple[Engine, Question]:
     """Find the engine, fill in declared roles, and check every name and type."""
@@ -76,7 +76,7 @@ def _several(given: Any, columns: Sequence[Name]) -> list[Qid]:
     return [as_names(item, "quasi-identifier", columns) for item in items]
 
 
-def ask_columns(frame: Any, columns: Any) -> tuple[Engine, Qid]:
+def columns_to_change(frame: Any, columns: Any) -> tuple[Engine, Qid]:
     """Read the names of columns that a step is to change."""
     engine = engine_for(frame)
     schema = engine.schema(frame)

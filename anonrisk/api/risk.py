@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
-from anonrisk.counts.question import Against, InHousehold, InPopulation
+from anonrisk.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, RoleConflictError, UnsupportedFrameError
 from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.matched import Matched
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
@@ -29,6 +28,8 @@ def risk(
     *,
     weight: Name | None = None,
     sampling_fraction: float | None = None,
+    population_size: int | None = None,
+    unsuppressed: bool = False,
     household: Name | None = None,
     unit: Name | None = None,
     missing: Missing = "value",
@@ -42,10 +43,14 @@ def risk(
     population : DataFrame, optional
         The larger table that this one is a sample of, of the same library, one row a person.
     weight : name, optional
-        A column of sampling weights, each at least 1: a class of the population then has the sum
-        of the weights of its records.
+        A column of sampling weights, each at least 1, of a table in which not everybody had the
+        same chance to be.
     sampling_fraction : float, optional
-        The share of the population that is in the table, drawn with equal probabilities.
+        The share of the population that was drawn into the table, everybody with the same chance.
+    population_size : int, optional
+        The number of people in the population that was drawn from.
+    unsuppressed : bool
+        Whether no record was removed after the draw. It cannot be seen in the table.
     household : name, optional
         A column that says who lives together: whoever finds one member finds them all.
 
@@ -53,12 +58,22 @@ def risk(
     -------
     Risk
         With `prosecutor`, `journalist` and `marketer`, each with `highest`, `average` and
-        `share_above(threshold)`, and how F was found.
+        `share_above(threshold)`, and what is known of F. Of a table that is a sample these are
+        upper ends of 95% intervals; `highest_interval`, `average_interval` and
+        `share_interval(threshold)` have both ends. `unique_match` bounds the share of correct ones
+        among matches with exactly one record, where that can be told.
 
     Notes
     -----
     T13, f and F the sizes of a class in the table and in the population: prosecutor 1/f,
     journalist 1/F, marketer (1/n) Σ f/F. A household's risk is 1 − Π (1 − its members' risks).
+
+    F is counted where `population` is given. A sample bounds it (P12): with `sampling_fraction` and
+    `population_size` each class by itself, also after small classes were removed; with
+    `unsuppressed` also the whole table, by a linear programme over all populations that agree with
+    it, and the smaller bound is taken. With neither, with `weight`, and for households all that
+    holds is F ≥ f: nobody reaches more than the prosecutor. Beside weights stands what Benedetti
+    and Franconi's model says (P10), which is no bound. See ``docs/risk.md``.
 
     Examples
     --------
@@ -72,26 +87,39 @@ def risk(
     journalist      0.25    0.1667
       marketer         -    0.1667
     (class sizes counted in the population)
+    >>> tenth = pd.DataFrame({"zip": [i // 8 for i in range(80)]})
+    >>> tenth.anon.risk("zip", sampling_fraction=0.1, population_size=800)
+      attacker            highest            average
+    prosecutor              0.125              0.125
+    journalist   0.0125 to 0.0417   0.0125 to 0.0417
+      marketer                  -   0.0125 to 0.0417
+    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed since)
     """
-    given = [x is not None for x in (population, weight, sampling_fraction)]
+    from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
+
+    sampling = sampling_of(sampling_fraction, population_size, unsuppressed)
+    given = [population is not None, weight is not None, sampling.known]
     if sum(given) > 1:
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    fraction = fraction_of(sampling_fraction)
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     if question.unit is not None and (given[0] or given[1] or household is not None):
         # A declared unit is as binding as one in the call.
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     against = against_of(engine, frame, question, population, weight, household)
-    if population is None and weight is None:
-        found = of_release(engine.count(frame, question)[0], 1 / fraction)
+    if population is not None:
+        found = of_population(engine.match(frame, InPopulation(question, against)))
+    elif weight is not None:
+        found = of_weighted(engine.tally(frame, SumsOfWeights(question, weight)))
     else:
-        matched = engine.match(frame, InPopulation(question, against))
-        found = of_population(matched, "weights" if population is None else "population")
+        sizes = engine.count(frame, question)[0]
+        found = of_sample(sizes, sampling) if sampling.known else of_release(sizes)
     if household is not None:
-        home = engine.match(frame, InHousehold(question, replace(against, factor=1 / fraction)))
-        found = replace(found, household=home)
+        home = engine.match(frame, InHousehold(question, replace(against, weight=None)))
+        # Only what holds however the table was drawn: a household is no class.
+        sampled = found.basis in ("weights", "sampling_fraction")
+        found = replace(found, household=at_most(home) if sampled else home)
     return found
 
 
@@ -99,20 +127,11 @@ def matched_of(frame: Any, qids: Any, population: Any, missing: str) -> Matched:
     """Find the classes of a release in the population that it was drawn from."""
     if population is None:
         raise ArgumentError("population= is needed: a table of the people this one is a sample of")
-    engine, question = ask(frame, qids, unit=None, missing=missing)
+    engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError("the table has a unit: reduce it to one row a person first")
     against = against_of(engine, frame, question, population, None, None)
     return engine.match(frame, InPopulation(question, against))
-
-
-def fraction_of(given: Any) -> float:
-    """Read a sampling fraction; none given is the whole population."""
-    if given is None:
-        return 1.0
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
-        raise ArgumentError("sampling_fraction is a share: above 0, at most 1")
-    return float(given)
 
 
 def against_of(  # noqa: PLR0917

@@ -8,8 +8,8 @@ from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
+    from anonrisk.core.literals import Missing
     from anonrisk.core.results import LowerBound
-    from anonrisk.core.words import Missing
 
 
 def rr(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
-from anonrisk.core.words import Distance
+from anonrisk.core.literals import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 from anonrisk.measures.scores import FORMULAS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DISTANCES = get_args(Distance)
 
 
-def ask_about(
+def question_about(
     frame: Any,
     qids: Any,
     sensitive: Any,
@@ -34,7 +34,7 @@ def ask_about(
 ) -> tuple[Engine, Question, list[Sensitive]]:
     """Find the engine, fill in declared roles, and check every name and type."""
     one_of(missing_sensitive, "missing_sensitive", ("value", "drop", "error"))
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     schema = engine.schema(frame)
     columns = schema.columns
     names = as_names(
@@ -146,7 +146,7 @@ def worst(  # noqa: PLR0917
     missing_sensitive: str,
 ) -> float:
     """Score the worst class of one sensitive column by a score without settings."""
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     score = Score(name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def sizes(
@@ -47,5 +47,5 @@ def sizes(
     """
     if not isinstance(name, str) or not name:
         raise ArgumentError("name= is the name of the new column: a text that is not empty")
-    engine, question = ask(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing)
     return engine.annotate(frame, SizeOfClass(question, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.counts.change import MinimalUniques
 from anonrisk.counts.question import ManySets
@@ -13,7 +13,7 @@ from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.minimal_uniques import Totals
     from anonrisk.counts.question import Question
@@ -73,7 +73,7 @@ def suda(
     """
     max_size = whole_number(max_size, "max_size", at_least=1)
     fraction = _fraction(sampling_fraction)
-    engine, question = ask(frame, qids, unit=None, missing=missing)
+    engine, question = question_of(frame, qids, unit=None, missing=missing)
     if question.unit is not None:
         raise ArgumentError(
             "suda scores records and knows no unit; bring the table to one row a person"

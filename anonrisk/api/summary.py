@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anonrisk.api.question import ask, count_groups
+from anonrisk.api.question import count_groups, question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import joined
 from anonrisk.errors import UnsupportedColumnError, raise_alone
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.class_sizes import ClassCounts
 
 
@@ -70,7 +70,7 @@ def summary(
     zip + age        3     2    1    2          1          3
     """
     sizes = _check_at(at)
-    engine, question = ask(frame, qid_sets, unit=unit, missing=missing, several=True)
+    engine, question = question_of(frame, qid_sets, unit=unit, missing=missing, several=True)
     if by is None:
         rows = [
             _row(counted, counted.n_dropped, missing, sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.change import CellSuppression, LargeClasses
 from anonrisk.errors import ArgumentError
@@ -65,7 +65,7 @@ def suppress(
     text_or_number = isinstance(marker, (str, int, float)) and not isinstance(marker, bool)
     if marker is not None and not text_or_number:
         raise ArgumentError("suppressed= is a text, a number or None")
-    engine, question = ask(frame, qids, unit=unit, missing="value")
+    engine, question = question_of(frame, qids, unit=unit, missing="value")
     if cells:
         return engine.rewrite(frame, CellSuppression(question, k, marker))
     return engine.keep(frame, LargeClasses(question, k))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.sensitive import ask_about, with_distance
+from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.results import Closeness
 from anonrisk.counts.question import Score
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing
 
 
 def tcloseness(
@@ -63,7 +63,7 @@ def tcloseness(
     >>> df.anon.tcloseness("zip", "stage", "ordered")
     0.3333333333333333 (ordered distance)
     """
-    engine, question, columns = ask_about(
+    engine, question, columns = question_about(
         frame, qids, sensitive, unit=unit, missing=missing, missing_sensitive=missing_sensitive
     )
     found = []

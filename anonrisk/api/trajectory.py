@@ -12,7 +12,7 @@ from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.words import Missing, Points
+    from anonrisk.core.literals import Missing, Points
     from anonrisk.counts.traces import StepCounts, TraceCounts, TraceQuestion
     from anonrisk.predict.trajectory import Trajectory, TrajectoryStep
 

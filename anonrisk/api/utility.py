@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.question import ClassesWithValues, Question
@@ -54,7 +54,8 @@ def utility(
     -----
     T8 to T12. The loss metric is a mean over original records and columns: a suppressed cell or
     record costs 1, an unchanged value 0. Mutual information and its loss add up to the mean entropy
-    of the columns. Bits throughout.
+    of the columns, private mutual information and its loss to the entropy of the sensitive column.
+    A suppressed record tells nothing of it. Bits throughout.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def utility(
     >>> round(found.loss_metric, 3), found.mutual_information
     (0.475, 1.0)
     """
-    engine, question = ask(original, qids, unit=None, missing="value")
+    engine, question = question_of(original, qids, unit=None, missing="value")
     qid = question.qid
     changed_engine = engine_for(frame)
     if type(changed_engine) is not type(engine):

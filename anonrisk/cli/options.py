@@ -63,6 +63,28 @@ def require_qids(frame: Any, qids: list[str] | None) -> None:
     )
 
 
+def of_sample(parser: argparse.ArgumentParser) -> None:
+    """Say of which population the table is a sample."""
+    group = parser.add_argument_group(
+        "sample", "Of a table that is a sample: what journalist and marketer reach outside it."
+    )
+    group.add_argument("--sampling-fraction", type=float, help="share of the population drawn")
+    group.add_argument("--population-size", type=int, metavar="N", help="people in the population")
+    group.add_argument(
+        "--unsuppressed",
+        action="store_true",
+        default=None,
+        help="no record was removed after the draw",
+    )
+
+
+def sample_of(given: argparse.Namespace) -> dict[str, Any]:
+    """Give what the command line says of the sample, as keywords."""
+    names = ("sampling_fraction", "population_size", "unsuppressed")
+    said = {name: getattr(given, name, None) for name in names}
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
     """Say where the result goes."""
     group = parser.add_argument_group("result")

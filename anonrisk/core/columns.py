@@ -9,8 +9,8 @@ from datetime import date
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
+from anonrisk.core.literals import Missing
 from anonrisk.core.render import count_of
-from anonrisk.core.words import Missing
 from anonrisk.errors import (
     ArgumentError,
     ColumnNotFoundError,

@@ -73,7 +73,8 @@ class Probability(_Annotated):
     complement : float
         One minus the chance, without the loss of digits.
     method : str
-        ``"exact"``, ``"saddlepoint"`` or ``"kl"``.
+        ``"exact"``, ``"certain"``, ``"saddlepoint"``, ``"kl"`` or, estimated from a table,
+        ``"approximate"``.
     """
 
     log: float

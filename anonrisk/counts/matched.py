@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.core.arguments import not_negative
+from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-# Risks that are not one over a whole number are kept on a grid of this many steps, rounded up.
+# Risks of households are not one over a whole number: they are kept on a grid of this many steps,
+# rounded up.
 GRID = 100_000
+# 1/5 > 0.2 must not turn on the last bit of a division.
+ABOVE = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
     """The risk that one attacker is to the records of a table.
+
+    Where it is counted, an interval has two equal ends; where it is bounded, from a sample, the
+    numbers are upper ends.
 
     Attributes
     ----------
@@ -45,15 +52,33 @@ class Attacker:
     def share_above(self, threshold: float) -> float:
         """Share of the records whose risk is strictly greater than a threshold.
 
-        Risks from weights and of households are rounded up to the next 0.00001, so that the share
+        Risks of households are rounded up to the next 0.00001, so that the share
         is exact at thresholds of five decimals and never too small at others.
         """
         limit = not_negative(threshold, "the threshold")
         if self.risks is None or self.records is None:
             raise ArgumentError(f"the {self.name} has an average only")
-        # 1/5 > 0.2 must not turn on the last bit of a division.
-        above = self.risks > limit * (1 + 1e-9)
+        above = self.risks > limit * ABOVE
         return float(self.records[above].sum() / self.records.sum())
+
+    @property
+    def average_interval(self) -> Interval:
+        """Least and largest average."""
+        return Interval(self.average, self.average)
+
+    @property
+    def highest_interval(self) -> Interval | None:
+        """Least and largest risk of the record at most risk; a marketer has none."""
+        return None if self.highest is None else Interval(self.highest, self.highest)
+
+    def share_interval(self, threshold: float) -> Interval:
+        """Least and largest share of the records whose risk is above a threshold."""
+        share = self.share_above(threshold)
+        return Interval(share, share)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {"highest": self.highest, "average": self.average}
 
 
 @dataclass(frozen=True)
@@ -73,8 +98,7 @@ class Matched:
     sizes : ClassCounts
         The classes of the release.
     risks, records : array
-        The risks 1/F that occur, and how many records of the release have each; F that are sums of
-        weights are on a grid, rounded up.
+        The risks 1/F that occur, and how many records of the release have each.
     smallest : float
         Least F of a class that the release has.
     total : float

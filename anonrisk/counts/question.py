@@ -103,7 +103,6 @@ class Against:
     population: Any = field(default=None, repr=False)
     weight: Name | None = None
     household: Name | None = None
-    factor: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core import radix
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
@@ -39,3 +43,16 @@ class Tally:
         """Count the records of each value of a column, missing last."""
         sums = np.bincount(self.codes[name], self.counts, len(self.domains[name]) + 1)
         return np.rint(sums).astype(np.int64)
+
+    def only(self, names: Sequence[Name]) -> Tally:
+        """Add up the classes that are alike in some of the columns."""
+        sizes = [len(self.domains[name]) + 1 for name in names]
+        codes = [self.codes[name] for name in names]
+        keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        counts = np.rint(np.bincount(number, self.counts)).astype(np.int64)
+        return Tally(
+            {name: self.domains[name] for name in names},
+            {name: self.codes[name][first] for name in names},
+            counts,
+        )

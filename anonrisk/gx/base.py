@@ -25,6 +25,7 @@ from anonrisk.gx.render import Rendered
 from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.budgets import shared_scores
+from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
 from anonrisk.policy.judge import worst
 
@@ -199,6 +200,8 @@ class PrivacyExpectation(GateExpectation):
         }
         own = {*given["qids"], sensitive, given["unit"]}
         rest = [name for name in given["classified"] or () if name not in own]
+        # Another expectation has a population of its own.
+        sampled = "sampling_fraction" in given
         subsets = given["every_subset_of"]
         rules = (
             {"budgets": budgets}
@@ -213,7 +216,8 @@ class PrivacyExpectation(GateExpectation):
             "missing_sensitive": given.get("missing_sensitive"),
             "max_dropped_fraction": given["max_dropped_fraction"],
             "dropped_are_removed": given["dropped_are_removed"],
-            "sampling_fraction": given.get("sampling_fraction"),
+            **{key: given.get(key) if sampled else None for key in OF_SAMPLE},
+            "unsuppressed": bool(sampled and given["unsuppressed"]),
             **rules,
         }
 
@@ -236,7 +240,7 @@ class PrivacyExpectation(GateExpectation):
         drops = "drop" in (given["missing"], given.get("missing_sensitive"))
         given |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
         counts = self.budgets[0].counts(given, shared_scores())
-        return self.document({**given, "sampling_fraction": None}, counts)
+        return self.document({**given, **dict.fromkeys(OF_SAMPLE)}, counts)
 
     def judged(self, found: MetricAnswer) -> Judged:
         """Give the findings of the policy that the fields stand for."""

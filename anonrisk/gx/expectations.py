@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
     from anonrisk.policy.budgets.base import Budget, Expectation, Field
 
-_KINDS: dict[Any, Any] = {"number": Number, "list": list[Any], "tree": dict[str, Any] | list[Any]}
+_KINDS: dict[Any, Any] = {
+    "number": Number,
+    "flag": pydantic.StrictBool,
+    "list": list[Any],
+    "tree": dict[str, Any] | list[Any],
+}
 _COMMON = """\
     every_subset_of (int): Check every so many of the columns; the worst subset decides.
     unit (str): The column that says which person a row belongs to.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from great_expectations import ExpectationSuite
 
-    from anonrisk.core.words import Unlisted
+    from anonrisk.core.literals import Unlisted
 
 _TYPES = {one.expectation_type for one in EXPECTATIONS}
 _LEVELS = ("info", "warning", "critical")

@@ -24,8 +24,8 @@ class Formula:
 
     The SQL is Spark's dialect, over one row per class and value: `c` how often the class has the
     value, `total` the sum of those, `t` and `t_all` the same of the table, `share` = t / t_all, `r`
-    the rank of an ordered value. What stands in braces is filled in by `Words`. There is no `least`
-    and no `greatest`: SQLGlot before 30 writes ``a`` for ``least(a, b)`` in SQLite.
+    the rank of an ordered value. What stands in braces is filled in by `Placeholders`. There is
+    no `least` and no `greatest`: SQLGlot before 30 writes ``a`` for ``least(a, b)`` in SQLite.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Words:
+class Placeholders:
     """What the texts of formulas leave open.
 
     Attributes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, log10, nan
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from anonrisk.core import pictures, render
 from anonrisk.counts.matched import Attacker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
+    from anonrisk.core.results import Interval
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.matched import Matched
 
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 BASES = {
     "release": "no population given: its classes are taken to be those of the table",
     "population": "class sizes counted in the population",
-    "weights": "class sizes of the population are sums of sampling weights",
-    "sampling_fraction": "class sizes of the population are the table's over the sampling fraction",
 }
 
 
@@ -42,8 +43,11 @@ class Risk:
     household : Attacker or None
         Somebody who re-identifies a whole household by any of its members.
     basis : str
-        Where F comes from: ``"release"``, ``"population"``, ``"weights"``,
+        Where F comes from: ``"release"``, ``"population"``; of a sample ``"weights"`` or
         ``"sampling_fraction"``.
+    unique_match : Interval or None
+        Of a sample from which nothing was removed: the share of correct ones among matches with
+        exactly one record (P9).
     """
 
     prosecutor: Attacker
@@ -51,15 +55,13 @@ class Risk:
     marketer: Attacker
     household: Attacker | None = None
     basis: str = "release"
+    unique_match: Interval | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return {
             "basis": self.basis,
-            **{
-                attacker.name: {"highest": attacker.highest, "average": attacker.average}
-                for attacker in self._attackers()
-            },
+            **{attacker.name: attacker.to_dict() for attacker in self._attackers()},
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -73,23 +75,31 @@ class Risk:
             Where to draw; a new figure if left out.
         """
         attackers = self._attackers()
-        ax, colours = pictures.start(ax, len(attackers))
+        ax, colours = pictures.start(ax, len(attackers) + 1)
         averages = [each.average for each in attackers]
         highest = [nan if each.highest is None else each.highest for each in attackers]
         pictures.moves(ax, highest, averages, ("highest", "average"), colours)
-        labels = [f"{each.name}\naverage {_one_in(each.average)}" for each in attackers]
+        labels = []
         for place, each in enumerate(attackers):
-            if each.highest is not None:
-                labels[place] += f", highest {_one_in(each.highest)}"
+            mean, most = each.average_interval, each.highest_interval
+            labels.append(f"{each.name}\naverage {_between(mean)}")
+            if most is not None:
+                labels[place] += f"\nhighest {_between(most)}"
+            for interval in (mean, most):
+                if interval is not None and interval.low < interval.high:
+                    # On this scale nothing is nowhere.
+                    low = max(interval.low, interval.high / 1e4)
+                    ax.hlines(place, low, interval.high, color=colours.blue, alpha=0.25, lw=9)
         pictures.rows(ax, labels, self._headline())
         ax.set_xscale("log")
-        least = min((risk for risk in averages if risk > 0), default=1.0)
+        ends = [each.average_interval.low or each.average for each in attackers]
+        least = min((risk for risk in ends if risk > 0), default=1.0)
         decades = 10.0 ** -np.arange(ceil(-log10(min(least, 0.2))) + 1)
         ax.set_xlim(decades[-1] / 1.5, 1.5)
         ax.set_xticks(decades, [_one_in(risk) for risk in decades])
         ax.minorticks_off()
         ax.set_xlabel("chance that a record is re-identified")
-        pictures.noted(ax, BASES[self.basis])
+        pictures.noted(ax, "; ".join(self._notes()))
         pictures.explained(ax)
         return ax
 
@@ -109,20 +119,24 @@ class Risk:
         return [
             [
                 attacker.name,
-                "-" if attacker.highest is None else f"{attacker.highest:.4g}",
-                f"{attacker.average:.4g}",
+                "-" if attacker.highest_interval is None else _ends(attacker.highest_interval),
+                _ends(attacker.average_interval),
             ]
             for attacker in self._attackers()
         ]
 
+    def _notes(self) -> list[str]:
+        return [BASES[self.basis]]
+
     def __repr__(self) -> str:
         """Print as text."""
         header = ("attacker", "highest", "average")
-        return f"{render.text_table(header, self._rows())}\n({BASES[self.basis]})"
+        table = render.text_table(header, self._rows())
+        return "\n".join((table, *(f"({note})" for note in self._notes())))
 
     def _repr_html_(self) -> str:
         header = ("attacker", "highest", "average")
-        return render.html_table(BASES[self.basis], header, self._rows())
+        return render.html_table("; ".join(self._notes()), header, self._rows())
 
 
 def _one_in(risk: float) -> str:
@@ -132,21 +146,36 @@ def _one_in(risk: float) -> str:
     return f"1 in {1 / risk:,.0f}" if risk < 0.1 else f"1 in {1 / risk:.3g}"
 
 
-def of_release(sizes: ClassCounts, factor: float = 1.0) -> Risk:
-    """Give the risks where every population class is `factor` times as large as the table's."""
+def _between(interval: Interval) -> str:
+    low, high = _one_in(interval.low), _one_in(interval.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _ends(interval: Interval) -> str:
+    if interval.low == interval.high:
+        return f"{interval.high:.4g}"
+    return f"{_outwards(interval.low, floor)} to {_outwards(interval.high, ceil)}"
+
+
+def _outwards(number: float, how: Callable[[float], int]) -> str:
+    """Keep three digits, so that a bound never looks tighter than it is."""
+    if number <= 0:
+        return "0"
+    scale = 10.0 ** (2 - floor(log10(number)))
+    # A hair, so that one stays one.
+    return f"{how(number * scale + (-1e-6 if how is ceil else 1e-6)) / scale:.3g}"
+
+
+def of_release(sizes: ClassCounts) -> Risk:
+    """Give the risks where every class of the population is as large as the table's."""
     risks = 1 / sizes.sizes
     records = sizes.records.astype(float)
     average = float((records * risks).sum() / records.sum())
     prosecutor = Attacker("prosecutor", average, float(risks[0]), risks, records)
-    journalist = Attacker(
-        "journalist", average / factor, float(risks[0] / factor), risks / factor, records
-    )
-    marketer = Attacker("marketer", average / factor)
-    basis = "release" if factor == 1 else "sampling_fraction"
-    return Risk(prosecutor, journalist, marketer, basis=basis)
+    return Risk(prosecutor, replace(prosecutor, name="journalist"), Attacker("marketer", average))
 
 
-def of_population(matched: Matched, basis: str) -> Risk:
+def of_population(matched: Matched) -> Risk:
     """Give the risks where the population's classes are known.
 
     The journalist's average is the larger of classes over their population and the marketer's
@@ -162,4 +191,4 @@ def of_population(matched: Matched, basis: str) -> Risk:
         matched.records,
     )
     prosecutor = of_release(matched.sizes).prosecutor
-    return Risk(prosecutor, journalist, Attacker("marketer", marketer), basis=basis)
+    return Risk(prosecutor, journalist, Attacker("marketer", marketer), basis="population")

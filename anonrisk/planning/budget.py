@@ -89,11 +89,15 @@ def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list
     Notes
     -----
     Q4: min Σ w/d with ∏ d = D', 1 ≤ d ≤ cap: d = clip(w·t, 1, cap), t by bisection; rounded down.
+    Where there is room for one value more of some column, the one that gains most by it has it:
+    for 25 columns that could have 1.99 values each, rounding alone would leave nothing of any.
 
     Examples
     --------
     >>> shares(2400, [1, 1], [10_000, 10_000]), shares(100, [1, 1], [2, 500])
-    ([48, 48], [2, 50])
+    ([50, 48], [2, 50])
+    >>> sum(shares(2e7, [1] * 25, [100] * 25))
+    49
     """
     if values < 1:
         raise ArgumentError("there are not enough records to tell even one value; lower k")
@@ -113,4 +117,22 @@ def shares(values: float, weights: Sequence[float], caps: Sequence[int]) -> list
         else:
             high = middle
     # A hair above, so that what should be 50 is not rounded down from 49.999….
-    return [max(int(d * (1 + 1e-12)), 1) for d in split(high)]
+    whole = [max(int(d * (1 + 1e-12)), 1) for d in split(high)]
+    return _filled(whole, log_values, weights, caps)
+
+
+def _filled(
+    split: list[int], log_values: float, weights: Sequence[float], caps: Sequence[int]
+) -> list[int]:
+    """Give single values more to columns, the most useful for its room first, while they fit."""
+    room = log_values + 1e-12 - sum(map(math.log, split))
+    while True:
+        fit = [c for c, d in enumerate(split) if d < caps[c] and math.log1p(1 / d) <= room]
+        if not fit:
+            return split
+        # Σ w/d falls by w/(d(d + 1)).
+        best = max(
+            fit, key=lambda c: weights[c] / (split[c] * (split[c] + 1) * math.log1p(1 / split[c]))
+        )
+        room -= math.log1p(1 / split[best])
+        split[best] += 1

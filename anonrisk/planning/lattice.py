@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.planning.losses import group_losses
+from anonrisk.planning.losses import group_losses, private_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +35,11 @@ class Choice:
     n_groups: int
 
     @classmethod
-    def of(cls, recoding: Recoding, tally: Tally, name: Name) -> Choice:
-        """Apply a recoding to a domain; a missing value has a group of its own, or the only one."""
+    def of(cls, recoding: Recoding, tally: Tally, name: Name, pairs: Tally | None = None) -> Choice:
+        """Apply a recoding to a domain; a missing value has a group of its own, or the only one.
+
+        With a tally of pairs of values and sensitive values, the loss is the private one.
+        """
         domain = tally.domains[name]
         known, labels = recoding.groups(domain)
         losses = group_losses(recoding, domain, known, labels)
@@ -45,6 +48,8 @@ class Choice:
         else:
             groups = np.append(known, len(losses))
             losses = np.append(losses, 0.0)
+        if pairs is not None:
+            losses = private_losses(groups, len(losses), name, pairs)
         # Only groups that occur are counted.
         present = np.unique(groups[tally.margin(name) > 0])
         return cls(recoding, groups, losses, len(present))
@@ -94,10 +99,13 @@ class Lattice:
         offered: Mapping[Name, Sequence[Recoding]],
         k: int,
         weights: Sequence[float] | None = None,
+        pairs: Mapping[Name, Tally] | None = None,
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
-        columns = tuple(offered)
-        choices = [_different([Choice.of(r, tally, c) for r in offered[c]]) for c in columns]
+        columns, told = tuple(offered), pairs or {}
+        choices = [
+            _different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
+        ]
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
         return cls(tally, columns, choices, k, share / share.sum())
 
@@ -124,7 +132,7 @@ class Lattice:
         return tuple(len(offered) for offered in self.choices)
 
     def measure(self, node: Node) -> MeasuredNode:
-        """Measure a node: sizes of its classes, records below k, loss with those suppressed (T9).
+        """Measure a node: sizes of its classes, records below k, loss with those suppressed.
 
         The loss is the mean over original records and columns; a suppressed record costs 1.
         """

@@ -1,4 +1,4 @@
-"""What a generalised cell loses (T9): how much of the range, or of the leaves, it stands for."""
+"""What a generalised cell loses: of the range or the leaves (T9), or about a sensitive value."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Tally
     from anonrisk.recode import Recoding
 
 
@@ -38,6 +40,39 @@ def group_losses(
     if domain.is_scale and labels is not None:
         return np.array([interval_loss(label, domain) for label in labels])
     return _shared(groups, n_groups)
+
+
+def private_losses(groups: Integers, n_groups: int, name: Name, pairs: Tally) -> Floats:
+    """Give what a cell of each group leaves unknown of a sensitive value, between 0 and 1.
+
+    Parameters
+    ----------
+    groups : array
+        The group of each value of the column, missing last.
+    n_groups : int
+        How many there are.
+    name : name
+        The column.
+    pairs : Tally
+        Of the column and the sensitive one.
+
+    Notes
+    -----
+    Mahiou & Nagle 4.5 (Goldberger & Tassa 2010): a record of the group B loses −log Pr(y | B), on
+    average H(Y | B); here as a share of the bits of as many equally likely values, so that a
+    suppressed record, which tells nothing, loses 1. The print calls this loss Π_MI, the name of
+    another one (4.4), which does not look at the sensitive value at all.
+    """
+    (other,) = pairs.domains.keys() - {name}
+    n_values = len(pairs.domains[other]) + 1
+    keys, counts = groups[pairs.codes[name]] * n_values + pairs.codes[other], pairs.counts
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    both = np.bincount(number, counts)
+    group = (keys // n_values)[first]
+    of_group = np.bincount(group, both, n_groups)
+    bits = np.bincount(group, both * np.log2(of_group[group] / both), n_groups)
+    present = len(np.unique(pairs.codes[other]))
+    return np.asarray(bits / np.maximum(of_group, 1) / np.log2(max(present, 2)))
 
 
 def interval_loss(label: str, domain: Domain) -> float:

@@ -11,7 +11,14 @@ from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import ArgumentError, HierarchyError
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
-from anonrisk.recode.edges import apart, optimal_bins, quantile_bins, width_bins, widths
+from anonrisk.recode.edges import (
+    apart,
+    optimal_bins,
+    quantile_bins,
+    sampled_bins,
+    width_bins,
+    widths,
+)
 from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
@@ -26,8 +33,19 @@ _PREFIXES = 5
 _CODE = re.compile(r"^[0-9A-Za-z .-]*[0-9][0-9A-Za-z .-]*$")
 
 
+# How a plan can be told to cut numbers; "auto" offers widths, quantiles and the least distance.
+CUTS = ("auto", "width", "quantile", "sampled", "rank", "median", "centre")
+
+
 def offer(
-    domain: Domain, margin: Integers, *, k: int, share: int, given: Any, column: Name
+    domain: Domain,
+    margin: Integers,
+    *,
+    k: int,
+    share: int,
+    given: Any,
+    column: Name,
+    bins: str = "auto",
 ) -> list[Recoding]:
     """List the recodings of a column, the finest first.
 
@@ -39,13 +57,15 @@ def offer(
         How many values the budget gives the column.
     given
         A hierarchy, a list of recodings, or None.
+    bins : str
+        How numbers are cut, one of `CUTS`.
     """
     if given is not None:
         return _given(domain, given, column)
     offered: list[Recoding] = [] if domain.collapsed else [Keep()]
     counts = margin[:-1]
     if domain.kind in NUMBERS and len(domain) > 1:
-        offered += _bins(domain, counts, k, share)
+        offered += _bins(domain, counts, k, share, bins)
     elif domain.kind in DATES and len(domain) > 1:
         offered += [DatePart(part) for part in PARTS]
     elif domain.kind == "text":
@@ -74,17 +94,25 @@ def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
     return [Level.of(hierarchy, level) for level in range(hierarchy.height + 1)]
 
 
-def _bins(domain: Domain, counts: Integers, k: int, share: int) -> list[Recoding]:
+def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> list[Recoding]:
     whole = domain.kind == "whole"
     values = domain.values.astype(np.float64)
     found: list[Bins] = []
-    for width in widths(values, whole=whole, most=_MOST_BINS):
-        bins = width_bins(values, counts, width, k, whole=whole)
-        if bins is not None:
-            found.append(bins)
-    sizes = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(domain)}
-    found += [quantile_bins(values, counts, n, whole=whole) for n in sorted(sizes, reverse=True)]
-    if 2 <= share <= _MOST_BINS:
+    if how in ("auto", "width"):
+        made = (
+            width_bins(values, counts, width, k, whole=whole)
+            for width in widths(values, whole=whole, most=_MOST_BINS)
+        )
+        found += [bins for bins in made if bins is not None]
+    few = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(domain)}
+    sizes = sorted(few, reverse=True)
+    if how in ("auto", "quantile"):
+        found += [quantile_bins(values, counts, n, whole=whole) for n in sizes]
+    if how == "sampled":
+        found += [sampled_bins(values, counts, n, whole=whole) for n in sizes]
+    if how in ("rank", "median", "centre"):
+        found += [optimal_bins(values, counts, n, whole=whole, cost=how) for n in sizes]
+    if how == "auto" and 2 <= share <= _MOST_BINS:
         found.append(optimal_bins(values, counts, share, whole=whole))
     if domain.collapsed:
         return [_snapped(bins, values) for bins in found]

@@ -38,8 +38,8 @@ class PlanOutcome:
     n_below : int
         Before: records in classes smaller than the plan's k. After: records suppressed for it.
     loss : float
-        T9: mean over original records and columns of what a cell loses; a suppressed record
-        loses 1.
+        Mean over original records and columns of what a cell loses, by the plan's `loss`; a
+        suppressed record loses 1.
     discernibility : int
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
@@ -76,6 +76,8 @@ class Plan:
         Number of values that the table can bear, by the rule of Lodha & Thomas.
     optimal : bool
         Whether no other combination of the offered recodings has a smaller loss.
+    loss : str
+        By what recodings were compared: ``"range"`` or ``"private"``; see `anonrisk.plan`.
     """
 
     recodings: dict[Name, Recoding]
@@ -86,6 +88,7 @@ class Plan:
     after: PlanOutcome | None = None
     budget: ValueBudget | None = None
     optimal: bool = False
+    loss: str = "range"
     note: str = field(default="", repr=False)
 
     @property
@@ -102,6 +105,7 @@ class Plan:
             "columns": [_plain(c) for c in self.columns],
             "recodings": [{"column": _plain(c), **r.to_dict()} for c, r in self.recodings.items()],
             "optimal": self.optimal,
+            "loss": self.loss,
             "note": self.note,
         }
         for name in ("before", "after", "budget"):
@@ -151,6 +155,7 @@ class Plan:
                 max_suppression=float(stored["max_suppression"]),
                 columns=tuple(_name(c) for c in stored["columns"]),
                 optimal=bool(stored["optimal"]),
+                loss=str(stored.get("loss", "range")),
                 note=str(stored.get("note", "")),
                 **parts,
             )
@@ -275,7 +280,11 @@ class Plan:
             ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
             (f"below {self.k}", share(before.n_below), share(0)),
             ("suppressed", share(0), share(after.n_below)),
-            ("loss", f"{before.loss:.3f}", f"{after.loss:.3f}"),
+            (
+                "private loss" if self.loss == "private" else "loss",
+                f"{before.loss:.3f}",
+                f"{after.loss:.3f}",
+            ),
         ]
 
 

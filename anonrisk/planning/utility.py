@@ -30,6 +30,7 @@ _WORDS = {
     "monotone_entropy": "monotone entropy (T10): bits, all cells",
     "classification_metric": "classification metric (T8): share misclassified or suppressed",
     "private_mutual_information": "private mutual information (T12): bits a cell tells",
+    "private_information_loss": "its loss: bits a cell leaves unknown",
     "discernibility": "discernibility: sum of squared class sizes",
     "average_class_size": "average class size",
 }
@@ -76,6 +77,7 @@ class Utility:
     average_class_size: float
     classification_metric: float | None
     private_mutual_information: float | None
+    private_information_loss: float | None
     moved: tuple[Moved, ...]
     untold: Qid = ()
 
@@ -236,6 +238,7 @@ def compare(
     lost = n_records - n_left
     columns: dict[Name, _Column | None] = {}
     private: list[float | None] = []
+    unknown = 0.0
     for name in before:
         was, now = before[name], after[name]
         labels = _labels(
@@ -253,11 +256,13 @@ def compare(
         columns[name] = column
         if sensitive is not None:
             private.append(_private(column, was, now, name, sensitive))
+            unknown = _bits(was.margin(sensitive))
     told = [column for column in columns.values() if column is not None]
     whole = len(told) == len(columns)
     information = float(np.mean([c.mutual_information for c in told])) if whole else None
     entropy = float(np.mean([c.entropy for c in told])) if whole else 0.0
     known = [value for value in private if value is not None]
+    told_of = float(np.mean(known)) if known and len(known) == len(columns) else None
     squares = (
         0
         if sizes is None
@@ -276,9 +281,8 @@ def compare(
         discernibility=int(squares + lost * n_records),
         average_class_size=0.0 if sizes is None else n_left / sizes.n_classes,
         classification_metric=None if majority is None else (n_records - majority) / n_records,
-        private_mutual_information=(
-            float(np.mean(known)) if known and len(known) == len(columns) else None
-        ),
+        private_mutual_information=told_of,
+        private_information_loss=None if told_of is None else unknown - told_of,
         moved=tuple(
             _moved(name, before[name], after[name], columns[name], lost / n_records)
             for name in before

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.core.literals import Missing, Unlisted
 
 
 class RoleArguments(TypedDict, total=False):
@@ -40,5 +40,7 @@ class PolicyArguments(RoleArguments, BudgetArguments, total=False):
     by: Name | None
     suppressed: str | None
     sampling_fraction: float | None
+    population_size: int | None
+    unsuppressed: bool
     budgets: Mapping[str, Any]
     qids: Sequence[Mapping[str, Any]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
     from anonrisk.counts.question import Group
     from anonrisk.policy.problem import Problem
 
@@ -27,7 +27,11 @@ class Context:
     suppressed : str or None
         The text that stands in a suppressed cell.
     sampling_fraction : float or None
-        The share of the population that is in the table.
+        The share of the population that was drawn into the table.
+    population_size : int or None
+        The number of people in it.
+    unsuppressed : bool
+        Whether no record was removed after the draw.
     dropped_are_removed : bool
         Whether rows left out are removed before publication.
     n_original : int or None
@@ -43,6 +47,8 @@ class Context:
     missing: Missing = "value"
     suppressed: str | None = None
     sampling_fraction: float | None = None
+    population_size: int | None = None
+    unsuppressed: bool = False
     dropped_are_removed: bool = False
     n_original: int | None = None
     population: Any = None

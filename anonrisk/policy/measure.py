@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.question import ask
+from anonrisk.api.question import question_of
 from anonrisk.core.render import count_of
 from anonrisk.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
@@ -64,6 +64,8 @@ def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
         missing=policy.missing,
         suppressed=policy.suppressed,
         sampling_fraction=policy.sampling_fraction,
+        population_size=policy.population_size,
+        unsuppressed=policy.unsuppressed,
         dropped_are_removed=policy.dropped_are_removed,
         **given,
     )
@@ -114,7 +116,7 @@ def _questions(
         if table.roles.unit is not None:
             table.require_columns([table.roles.unit], "unit")
         _check_by(table, policy.by)
-        _, question = ask(
+        _, question = question_of(
             table.frame,
             [list(qid) for qid in sets],
             unit=table.roles.unit,

@@ -67,7 +67,11 @@ class Policy(Terms):
     suppressed : str or None
         The text that stands in a suppressed cell.
     sampling_fraction : float or None
-        The share of the population that is in the table; see `anonrisk.risk`.
+        The share of the population that was drawn into the table; see `anonrisk.risk`.
+    population_size : int or None
+        The number of people in that population.
+    unsuppressed : bool
+        Whether no record was removed after the draw.
     drafted : Drafted or None
         Of `Policy.draft`: why each column has its role. No part of the policy itself.
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, nearest
-from anonrisk.errors import PolicyError
+from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.rules import read_roles, read_rules
+from anonrisk.predict.sample_risk import Sampling
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.core.words import Missing, Unlisted
+    from anonrisk.core.literals import Missing, Unlisted
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting.drafted import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule
@@ -25,7 +26,7 @@ KEYS = (
     *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
     "missing_sensitive",
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
-    *("budgets", "qids"),
+    *("population_size", "unsuppressed", "budgets", "qids"),
 )
 
 
@@ -46,6 +47,8 @@ class Terms:
     by: Name | None = None
     suppressed: str | None = None
     sampling_fraction: float | None = None
+    population_size: int | None = None
+    unsuppressed: bool = False
     version: int = VERSION
     drafted: Drafted | None = field(default=None, compare=False)
 
@@ -68,6 +71,8 @@ class Terms:
             "missing_sensitive": self.missing_sensitive,
             "dropped_are_removed": self.dropped_are_removed or None,
             "sampling_fraction": self.sampling_fraction,
+            "population_size": self.population_size,
+            "unsuppressed": self.unsuppressed or None,
             "budgets": budgets.written(whole[0].budgets) if whole else None,
             "qids": [rule.to_dict() for rule in others] or None,
         }
@@ -113,6 +118,8 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
         "by": _optional(given, "by", fields.name),
         "suppressed": _optional(given, "suppressed", fields.text),
         "sampling_fraction": _optional(given, "sampling_fraction", _fraction),
+        "population_size": _optional(given, "population_size", _people),
+        "unsuppressed": fields.flag(given.get("unsuppressed", False), "unsuppressed"),
     }
     _check_dropping(settings)
     rules = read_rules(given, roles)
@@ -126,6 +133,10 @@ def _missing(given: Any, where: str) -> str:
 
 def _fraction(given: Any, where: str) -> float:
     return fields.above_zero(given, where, at_most=1)
+
+
+def _people(given: Any, where: str) -> int:
+    return fields.whole(given, where, at_least=1)
 
 
 def _optional(given: dict[str, Any], key: str, read: Any) -> Any:
@@ -164,8 +175,7 @@ def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[R
             "name it there, or add budgets for all quasi-identifiers together"
         )
     _check_by(settings["by"], roles, rules)
-    if settings["sampling_fraction"] is not None and roles.weight is not None:
-        raise PolicyError("give a sampling_fraction or a weight, not both")
+    _check_sampling(settings, roles)
     others = (*roles.sensitive, *roles.direct, *roles.insensitive, roles.unit)
     for rule in rules:
         for column in rule.columns or ():
@@ -173,6 +183,20 @@ def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[R
                 raise PolicyError(f"column {column!r} of qids has another role in roles")
         for budget in rule.budgets:
             _check_sensitive(budget, roles)
+
+
+def _check_sampling(settings: dict[str, Any], roles: PolicyRoles) -> None:
+    fraction = settings["sampling_fraction"]
+    try:
+        sampling = Sampling(fraction, settings["population_size"], settings["unsuppressed"])
+    except ArgumentError as error:
+        raise PolicyError(str(error)) from None
+    if sampling.known and roles.weight is not None:
+        raise PolicyError("give a sampling_fraction or a weight, not both")
+    if settings["by"] is not None and sampling.known and fraction is None:
+        raise PolicyError(
+            "by needs a sampling_fraction: population_size is not the number of people in a group"
+        )
 
 
 def _check_by(by: Name | None, roles: PolicyRoles, rules: tuple[Rule, ...]) -> None:

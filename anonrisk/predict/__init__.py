@@ -17,6 +17,7 @@ asked before any data exists. `anonrisk.predict_singletons` and its kind ask it 
 `degree`              how anonymous a person is to whoever suspects some more than others
 `questionnaire`       how answers shrink the set of people who could have given them
 `best_group_size`     how large groups should be where every group costs
+`fit_zipf`            Zipf's exponent from how often each value occurs
 `zipf`                linked records whose items follow Zipf's law
 `population`          from a sample to the population: bounds first, models beside them
 ====================  ===============================================================
@@ -32,6 +33,8 @@ from anonrisk.predict.group_design import GroupDesign, best_group_size
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import PredictedClasses, PredictedRecords, Prediction
 from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
+from anonrisk.predict.rank_size import Fit as ZipfFit
+from anonrisk.predict.rank_size import fit as fit_zipf
 from anonrisk.predict.sigma_from_singletons import SigmaEstimate, sigma_from_singletons
 from anonrisk.predict.width import (
     density_limit,
@@ -54,12 +57,14 @@ __all__ = [
     "Questionnaire",
     "SigmaEstimate",
     "Step",
+    "ZipfFit",
     "best_group_size",
     "classes",
     "degree",
     "density_limit",
     "density_variance_limit",
     "expansion",
+    "fit_zipf",
     "k_anonymous",
     "normal_expansion",
     "questionnaire",

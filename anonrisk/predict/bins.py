@@ -123,6 +123,42 @@ def joined(p: Floats, values: Integers) -> dict[str, Any]:
     return _binned({"p": p, "values": values, "low": p, "high": p}, MAX_DIFFERENT)
 
 
+def power_law(n: int, c: float) -> dict[str, Any]:
+    """Probabilities of n ranks x under x^−c for c > 0, near ones together where there are too many.
+
+    The bins are those of `joined`, but no rank of them is looked at: they come in order, and what a
+    bin holds follows from Euler and Maclaurin's formula.
+    """
+    # Ranks beyond are too unlikely for a number.
+    last = n if np.log(n) <= 700 / c else int(np.exp(700 / c))
+    if last <= MAX_DIFFERENT:
+        weight = np.arange(1, last + 1, dtype=float) ** -c
+        return joined(weight / weight.sum(), np.ones(last, dtype=np.int64))
+    first = np.unique(np.round(np.geomspace(1, last + 1, MAX_DIFFERENT)).astype(np.int64))
+    low, high = first[:-1].astype(float), (first[1:] - 1).astype(float)
+    number = np.diff(first)
+    mass = _power_sum(low, high, c)
+    total = mass.sum()
+    least, largest = high**-c / total, low**-c / total
+    middle = np.clip(mass / number / total, least, largest)
+    found = {"p": middle, "values": number, "low": least, "high": largest}
+    # The least likely first, as everywhere.
+    return {name: each[::-1] for name, each in found.items()}
+
+
+def _power_sum(low: Floats, high: Floats, c: float) -> Floats:
+    """Σ x^−c over the whole numbers from `low` to `high`, by Euler and Maclaurin."""
+    from scipy.special import expm1
+
+    span = np.log(high / low)
+    whole = low ** (1 - c) * (span if c == 1 else expm1((1 - c) * span) / (1 - c))
+    first, last = low**-c, high**-c
+    slopes = c * (first / low - last / high) / 12
+    bends = c * (c + 1) * (c + 2) * (first / low**3 - last / high**3) / 720
+    total = whole + (first + last) / 2 + slopes - bends
+    return np.where(low == high, first, np.where(high == low + 1, first + last, total))
+
+
 def _binned(total: dict[str, Any], room: int) -> dict[str, Any]:
     """Put probabilities together whose logarithms fall into the same of `room` equal bins."""
     place = np.log(total["p"])

@@ -14,12 +14,13 @@ Koot (2012, 5.4.3) calls the exact law hard.
 
 from __future__ import annotations
 
-from math import log, pi
+from math import comb, exp, log, pi
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from anonrisk.predict.independent import log1p
+from anonrisk.errors import ApproximationError
+from anonrisk.predict.independent import log1p, log_tail, turned_by
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Complex, Floats
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 # More terms than this take seconds; the saddlepoint takes their place.
 MAX_TERMS = 4_000_000
+# The same for adding the numbers one after the other.
+MAX_PRODUCTS = 2e9
+# A sum has a likely value as its mean, with a chance of .4 over its deviation; far below that,
+# rounding is felt.
+LUMPY = 1e-4
 _CHUNK = 500_000
 
 
@@ -39,11 +45,23 @@ class Allowed(Protocol):
     def log_allowed(self, x: Numbers) -> Floats:
         """Logarithm of P(X in A)."""
 
-    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats, Floats]:
-        """First four cumulants of X given A."""
+    def log_odds(self, x: Numbers) -> Floats:
+        """Logarithm of P(X in A) / P(X = 0)."""
 
-    def turned(self, x: Numbers, turn: Complex) -> Complex:
+    def mean(self, x: Numbers) -> Floats:
+        """E[X | A]."""
+
+    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats]:
+        """Second to fourth cumulant of X given A."""
+
+    def steps(self, x: Numbers) -> int:
+        """Give how many terms the next function adds for each of its numbers."""
+
+    def turned(self, x: Numbers, angle: Floats) -> Complex:
         """Characteristic function of X given A, less 1."""
+
+    def logs(self, x: Numbers, upto: int) -> Floats:
+        """Log P(X = m) for m from 0 to `upto` in A, of a single number."""
 
 
 class AtMostOne:
@@ -53,17 +71,34 @@ class AtMostOne:
 
     def log_allowed(self, x: Numbers) -> Floats:
         """Logarithm of P(X in A)."""
-        return x.log_none() + np.log1p(x.ratio(1))
+        return x.log_at(0) + self.log_odds(x)
 
-    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats, Floats]:
-        """First four cumulants of X given A."""
-        t = x.ratio(1) / (1 + x.ratio(1))
+    def log_odds(self, x: Numbers) -> Floats:
+        """Logarithm of P(X in A) / P(X = 0)."""
+        return np.log1p(x.ratio(1))
+
+    def mean(self, x: Numbers) -> Floats:
+        """E[X | A]."""
+        return np.asarray(x.ratio(1) / (1 + x.ratio(1)))
+
+    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats]:
+        """Second to fourth cumulant of X given A."""
+        t = self.mean(x)
         v = t * (1 - t)
-        return t, v, v * (1 - 2 * t), v * (1 - 6 * v)
+        return v, v * (1 - 2 * t), v * (1 - 6 * v)
 
-    def turned(self, x: Numbers, turn: Complex) -> Complex:
+    def steps(self, x: Numbers) -> int:  # noqa: ARG002
+        """Give how many terms the next function adds for each of its numbers."""
+        return 1
+
+    def turned(self, x: Numbers, angle: Floats) -> Complex:
         """Characteristic function of X given A, less 1."""
-        return (x.ratio(1) / (1 + x.ratio(1)))[:, None] * (turn - 1)[None, :]
+        return np.multiply.outer(self.mean(x), turned_by(angle))
+
+    def logs(self, x: Numbers, upto: int) -> Floats:
+        """Log P(X = m) for m from 0 to `upto` in A, of a single number."""
+        m = np.arange(upto + 1)
+        return np.where(m <= 1, x.log_at(m), -np.inf)
 
 
 class EmptyOrAtLeast:
@@ -73,51 +108,101 @@ class EmptyOrAtLeast:
         """Keep K."""
         self.K = K
 
+    def log_odds(self, x: Numbers) -> Floats:
+        """Logarithm of P(X in A) / P(X = 0)."""
+        return np.logaddexp(0.0, log_tail(x, self.K) - x.log_at(0))
+
     def log_allowed(self, x: Numbers) -> Floats:
         """Logarithm of P(X in A)."""
-        return np.log(np.exp(x.log_none()) + x.tail(self.K))
+        return np.logaddexp(x.log_at(0), log_tail(x, self.K))
 
-    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats, Floats]:
-        """First four cumulants of X given A."""
-        allowed = np.exp(self.log_allowed(x))
-        f1, f2, f3, f4 = (x.falling(j, self.K) / allowed for j in range(1, 5))
-        m2 = f2 + f1
-        m3 = f3 + 3 * f2 + f1
-        m4 = f4 + 6 * f3 + 7 * f2 + f1
+    def mean(self, x: Numbers) -> Floats:
+        """E[X | A]."""
+        # E[X; X ≥ K] is the mean times the chance of one less among one fewer.
+        return np.asarray(x.mean * np.exp(log_tail(x.fewer, self.K - 1) - self.log_allowed(x)))
+
+    def cumulants(self, x: Numbers) -> tuple[Floats, Floats, Floats]:
+        """Second to fourth cumulant of X given A."""
+        allowed = self.log_allowed(x)
+        none = np.exp(x.log_at(0) - allowed)
+        # Powers of a large number leave no digits to a cumulant unless taken about its mean.
+        about = np.where(x.mean > 30, x.mean, 0.0)
+        beyond = self._moments(x, 4, about, allowed)
+        m1, m2, m3, m4 = (beyond[j] + none * (-about) ** j for j in range(1, 5))
         return (
-            f1,
-            m2 - f1**2,
-            m3 - 3 * m2 * f1 + 2 * f1**3,
-            m4 - 4 * m3 * f1 - 3 * m2**2 + 12 * m2 * f1**2 - 6 * f1**4,
+            m2 - m1**2,
+            m3 - 3 * m2 * m1 + 2 * m1**3,
+            m4 - 4 * m3 * m1 - 3 * m2**2 + 12 * m2 * m1**2 - 6 * m1**4,
         )
 
-    def turned(self, x: Numbers, turn: Complex) -> Complex:
+    def _moments(self, x: Numbers, upto: int, about: Floats, allowed: Floats) -> list[Floats]:
+        """E[(X − a)^j; X ≥ K] / P(A) for j from 0, each from lower ones by Stein's identity.
+
+        E[(X − E X) f(X)] = Var X · E[f(X' + 1) − f(X')] with X' one trial fewer, or a Poisson
+        number itself.
+        """
+        found = [np.exp(log_tail(x, self.K) - allowed)]
+        if upto == 0:
+            return found
+        lower = found if x.fewer is x else self._moments(x.fewer, upto - 1, about, allowed)
+        edge = np.exp(x.fewer.log_at(self.K - 1) - allowed)
+        for j in range(upto):
+            step = edge * (self.K - about) ** j
+            for i in range(j):
+                step = step + comb(j, i) * lower[i]
+            found.append(x.variance * step + (x.mean - about) * found[j])
+        return found
+
+    def steps(self, x: Numbers) -> int:
+        """Give how many terms the next function adds for each of its numbers."""
+        return self.K - self._first(x) + 1
+
+    def _first(self, x: Numbers) -> int:
+        """Give the least class size that is not allowed and that somebody may have."""
+        least = np.maximum(x.mean - 12 * np.sqrt(x.mean) - 60, 1.0)
+        return int(np.minimum(least, self.K).min())
+
+    def turned(self, x: Numbers, angle: Floats) -> Complex:
         """Characteristic function of X given A, less 1."""
-        tail, none = x.tail(self.K), np.exp(x.log_none())
-        rare = tail < 1e-2
+        rare = x.tail(self.K) < 1e-2
+        whole = np.empty((len(x.w), len(angle)), dtype=complex)
         # What is left of the whole function loses digits where little is left: there the terms
         # are added one by one instead.
-        whole = x.turned(turn)
-        chance = none
-        for m in range(1, self.K):
-            chance = chance * x.ratio(m)
-            whole -= chance[:, None] * (turn**m - 1)[None, :]
         if rare.any():
-            whole[rare] = self._added(x, turn)[rare]
-        return whole / (none + tail)[:, None]
+            whole[rare] = self._added(x.part(rare), angle)
+        if not rare.all():
+            whole[~rare] = self._left(x.part(~rare), angle)
+        return whole
 
-    def _added(self, x: Numbers, turn: Complex) -> Complex:
-        """Σ P(X = m)(e^{imθ} − 1) over m ≥ K."""
-        with np.errstate(divide="ignore"):
-            logs = x.log_none() + sum(np.log(x.ratio(m)) for m in range(1, self.K + 1))
-        rare = x.tail(self.K) < 1e-2
-        chance = np.where(rare, np.exp(logs), 0.0)
-        total, m = chance[:, None] * (turn**self.K - 1)[None, :], self.K
+    def _left(self, x: Numbers, angle: Floats) -> Complex:
+        """E[e^{iθX} − 1] less what the sizes that are not allowed have of it."""
+        first = self._first(x)
+        left, log, once = x.turned(angle), x.log_at(first), turned_by(angle)
+        # Logarithms, since the chance of the first of many sizes may be too small for a number.
+        turned = turned_by(first * angle)
+        for m in range(first, self.K):
+            left -= np.multiply.outer(np.exp(log), turned)
+            with np.errstate(divide="ignore"):
+                log = log + np.log(x.ratio(m + 1))
+            turned = turned + once + turned * once
+        return left / np.exp(self.log_allowed(x))[:, None]
+
+    def _added(self, x: Numbers, angle: Floats) -> Complex:
+        """Σ P(X = m | A)(e^{imθ} − 1) over m ≥ K."""
+        chance = np.exp(x.log_at(self.K) - self.log_allowed(x))
+        once, turned, m = turned_by(angle), turned_by(self.K * angle), self.K
+        total = np.multiply.outer(chance, turned)
         while chance.max() > 1e-19:
             m += 1
             chance = chance * x.ratio(m)
-            total += chance[:, None] * (turn**m - 1)[None, :]
+            turned = turned + once + turned * once
+            total += np.multiply.outer(chance, turned)
         return total
+
+    def logs(self, x: Numbers, upto: int) -> Floats:
+        """Log P(X = m) for m from 0 to `upto` in A, of a single number."""
+        m = np.arange(upto + 1)
+        return np.where((m == 0) | (m >= self.K), x.log_at(m), -np.inf)
 
 
 def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, str]:
@@ -125,21 +210,56 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
     if k >= numbers.most(allowed.K):
         # The tilt would have to be infinite.
         return (numbers.log_most(allowed.K) if k == numbers.most(allowed.K) else -np.inf), "exact"
+    if not numbers.possible(k, allowed.K):
+        return -np.inf, "exact"
     x, outside, sd = tilted(numbers, k, allowed)
     points = int(12 * sd + 20 * allowed.K + 40)
-    if points * len(x.w) > MAX_TERMS:
-        return _second_order(x, k, allowed, outside), "saddlepoint"
+    room = min(MAX_TERMS, 10 * MAX_TERMS // allowed.steps(x)) // len(x.w)
+    if points > room:
+        return _second_order(x, k, allowed, outside)
     found = _coefficient(x, k, allowed, points)
-    while True:
+    while found * max(sd, 1.0) > LUMPY and points <= room:
         points *= 2
         better = _coefficient(x, k, allowed, points)
-        # What cannot happen is a trace of rounding, which never settles.
-        settled = max(1e-12 * abs(better), 1e-15)
-        if abs(better - found) <= settled or points * len(x.w) > MAX_TERMS:
-            break
+        if abs(better - found) <= max(1e-12 * better, 1e-15):
+            return outside + log(better), "exact"
         found = better
-    # Rounding alone leaves a trace of what cannot happen.
-    return (outside + log(better) if better > 1e-14 else -np.inf), "exact"
+    return _convolved(x, k, allowed, outside)
+
+
+def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
+    """Give the same by adding the numbers one after the other.
+
+    Nothing is subtracted, so that every digit holds where only few sums are likely and k is none of
+    them: 59 people in classes of 30 and more are all in one.
+    """
+    if float(np.sum(1 + 2 * np.log2(x.w))) * k**2 > MAX_PRODUCTS:
+        return _at_most(k, allowed, outside)
+    total, scale = np.ones(1), 0.0
+    for row, w in enumerate(x.w):
+        one, left = x.part(slice(row, row + 1)), int(w)
+        logs = allowed.logs(one, k) - one.log_at(0)
+        scale += left * float(logs.max())
+        power = np.exp(logs - logs.max())
+        while left:
+            if left % 2:
+                total = np.convolve(total, power)[: k + 1]
+            left //= 2
+            if left:
+                power = np.convolve(power, power)[: k + 1]
+    if not 0 < total[k] < np.inf:
+        return _at_most(k, allowed, outside)
+    return log(total[k]) + scale - x.log_ways(k), "exact"
+
+
+def _at_most(k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
+    """Give the outer factors, which bound the chance, where that is as good as 0."""
+    if outside < -690:
+        return outside, "at most"
+    raise ApproximationError(
+        f"the chance that no class of a group of {k:,} is smaller than {allowed.K:,} cannot be "
+        f"computed; it is at most {exp(min(0.0, outside)):.2g}"
+    )
 
 
 def saddlepoint(numbers: Numbers, k: int, allowed: Allowed) -> float:
@@ -147,7 +267,7 @@ def saddlepoint(numbers: Numbers, k: int, allowed: Allowed) -> float:
     if k >= numbers.most(allowed.K):
         return log_probability(numbers, k, allowed)[0]
     x, outside, _ = tilted(numbers, k, allowed)
-    return _second_order(x, k, allowed, outside)
+    return _second_order(x, k, allowed, outside)[0]
 
 
 def tilted(numbers: Numbers, k: int, allowed: Allowed) -> tuple[Numbers, float, float]:
@@ -155,7 +275,7 @@ def tilted(numbers: Numbers, k: int, allowed: Allowed) -> tuple[Numbers, float, 
     from scipy.optimize import brentq
 
     def surplus(log_tilt: float) -> float:
-        return float(np.dot(numbers.w, allowed.cumulants(numbers.tilted(log_tilt))[0])) - k
+        return float(np.dot(numbers.w, allowed.mean(numbers.tilted(log_tilt)))) - k
 
     low = high = numbers.start(k)
     while surplus(low) > 0:
@@ -163,8 +283,12 @@ def tilted(numbers: Numbers, k: int, allowed: Allowed) -> tuple[Numbers, float, 
     while surplus(high) < 0:
         high += 1
     x = numbers.tilted(low if low == high else float(brentq(surplus, low, high, xtol=1e-13)))
-    outside = float(np.dot(x.w, allowed.log_allowed(x))) - x.log_sum(k)
-    return x, outside, float(np.sqrt(np.dot(x.w, allowed.cumulants(x)[1])))
+    if float(np.dot(x.w, x.mean)) > 2 * k:
+        # Most of what is likely is not allowed: its two large parts cancel on paper.
+        outside = float(np.dot(x.w, allowed.log_odds(x))) - x.log_ways(k)
+    else:
+        outside = float(np.dot(x.w, allowed.log_allowed(x))) - x.log_sum(k)
+    return x, outside, float(np.sqrt(np.dot(x.w, allowed.cumulants(x)[0])))
 
 
 def _coefficient(x: Numbers, k: int, allowed: Allowed, points: int) -> float:
@@ -178,7 +302,7 @@ def _coefficient(x: Numbers, k: int, allowed: Allowed, points: int) -> float:
     step = max(1, _CHUNK // len(x.w))
     for start in range(0, half + 1, step):
         place = np.arange(start, min(start + step, half + 1))
-        size, turned = log1p(allowed.turned(x, np.exp(2j * pi * place / points)))
+        size, turned = log1p(allowed.turned(x, 2 * pi * place / points))
         # k θ is reduced first: for large k the angle itself would lose its digits.
         angle = 2 * pi * ((k * place) % points) / points
         real = np.exp(x.w @ size) * np.cos(x.w @ turned - angle)
@@ -186,16 +310,25 @@ def _coefficient(x: Numbers, k: int, allowed: Allowed, points: int) -> float:
     return total / points
 
 
-def _second_order(x: Numbers, k: int, allowed: Allowed, outside: float) -> float:
-    _, c2, c3, c4 = (float(np.dot(x.w, c)) for c in allowed.cumulants(x))
+def _second_order(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
+    c2, c3, c4 = (float(np.dot(x.w, c)) for c in allowed.cumulants(x))
     if c2 <= 0:
-        return outside
+        return outside, "saddlepoint"
+    near = _edgeworth(c2, c3, c4)
+    if near is None:
+        return _at_most(k, allowed, outside)
     # The sum without any condition is approximated in the same way, so that the errors cancel;
     # else 1 − π is ruined for small groups.
-    error = x.tilted(x.start(k)).log_sum(k) - _edgeworth(*x.sum_cumulants(k))
-    return outside + error + _edgeworth(c2, c3, c4)
+    start = x.tilted(x.start(k))
+    whole = _edgeworth(*x.sum_cumulants(k))
+    error = 0.0 if whole is None else start.log_sum(k) - whole
+    return outside + error + near, "saddlepoint"
 
 
-def _edgeworth(c2: float, c3: float, c4: float) -> float:
-    """Logarithm of the chance that a sum of these cumulants equals its mean, to second order."""
-    return -0.5 * log(2 * pi * c2) + float(np.log1p(c4 / (8 * c2**2) - 5 * c3**2 / (24 * c2**3)))
+def _edgeworth(c2: float, c3: float, c4: float) -> float | None:
+    """Logarithm of the chance that a sum of these cumulants equals its mean, to second order.
+
+    None where the second order is no small correction: the sum has few likely values.
+    """
+    second = c4 / (8 * c2**2) - 5 * c3**2 / (24 * c2**3)
+    return -0.5 * log(2 * pi * c2) + float(np.log1p(second)) if abs(second) < 0.5 else None

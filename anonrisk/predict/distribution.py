@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 MAX_VALUES = 2.0**62
-# Every rank of Zipf's law is computed.
-MAX_RANKS = 50_000_000
 # Fewer records a value than this, and the bias of a divergence is not what theory says.
 RECORDS_PER_VALUE = 5
 
@@ -175,11 +173,9 @@ class Distribution:
         >>> Distribution.zipf(1_000, 1.0).n_values
         1000
         """
-        n = n_values_of(n_values, MAX_RANKS)
+        n = n_values_of(n_values, MAX_VALUES)
         c = not_negative(exponent, "exponent")
-        weights = np.arange(1, n + 1, dtype=float) ** -c
-        weights /= weights.sum()
-        return cls._put_together(weights[weights > 0])
+        return cls(**bins.power_law(n, c)) if c else cls.uniform(n)
 
     @classmethod
     def normal(cls, sigma: float, width: float, *, mean: float = 0.0, offset: float = 0.0) -> Self:

@@ -240,7 +240,8 @@ def subgroup_of(counted: ClassCounts, k: int) -> sources.FromTable:
     """Draw from the records of a table; it must have that many."""
     if k > counted.n_memberships:
         raise ArgumentError(
-            f"a group of {k:,} cannot be drawn from {counted.n_memberships:,} records"
+            f"a group of {k:,} cannot be drawn from {counted.n_memberships:,} records; of other "
+            "people from the same population anonrisk.predict_singletons tells (draw='auto')"
         )
     return sources.FromTable(counted, k)
 

@@ -11,7 +11,7 @@ from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.distribution import Distribution
-from anonrisk.predict.kl import KnownByKl, check_singletons
+from anonrisk.predict.kl import KnownByKl, expected_singletons
 from anonrisk.predict.moments import mean
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _by_kl(known: KnownByKl, cost: float) -> GroupDesign:
 
     # The number of singletons is largest at k = N for every κ that may be used.
     design = _design(share, cost, n, "kl", n)
-    check_singletons(known, design.group_size)
+    expected_singletons(known, design.group_size)
     return design
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.errors import ArgumentError
+from anonrisk.predict.another_group import ClassEstimate
 from anonrisk.predict.independent import log1p
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ CHEAP = 20_000_000
 # And below this a twentieth of that.
 QUICK = 1_000_000
 _CHUNK = 300_000
+# A number whose variance is larger has a law that a Normal one hits within two of it.
+MUCH = 10_000
+_ESTIMATED = "approximate"
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,15 @@ def exact(numbers: Numbers, k: int, mean: float, sd: float) -> Law:
     points = ceil(10 * sqrt(k)) + 40
     half = roots // 2 + 1
     powers = np.exp(2j * pi * np.arange(half) / roots)
-    single = np.exp(x.log_none()) * x.ratio(1)
+    single = np.exp(x.log_at(1))
     found = np.zeros(half, dtype=complex)
     step = max(1, _CHUNK // (len(x.w) * half))
     for start in range(0, points, step):
         place = np.arange(start, min(start + step, points))
-        turn = np.exp(2j * pi * place / points)
+        angle = 2 * pi * place / points
+        turn = np.exp(1j * angle)
         # Each factor is E[u^(X = 1) e^{iθX}], so that no product exceeds 1.
-        part = x.turned(turn)[:, :, None] + (single[:, None] * turn)[:, :, None] * (powers - 1)
+        part = x.turned(angle)[:, :, None] + (single[:, None] * turn)[:, :, None] * (powers - 1)
         size, angle = log1p(part)
         back = 2 * pi * ((k * place) % points) / points
         size, angle = np.tensordot(x.w, size, 1), np.tensordot(x.w, angle, 1) - back[:, None]
@@ -126,9 +131,14 @@ def approximate(k: int, mean: float, variance: float, pairs: float, triples: flo
 def _pairs_law(k: int, pairs: float) -> Law:
     """K − S is twice a Poisson number of pairs."""
     chance = _poisson_chances(pairs, k // 2)
-    law = np.zeros(2 * len(chance) - 1)
-    law[::2] = chance[::-1]
-    return Law(k - 2 * (len(chance) - 1), law / law.sum(), "Poisson number of pairs")
+    return _left_by(k, Law(0, chance / chance.sum(), "Poisson number of pairs"))
+
+
+def _left_by(k: int, pairs: Law) -> Law:
+    """Give the law of how many of k are left when pairs of them are taken away."""
+    chance = np.zeros(2 * len(pairs.chance) - 1)
+    chance[::2] = pairs.chance[::-1]
+    return Law(k - 2 * (pairs.first + len(pairs.chance) - 1), chance, pairs.how)
 
 
 def _poisson_law(k: int, mean: float) -> Law:
@@ -155,3 +165,58 @@ def normal(k: int, mean: float, variance: float) -> Law:
     below = ndtr((np.arange(first, last + 2) - 0.5 - mean) / sd)
     below[0], below[-1] = 0.0, 1.0
     return Law(first, np.diff(below), "Normal")
+
+
+def estimated_singletons(k: int, t: float, found: ClassEstimate) -> Law:
+    """Law of the singletons of another group, `t` times as large as the table (P13).
+
+    Where most are singletons, the others are the small number, and they come in pairs.
+    """
+    if found.mean <= k / 2 or found.variance > MUCH:
+        return estimated_classes(found, k)
+    pairs = ClassEstimate((k - found.mean) / 2, found.variance / 4, t * t)
+    return _left_by(k, estimated_classes(pairs, k // 2))
+
+
+def estimated_classes(found: ClassEstimate, most: int) -> Law:
+    """Law of a number of classes that was estimated, at most `most`.
+
+    Negative binomial, Poisson or binomial, whichever has the mean and the variance, as if half a
+    class more had been seen: a table without any of them does not show that there are none.
+    A variance beyond that of a count is noise on both sides of the mean: the law is moved down.
+    """
+    spread = 1 + found.weight
+    mean = found.mean + found.weight / 2
+    variance = found.variance + found.weight / 2 * spread
+    if variance > MUCH:
+        near = normal(most, mean, variance)
+        return Law(near.first, near.chance, _ESTIMATED)
+    centre = max(mean, variance / spread)
+    first, chance = _counts(centre, variance)
+    # What is then outside 0 … `most` is given to the ends.
+    place = np.clip(first + np.arange(len(chance)) - round(centre - mean), 0, most)
+    whole = np.zeros(place[-1] - place[0] + 1)
+    np.add.at(whole, place - place[0], chance)
+    return Law(int(place[0]), whole, _ESTIMATED)
+
+
+def _counts(mean: float, variance: float) -> tuple[int, Floats]:
+    """Give the first count worth keeping and the chances from it on (Panjer's class)."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    sd = sqrt(variance)
+    first = max(0, int(mean - 12 * sd - 30))
+    x = np.arange(first, ceil(mean + 12 * sd + 40 * variance / mean + 30) + 1, dtype=float)
+    if variance > mean * (1 + 1e-6):
+        r = mean**2 / (variance - mean)
+        log = gammaln(x + r) - gammaln(r) - gammaln(x + 1)
+        log += r * np.log(mean / variance) + xlog1py(x, -mean / variance)
+    elif variance < mean * (1 - 1e-6):
+        n = max(ceil(mean**2 / (mean - variance)), ceil(mean))
+        x = x[x <= n]
+        log = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
+        log += xlogy(x, mean / n) + xlog1py(n - x, -mean / n)
+    else:
+        log = xlogy(x, mean) - mean - gammaln(x + 1)
+    chance = np.exp(log)
+    return first, chance / chance.sum()

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.errors import ApproximationError
 from anonrisk.predict.pairs import pair_sum
+from anonrisk.predict.stirling import log_binomial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anonrisk.core.arrays import Booleans, Floats, Integers
 
 # Up to this K the variance of the number of people in classes smaller than K is exact.
 MAX_K = 12
+# For a larger K a limit, which is 2% off for ten values that are equally likely, 12% for three; it
+# is exact for fewer than this, if no more chances than those are to be added up.
+SOME_VALUES, MAX_CHANCES = 200, 200_000
+FEW_VALUES = 10
 
 
 def expected_each(p: Floats, k: int) -> Floats:
@@ -91,49 +95,97 @@ def _excess(p: Floats, q: Floats, k: int, i: int, j: int) -> Floats:
         return np.asarray(np.nan_to_num(np.expm1(ratio), nan=-1.0, posinf=0.0))
 
 
-def variance_limit(
-    p: Floats, w: Integers, k: int, g: Callable[[Floats], Floats], upto: int
-) -> float:
-    """Variance of a sum over classes of g(class size), at the cost of one pass (S4).
-
-    Var ≈ Σ Var g(Y) − (Σ Cov(g(Y), Y))² / k with Y Poisson of mean k p. `g` is 0 above `upto`.
-    Within 1.2% for groups of a quarter of the values or more, 1e-7 for a group of a million.
-    """
-    lam = k * p
-    first, second, joint = np.zeros_like(lam), np.zeros_like(lam), np.zeros_like(lam)
-    chance = np.exp(-lam)
-    for x in range(upto + 1):
-        value = float(g(np.array([float(x)]))[0])
-        first += value * chance
-        second += value**2 * chance
-        joint += value * x * chance
-        chance = chance * lam / (x + 1)
-    spread = float(np.dot(w, second - first**2))
-    drift = float(np.dot(w, joint - first * lam))
-    return max(0.0, spread - drift**2 / k)
-
-
 def expected_below(p: Floats, w: Integers, k: int, K: int) -> float:
     """Expected number of people in classes smaller than `K`: k Σ p P(Bin(k−1, p) ≤ K−2) (S10)."""
-    from scipy.special import betaincc
-
     if K <= 1 or k == 0:
         return 0.0
     if k < K:
         return float(k)
-    # P(Bin(k − 1, p) ≤ K − 2) as an incomplete beta function, which knows no largest k.
-    return float(k * np.dot(w, p * betaincc(K - 1, k - K + 1, np.minimum(p, 1.0))))
+    return float(k * np.dot(w, p * _shares_below(p, k, K)[0]))
 
 
 def variance_below(p: Floats, w: Integers, k: int, K: int) -> float:
-    """Variance of that number: Σ i j Cov(C_i, C_j) over i, j < K, or its limit (S10, S4)."""
+    """Variance of that number: exact for few sizes or probabilities, else a limit (S10)."""
     if K <= 1 or k < K:
         return 0.0
-    if K > MAX_K:
-        return variance_limit(p, w, k, lambda x: x * (x < K), K - 1)
-    total = sum(
-        (1 if i == j else 2) * i * j * covariance(p, w, k, i, j)
-        for i in range(1, K)
-        for j in range(i, K)
-    )
-    return max(0.0, float(total))
+    if K <= MAX_K:
+        total = sum(
+            (1 if i == j else 2) * i * j * covariance(p, w, k, i, j)
+            for i in range(1, K)
+            for j in range(i, K)
+        )
+        return max(0.0, float(total))
+    limit = variance_limit(p, w, k, K)
+    below, above = _shares_below(p, k, K)
+    doubtful = (k * p) ** 2 * below * above
+    # As many values of which it is open whether they are below K, if it were as open of each.
+    alike = float(np.dot(w, doubtful)) ** 2 / max(float(np.dot(w, doubtful**2)), 1e-300)
+    # By pairs the square of the mean is subtracted, which must leave digits.
+    if alike > SOME_VALUES or 1e-15 * expected_below(p, w, k, K) ** 2 > 1e-6 * limit:
+        return limit
+    least, most = _likely(p, k, K)
+    if float((most - least).sum()) * len(p) <= MAX_CHANCES:
+        return _variance_by_pairs(p, w, k, K)
+    if alike < FEW_VALUES:
+        raise ApproximationError(
+            f"how far the number of people in classes smaller than {K:,} varies cannot be computed "
+            f"for a group of {k:,} and so few values of about that size"
+        )
+    return limit
+
+
+def variance_limit(p: Floats, w: Integers, k: int, K: int) -> float:
+    """Variance of the number of people in classes smaller than `K`, in one pass (S4).
+
+    Two values hinder each other through their numbers of people X alone, as if g(x) = x [x < K]
+    were a straight line in X, of slope b = Cov(g, X) / Var X:
+    Var ≈ Σ Var g(X) − Σ b b' k p p' over pairs. With binomial X, and with P that somebody who has
+    the value is below K, b = P − (k−1) p P(Bin(k−2, p) = K−2), and all of it is
+    Σ (k p)² P (1 − P) + k B (1 − B) − k Σ p² b (1 − b), where B is the mean of b over people:
+    nothing large cancels, no chance underflows, and one value alone has the variance 0.
+    """
+    with np.errstate(divide="ignore"):
+        odds = p / (1 - np.minimum(p, 1.0))
+    at = (k - 1) * p * np.exp(log_binomial(K - 2, k - 2, odds))
+    below, above = _shares_below(p, k, K)
+    slope, rest = below - at, above + at
+    whole = k * float(np.dot(w, p * slope)) * float(np.dot(w, p * rest))
+    own = float(np.dot(w, (k * p) ** 2 * below * above - k * p**2 * slope * rest))
+    return max(0.0, own + whole)
+
+
+def _shares_below(p: Floats, k: int, K: int) -> tuple[Floats, Floats]:
+    """P(Bin(k − 1, p) ≤ K − 2) and the rest, as incomplete beta functions: any k will do."""
+    from scipy.special import betainc, betaincc
+
+    p = np.minimum(p, 1.0)
+    return betaincc(K - 1, k - K + 1, p), betainc(K - 1, k - K + 1, p)
+
+
+def _likely(p: Floats, k: int, K: int) -> tuple[Integers, Integers]:
+    """Between which numbers of people each value has fewer than K, but for a chance of 1e-30."""
+    away = 12 * np.sqrt(k * p) + 60
+    least = np.clip(k * p - away, 0, K - 2).astype(np.int64)
+    return least, np.clip(k * p + away, 0, min(K, k) - 2).astype(np.int64) + 1
+
+
+def _variance_by_pairs(p: Floats, w: Integers, k: int, K: int) -> float:
+    """Σ over pairs of E[g g'] = k(k−1) p p' P(X ≤ K−2, X' ≤ K−2 among k−2 others), less (E g)²."""
+    from scipy.special import betaincc
+
+    p = np.minimum(p, 1.0)
+    both = np.empty((len(p), len(p)))
+    for row, (least, most) in enumerate(zip(*_likely(p, k, K), strict=True)):
+        x = np.arange(least, most)
+        left = k - 2 - x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chance = np.exp(log_binomial(x, k - 2, p[row] / (1 - p[row])))
+            share = np.minimum(np.nan_to_num(p / (1 - p[row]), nan=0.0, posinf=1.0), 1.0)
+        second = betaincc(K - 1, np.maximum(left - K + 2, 1), share[:, None])
+        both[row] = np.where(left >= K - 1, second, 1.0) @ chance
+    mean = k * p * _shares_below(p, k, K)[0]
+    # E g² of one value: its pairs of people, and people each by themselves.
+    own = k * (k - 1) * p**2 * betaincc(K - 2, k - K + 1, p) + mean
+    joint = k * (k - 1) * np.outer(p, p) * both
+    total = float(w @ joint @ w) - float(np.dot(w, np.diag(joint))) + float(np.dot(w, own))
+    return max(0.0, total - float(np.dot(w, mean)) ** 2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, sqrt
@@ -11,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core import pictures, render
+from anonrisk.core import render
 from anonrisk.core.arguments import positive
 from anonrisk.core.results import Interval, Probability
-from anonrisk.errors import ApproximationError, ApproximationWarning, ArgumentError, ModelError
+from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
+from anonrisk.predict.prediction_pictures import PredictionPictures, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.predict.law import Law
@@ -30,14 +28,10 @@ if TYPE_CHECKING:
 
 # Where so few singletons are expected, two terms of inclusion and exclusion are exact to 1e-9.
 _RARE = 1e-4
-# What a picture shows: so much of a law, in so many bars; and so many sizes of a group.
-_DRAWN = 0.9998
-_BARS = 60
-_GROUPS = 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(render.PrintedLines):
+class Prediction(PredictionPictures, render.PrintedLines):
     """How many of a group will be singletons: alone with their value of the quasi-identifier.
 
     Attributes
@@ -47,9 +41,10 @@ class Prediction(render.PrintedLines):
     mean : float
         Expected number of singletons.
     variance : float
-        Variance of their number.
+        Variance of their number; of another group than the table, that of the estimate included.
     bracket : Interval or None
-        Where near probabilities were put together: ends between which the exact mean lies.
+        Where near probabilities were put together, or only a divergence is known: ends between
+        which the exact mean lies.
     drawn : str
         How the group comes about, in words.
 
@@ -101,7 +96,7 @@ class Prediction(render.PrintedLines):
         return self.source.law()
 
     def pmf(self) -> Floats:
-        """Give the chance of 0, 1, … up to everybody, as an array (S14, S15, S17).
+        """Give the chance of 0, 1, … up to everybody, as an array (P13, S14, S15, S17).
 
         Examples
         --------
@@ -114,16 +109,15 @@ class Prediction(render.PrintedLines):
     def interval(self, level: float = 0.95) -> Interval:
         """Between which numbers of singletons the group will have, with this probability.
 
-        What putting near probabilities together may do to the mean is added on either side.
+        How far the mean may lie from its `bracket` is added on either side. Of another group than
+        the table it holds the chance of the table's own records too (P13).
 
         Parameters
         ----------
         level : float
             Probability that the number lies within, at least.
         """
-        if not 0 < positive(level, "level") < 1:
-            raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
-        return self._interval(self.law, float(level))
+        return self._interval(self.law, _level(level))
 
     def _interval(self, law: Law, level: float) -> Interval:
         low, high = (float(end) for end in law.quantiles(level))
@@ -134,22 +128,22 @@ class Prediction(render.PrintedLines):
 
     @cached_property
     def p_none(self) -> Probability:
-        """Chance that nobody is a singleton (S13)."""
+        """Chance that nobody is a singleton (S13; by the approximate law where that is used)."""
         if self.group_size == 1:
             return Probability(-np.inf, "exact")
         return self.source.all_allowed(EmptyOrAtLeast(2))
 
     @property
     def p_any(self) -> float:
-        """Chance that somebody is a singleton, exact also where it is tiny."""
-        if 0 < self.mean < _RARE:
+        """Chance that somebody is a singleton; where the law is exact, also where it is tiny."""
+        if 0 < self.mean < _RARE and not self.source.estimated:
             pairs = (self.variance + self.mean**2 - self.mean) / 2
             return self.mean - max(0.0, pairs)
         return abs(self.p_none.complement)
 
     @cached_property
     def p_all_unique(self) -> Probability:
-        """Chance that everybody is a singleton (U3)."""
+        """Chance that everybody is a singleton (U3; by the approximate law likewise)."""
         return self.source.all_allowed(AtMostOne())
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -170,114 +164,6 @@ class Prediction(render.PrintedLines):
             "drawn": self.drawn,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how likely each number of singletons is.
-
-        Needs matplotlib (extra ``report``). Many numbers are put together, a bar for as many each.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
-        """
-        ax, colours = pictures.start(ax)
-        low, high = self.interval(0.95)
-        first, last = self.law.quantiles(_DRAWN)
-        width = ceil((last - first + 1) / _BARS)
-        starts = np.arange(first, last + 1, width)
-        chances = np.add.reduceat(
-            self.law.chance[first - self.law.first : last - self.law.first + 1],
-            starts - first,
-        )
-        likely = (starts + width > low) & (starts <= high)
-        for inside, name in ((True, "within the 95%"), (False, "outside")):
-            chosen = likely == inside
-            if chosen.any():
-                ax.bar(
-                    *(starts[chosen], chances[chosen], 0.9 * width),
-                    align="edge" if width > 1 else "center",
-                    color=colours.blue if inside else colours.quiet,
-                    hatch=None if inside else "////",
-                    edgecolor=ax.get_facecolor(),
-                    linewidth=0,
-                    label=name,
-                )
-        expected = f"{_number(self.mean)} expected"
-        ax.axvline(self.mean, linestyle="--", color=colours.bad, label=expected)
-        if width == 1:
-            ax.set_xlim(max(first - 1.5, -0.6), last + 1.5)
-        pictures.whole_numbers(ax.xaxis)
-        pictures.in_percent(ax.yaxis)
-        ax.set_xlabel("people who are alone")
-        ax.set_ylabel("chance" if width == 1 else f"chance of {width:,} numbers")
-        pictures.titled(ax, self._headline())
-        pictures.explained(ax)
-        return ax
-
-    def plot_by_group_size(self, ax: Axes | None = None) -> Axes:
-        """Draw the expected share of singletons in groups of other sizes, with its 95% band.
-
-        Needs matplotlib (extra ``report``). The band is exact where that takes a moment, and
-        otherwise that of a Normal law of the same mean and variance.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if left out.
-        """
-        ax, colours = pictures.start(ax)
-        groups = list(self._other_groups())
-        sizes = [each.group_size for each in groups]
-        bands = [each._interval(each.source.quick_law(), 0.95) for each in groups]  # noqa: SLF001
-        ends = [[end / k for end in band] for band, k in zip(bands, sizes, strict=True)]
-        low, high = zip(*ends, strict=True)
-        ax.fill_between(sizes, low, high, color=colours.blue, alpha=0.25, linewidth=0, label="95%")
-        shares = [each.fraction for each in groups]
-        ax.plot(sizes, shares, marker=".", color=colours.blue, label="expected")
-        if self.group_size:
-            name = f"a group of {self.group_size:,}: {render.percent(self.fraction)}"
-            ax.plot(
-                *([self.group_size], [self.fraction]),
-                marker="D",
-                linestyle="none",
-                markersize=8,
-                color=colours.bad,
-                label=name,
-            )
-        ax.set_xscale("log")
-        ax.set_ylim(-0.02, 1.02)
-        pictures.in_percent(ax.yaxis)
-        pictures.whole_numbers(ax.xaxis, log=True)
-        ax.set_xlabel("people in the group")
-        pictures.noted(ax, self.drawn)
-        ax.set_ylabel("share who are alone")
-        title = "The larger a group, the smaller the share of it that is alone"
-        if self.group_size:
-            own = f"Of a group of {self.group_size:,}, {render.percent(self.fraction)}"
-            title = f"{own} are expected to be alone; the larger the group, the smaller that share"
-        pictures.titled(ax, title)
-        pictures.explained(ax)
-        return ax
-
-    def _other_groups(self) -> Iterator[Prediction]:
-        """Predict groups from one person up to a few times as many, where that can be told."""
-        sizes = np.geomspace(1, max(self.source.largest(), 1), _GROUPS).round().astype(int)
-        with warnings.catch_warnings():
-            # The prediction itself has warned.
-            warnings.simplefilter("ignore", ApproximationWarning)
-            for k in sorted({*sizes.tolist(), max(self.group_size, 1)}):
-                with suppress(ApproximationError, ModelError):
-                    yield Prediction(self.source.of_size(k))
-
-    def _headline(self) -> str:
-        low, high = self.interval(0.95)
-        share = f" ({render.percent(self.fraction)})" if self.group_size else ""
-        ends = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
-        return (
-            f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected to be alone"
-            f"{share}; {ends} with 95% probability"
-        )
-
     @staticmethod
     def _chance(ask: Callable[[], float]) -> float | None:
         """Give a chance, or nothing where the source does not know it."""
@@ -291,23 +177,26 @@ class Prediction(render.PrintedLines):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         group = f"Predicted singletons in a group of {self.group_size:,}"
         likely = f"{low:,.0f} to {high:,.0f} with 95% probability"
-        lines = [f"{group}: {_number(self.mean)} expected{share}, {likely}"]
+        lines = [f"{group}: {expectation(self.mean)} expected{share}, {likely}"]
         chances = self._chances()
         if chances:
             lines.append(chances)
         if self.bracket is not None:
             near, far = self.bracket
-            lines.append(f"putting near probabilities together leaves {near:.6g} to {far:.6g}")
+            lines.append(f"{self.source.between} {near:.6g} to {far:.6g}")
         return [*lines, f"{self.drawn}; law: {self.law.how}"]
 
     def _chances(self) -> str:
         none = self._chance(lambda: float(self.p_none))
-        everybody = self._chance(lambda: float(self.p_all_unique))
+        # What is not printed is not asked for: it might warn.
+        everybody = None if none is None else self._chance(lambda: float(self.p_all_unique))
         if none is None or everybody is None:
             return ""
+        # An approximate law knows no zero, only what it does not list.
+        least = 1e-9 if self.source.estimated and self.group_size > 1 else 0.0
         return (
-            f"chance that nobody is one: {render.percent(none)}; "
-            f"that everybody is one: {render.percent(everybody)}"
+            f"chance that nobody is one: {render.percent(max(none, least))}; "
+            f"that everybody is one: {render.percent(max(everybody, least))}"
         )
 
 
@@ -341,6 +230,7 @@ class PredictedClasses:
     people drawn one by one from a known distribution
     """
 
+    source: PredictionSource
     group_size: int
     sizes: Integers
     classes: Floats
@@ -349,13 +239,17 @@ class PredictedClasses:
 
     def __init__(self, source: PredictionSource, upto: int) -> None:
         """Ask for each size."""
+        words = source.words
+        if source.largest is not None and upto > source.largest:
+            upto = source.largest
+            words += f"; of a larger group no table tells classes of more than {upto} apart"
         sizes = np.arange(1, upto + 1)
         classes = np.array([source.classes(int(j)) for j in sizes])
         share = sizes * classes / source.k
         for array in (sizes, classes, share):
             array.setflags(write=False)
-        values = (source.k, sizes, classes, share, source.words)
-        names = ("group_size", "sizes", "classes", "share", "drawn")
+        values = (source, source.k, sizes, classes, share, words)
+        names = ("source", "group_size", "sizes", "classes", "share", "drawn")
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -366,6 +260,41 @@ class PredictedClasses:
         # Nobody is left over but for rounding.
         return rest if rest > 1e-12 else 0.0
 
+    def interval(self, size: int, level: float = 0.95) -> Interval:
+        """Between which numbers of classes of a size the group will have, with this probability.
+
+        Parameters
+        ----------
+        size : int
+            The class size.
+        level : float
+            Probability that the number lies within, at least.
+
+        Notes
+        -----
+        P13, for another group than the table; of other draws only the mean is known.
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> ClassSizes([1, 2, 5], [400, 100, 20]).predict_classes(200).interval(2)
+        Interval(low=8, high=21, level=0.95)
+        """
+        if whole_number(size, "size", at_least=1) not in self.sizes:
+            raise ArgumentError(f"size must be one of those told apart, 1 to {self.sizes[-1]:,}")
+        law = self.source.class_law(int(size))
+        if law is None:
+            raise ApproximationError("the interval is known for another group (draw='auto') only")
+        low, high = law.quantiles(_level(level))
+        return Interval(low, high, level=float(level))
+
+    @cached_property
+    def _intervals(self) -> list[Interval | None]:
+        """Give the share of the group between which each size will have, where that is known."""
+        if self.source.class_law(1) is None:
+            return [None] * len(self.sizes)
+        return [self.interval(int(j)) / (self.group_size / j) for j in self.sizes]
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return {
@@ -373,29 +302,38 @@ class PredictedClasses:
             "sizes": self.sizes.tolist(),
             "classes": self.classes.tolist(),
             "share": self.share.tolist(),
+            "share_interval": [None if i is None else list(i) for i in self._intervals],
             "larger": self.larger,
             "drawn": self.drawn,
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Give it as a pandas table: size, classes, share."""
+        """Give it as a pandas table: size, classes, share, and the 95% interval of the share."""
         import pandas as pd
 
-        return pd.DataFrame({"size": self.sizes, "classes": self.classes, "share": self.share})
+        told = {"size": self.sizes, "classes": self.classes, "share": self.share}
+        ends = [(np.nan, np.nan) if i is None else tuple(i) for i in self._intervals]
+        return pd.DataFrame({**told, "low": [e[0] for e in ends], "high": [e[1] for e in ends]})
 
     def __repr__(self) -> str:
         """Print as text."""
-        table = render.text_table(("class size", "classes", "share"), self._rows())
+        table = render.text_table(*self._table())
         return f"Predicted classes of a group of {self.group_size:,}\n{table}\n{self.drawn}"
 
     def _repr_html_(self) -> str:
         caption = f"Predicted classes of a group of {self.group_size:,}, {self.drawn}"
-        return render.html_table(caption, ("class size", "classes", "share"), self._rows())
+        return render.html_table(caption, *self._table())
 
-    def _rows(self) -> list[list[str]]:
+    def _table(self) -> tuple[list[str], list[list[str]]]:
         columns = zip(self.sizes, self.classes, self.share, strict=True)
-        rows = [[f"{size:,}", _number(n), render.percent(share)] for size, n, share in columns]
-        return [*rows, ["more", "", render.percent(self.larger)]]
+        rows = [[f"{size:,}", expectation(n), render.percent(share)] for size, n, share in columns]
+        header = ["class size", "classes", "share"]
+        rows.append(["more", "", render.percent(self.larger)])
+        if self._intervals[0] is not None:
+            header.append("95% interval")
+            for row, ends in zip(rows, [*self._intervals, None], strict=True):
+                row.append("" if ends is None else " to ".join(map(render.percent, ends)))
+        return header, rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -426,14 +364,13 @@ class PredictedRecords(render.PrintedLines):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         return [
             (
-                f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
-                f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
+                f"Of a group of {self.group_size:,}, {expectation(self.mean)} are expected in "
+                f"classes smaller than {self.k:,}{share}, give or take {expectation(self.sd)}"
             )
         ]
 
 
-def _number(value: float) -> str:
-    """Write an expectation: few digits, and never a risk as nothing."""
-    if value == 0 or value >= 0.05:
-        return f"{value:,.1f}"
-    return f"{value:.2g}"
+def _level(level: float) -> float:
+    if not 0 < positive(level, "level") < 1:
+        raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
+    return float(level)

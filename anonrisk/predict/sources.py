@@ -5,23 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
-from typing import TYPE_CHECKING
+from math import inf, log, sqrt
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from anonrisk.core.render import count_of
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError
 from anonrisk.predict import contour, kl, law, moments, subgroup
+from anonrisk.predict.another_group import LARGEST_BEYOND, ClassEstimate, estimate
 from anonrisk.predict.independent import Binomial, Poisson
-from anonrisk.predict.population.good_toulmin import good_toulmin
 
 if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.predict.distribution import Distribution
     from anonrisk.predict.independent import Numbers
     from anonrisk.predict.kl import KnownByKl
-    from anonrisk.predict.population.good_toulmin import GoodToulmin
+    from anonrisk.predict.law import Law
 
 
 class PredictionSource(ABC):
@@ -29,6 +30,13 @@ class PredictionSource(ABC):
 
     # Size of the group.
     k: int
+    # Whether mean and law are estimates from a table, not known.
+    estimated = False
+
+    @property
+    def largest(self) -> int | None:
+        """The largest class that is told apart, where there is a limit."""
+        return None
 
     @property
     @abstractmethod
@@ -43,8 +51,11 @@ class PredictionSource(ABC):
     def variance(self) -> float:
         """Variance of their number."""
 
+    # What a bracket comes from, in words.
+    between: ClassVar[str] = "putting near probabilities together leaves"
+
     def bracket(self) -> Interval | None:
-        """What putting near probabilities together may do to the mean."""
+        """Between which numbers the mean lies, where it is not known exactly."""
         return None
 
     def quick_law(self) -> law.Law:
@@ -55,7 +66,7 @@ class PredictionSource(ABC):
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
 
-    def largest(self) -> int:
+    def largest_group(self) -> int:
         """Size of the largest group that a picture shows beside this one."""
         return 4 * max(self.k, 1)
 
@@ -70,6 +81,10 @@ class PredictionSource(ABC):
     @abstractmethod
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
+
+    def class_law(self, j: int) -> Law | None:  # noqa: ARG002
+        """Chances of 0, 1, 2, … classes of j people, where the source knows them."""
+        return None
 
 
 class _Drawn(PredictionSource):
@@ -105,12 +120,12 @@ class _Drawn(PredictionSource):
         mean, variance = self.mean(), self.variance()
         if self.is_certain() or variance == 0:
             return law.normal(self.k, mean, 0.0)
-        sd = sqrt(variance)
-        if law.cost(self.numbers, self.k, sd) > law.CHEAP:
+        sd, numbers = sqrt(variance), self.numbers.gathered(self.k)
+        if law.cost(numbers, self.k, sd) > law.CHEAP:
             near = law.approximate(self.k, mean, variance, self.shared_by(2), self.shared_by(3))
             if near is not None:
                 return near
-        return law.exact(self.numbers, self.k, mean, sd)
+        return law.exact(numbers, self.k, mean, sd)
 
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
         """Chance that all class sizes are allowed."""
@@ -152,8 +167,8 @@ class FromDistribution(_Drawn):
         if not known.binned or self.k == 0:
             return None
         weight = known.p * known.values
-        alone = [self.k * np.exp((self.k - 1) * np.log1p(-p)) for p in (known.high, known.low)]
-        low, high = (float(np.dot(weight, each)) for each in alone)
+        ends = (moments.expected_each(p, self.k) / p for p in (known.high, known.low))
+        low, high = (float(np.dot(weight, each)) for each in ends)
         return Interval(low, high, level=1.0)
 
     def shared_by(self, people: int) -> float:
@@ -189,7 +204,7 @@ class FromTable(_Drawn):
         """Number of records of the table."""
         return self.counted.n_memberships
 
-    def largest(self) -> int:
+    def largest_group(self) -> int:
         """Size of the largest group: the whole table."""
         return self.n
 
@@ -235,6 +250,7 @@ class FromKl(PredictionSource):
 
     known: KnownByKl
     k: int
+    between: ClassVar[str] = "whatever the distribution of that divergence, the mean is"
 
     @property
     def words(self) -> str:
@@ -243,8 +259,12 @@ class FromKl(PredictionSource):
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        kl.check_singletons(self.known, self.k)
-        return kl.mean(self.known, self.k)
+        return kl.expected_singletons(self.known, self.k).value
+
+    def bracket(self) -> Interval:
+        """Between which numbers the mean lies for every law of this divergence."""
+        found = kl.expected_classes(self.known, self.k, 1)
+        return Interval(found.low, found.high, level=1.0)
 
     def variance(self) -> float:
         """Variance of their number."""
@@ -266,61 +286,82 @@ class FromKl(PredictionSource):
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
-        kl.check_singletons(self.known, self.k)
-        kl.check_class(self.known, j)
-        return kl.expected_classes(self.known, self.k, j)
+        return kl.judged_classes(self.known, self.k, j).value
 
 
 @dataclass(frozen=True)
-class Enlarged(PredictionSource):
-    """A group up to twice as large as the table, by Good and Toulmin's estimate (P2)."""
+class AnotherGroup(PredictionSource):
+    """Other people from the population of a table, up to twice as many as it has (P13)."""
 
     counted: ClassCounts
     k: int
 
+    estimated = True
+
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return (
-            f"extrapolated from the table's {self.counted.n_memberships:,} records "
-            "(Good and Toulmin)"
-        )
+        return f"another group from the population of the table's {count_of(self.n, 'record')}"
 
-    def largest(self) -> int:
-        """Size of the largest group: as far as was asked for."""
-        return self.k
+    @property
+    def n(self) -> int:
+        """Number of records of the table."""
+        return self.counted.n_memberships
 
-    def of_size(self, k: int) -> PredictionSource:
-        """Give the same for a smaller group, drawn from the table where it is large enough."""
-        enough = k <= self.counted.n_memberships
-        return FromTable(self.counted, k) if enough else Enlarged(self.counted, k)
+    @property
+    def largest(self) -> int | None:
+        """The largest class that is told apart."""
+        return LARGEST_BEYOND if self.k > self.n else None
+
+    def largest_group(self) -> int:
+        """Size of the largest group: of the table, or as far as was asked for."""
+        return max(self.n, self.k)
 
     @cached_property
-    def found(self) -> GoodToulmin:
-        """The estimate and its deviations."""
-        return good_toulmin(self.counted, self.k / self.counted.n_memberships)
+    def _estimates(self) -> dict[int, ClassEstimate]:
+        """What was estimated before, by class size."""
+        return {}
+
+    def estimate(self, j: int) -> ClassEstimate:
+        """Estimate the number of classes of j people."""
+        if self.k <= 1:
+            return ClassEstimate(float(self.k == j), 0.0, 0.0)
+        if j not in self._estimates:
+            self._estimates[j] = estimate(self.counted, self.k, j)
+        return self._estimates[j]
 
     def mean(self) -> float:
         """Expected number of singletons."""
-        return self.found.mean
+        return self.estimate(1).mean
 
     def variance(self) -> float:
-        """Variance about the number of a group drawn anew, that of the estimate included."""
-        return self.found.sd_separate**2
+        """Variance about the number that the group will have, that of the estimate included."""
+        return self.estimate(1).variance
+
+    @cached_property
+    def _law(self) -> Law:
+        if self.k <= 1:
+            return law.normal(self.k, self.mean(), 0.0)
+        return law.estimated_singletons(self.k, self.k / self.n, self.estimate(1))
 
     def law(self) -> law.Law:
-        """Chances of 0, 1, 2, … singletons."""
-        near = law.normal(self.k, self.mean(), self.variance())
-        return law.Law(near.first, near.chance, "Normal")
+        """Chances of 0, 1, 2, … singletons, the table's own chance included."""
+        return self._law
 
-    def all_allowed(self, allowed: contour.Allowed) -> Probability:  # noqa: ARG002
-        """Chance that all class sizes are allowed."""
-        raise ApproximationError(
-            "a table says nothing exact about a group larger than itself; ask for a group of at "
-            "most its size, or give a Distribution"
-        )
+    def all_allowed(self, allowed: contour.Allowed) -> Probability:
+        """Chance that nobody, or everybody, is a singleton, by the same law."""
+        place = (self.k if allowed.K == 1 else 0) - self._law.first
+        chance = self._law.chance
+        found = float(chance[place]) if 0 <= place < len(chance) else 0.0
+        rest = min(1.0, float(np.delete(chance, place).sum())) if found else 1.0
+        return Probability(log(found) if found else -inf, self._law.how, rest)
 
     def classes(self, j: int) -> float:
         """Expected number of classes of j people."""
-        t = self.k / self.counted.n_memberships
-        return good_toulmin(self.counted, t, size=j).mean
+        return self.estimate(j).mean
+
+    def class_law(self, j: int) -> Law:
+        """Chances of 0, 1, 2, … classes of j people."""
+        if j == 1 or self.k <= 1:
+            return self._law if j == 1 else law.normal(self.k, 0.0, 0.0)
+        return law.estimated_classes(self.estimate(j), self.k // j)

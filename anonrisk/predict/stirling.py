@@ -69,36 +69,38 @@ def _log_left(a: Floats, m: float) -> Floats:
     return np.log1p(-np.minimum(a, m - 1) / m) if m > 1 else np.zeros_like(a)
 
 
-def log_poisson(k: int, r: float) -> float:
+def log_poisson(k: Any, r: Any) -> Floats:
     """Log of the chance that a Poisson number of mean `r` is `k`."""
-    if k == 0:
-        return -r
-    return float(-remainder(k) - _deviance(k, r)) - 0.5 * log(2 * pi * k)
+    k, r = np.asarray(k, dtype=float), np.asarray(r, dtype=float)
+    some = np.maximum(k, 1.0)
+    value = -remainder(some) - _deviance(some, r) - 0.5 * np.log(2 * pi * some)
+    return np.asarray(np.where(k == 0, -r, value))
 
 
-def log_binomial(k: int, n: int, odds: float) -> float:
+def log_binomial(k: Any, n: Any, odds: Any) -> Floats:
     """Log of the chance of `k` successes in `n` trials whose odds are `odds` to 1."""
-    share = odds / (1 + odds)
-    if k == 0:
-        return -n * float(np.log1p(odds))
-    if k == n:
-        return -n * float(np.log1p(1 / odds))
-    spread = 0.5 * log(n / (2 * pi * k) / (n - k))
-    parts = remainder(n) - remainder(k) - remainder(n - k)
-    away = _deviance(k, n * share) + _deviance(n - k, n / (1 + odds))
-    return float(parts - away) + spread
+    k, n, odds = (np.asarray(each, dtype=float) for each in (k, n, odds))
+    inside = (k > 0) & (k < n)
+    some, trials = np.where(inside, k, 1.0), np.where(inside, n, 2.0)
+    others = trials - some
+    with np.errstate(divide="ignore"):
+        spread = 0.5 * np.log(trials / (2 * pi * some) / others)
+        parts = remainder(trials) - remainder(some) - remainder(others)
+        away = _deviance(some, trials / (1 + 1 / odds)) + _deviance(others, trials / (1 + odds))
+        # All or none of the trials succeed; more than all cannot.
+        ends = np.where(k == 0, -n * np.log1p(odds), np.where(n == 0, 0.0, -n * np.log1p(1 / odds)))
+    return np.where(inside, parts - away + spread, np.where((k == 0) | (k == n), ends, -np.inf))
 
 
-def _deviance(x: float, expected: float) -> float:
-    """X log(x / expected) + expected − x, also where the two are nearly equal."""
+def _deviance(x: Floats, expected: Floats) -> Floats:
+    """X log(x / expected) + expected − x for x > 0, also where the two are nearly equal."""
     gap = (x - expected) / (x + expected)
-    if abs(gap) > 0.1:
-        return x * log(x / expected) + expected - x
+    near = np.abs(gap) <= 0.1
+    small = np.where(near, gap, 0.0)
     # log((1 + g)/(1 − g)) = 2 (g + g³/3 + g⁵/5 + …), and the term in g cancels by hand.
-    total, power, j = (x - expected) * gap, 2 * x * gap, 1
-    while True:
-        power *= gap * gap
-        more = total + power / (2 * j + 1)
-        if more == total:
-            return total
-        total, j = more, j + 1
+    square, series = small * small, np.zeros_like(small)
+    for j in range(8, 0, -1):
+        series = square * (1 / (2 * j + 1) + series)
+    with np.errstate(divide="ignore"):
+        far = x * np.log(x / expected) + expected - x
+    return np.where(near, (x - expected) * small + 2 * x * small * series, far)

@@ -10,7 +10,7 @@ from anonrisk.errors import ArgumentError, warn_of_approximation
 from anonrisk.measures import entropy
 from anonrisk.predict import sources
 from anonrisk.predict.distribution import Distribution
-from anonrisk.predict.group import group_of, predicted_classes
+from anonrisk.predict.group import group_of, predicted_classes, subgroup_of
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.prediction import PredictedClasses
     from anonrisk.predict.sources import PredictionSource
 
-DRAWS = ("auto", "replacement")
+DRAWS = ("auto", "subgroup", "replacement")
 METHODS = ("exact", "kl")
 # Beyond this share of the table, its own frequencies understate how rare values are.
 SHARE_OF_TABLE = 0.01
@@ -67,10 +67,10 @@ def _source(
     if draw == "replacement":
         _warn_of_rare_values(k, n)
         return sources.FromDistribution(Distribution.from_class_sizes(counted), k)
-    if k <= n:
-        return sources.FromTable(counted, k)
+    if draw == "subgroup":
+        return subgroup_of(counted, k)
     if k <= 2 * n:
-        return sources.Enlarged(counted, k)
+        return sources.AnotherGroup(counted, k)
     raise ArgumentError(
         f"a group of {k:,} is more than twice the table's {count_of(n, 'record')}: what it holds "
         "is a question of a model of the population; ask predict_population(population_size=…)"

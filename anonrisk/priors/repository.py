@@ -25,7 +25,7 @@ from anonrisk.priors.store import PriorStore
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 DEFAULT_PLACE = "anonrisk_priors.sqlite"
 DEFAULT_FLOOR = 1_000

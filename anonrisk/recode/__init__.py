@@ -12,6 +12,14 @@ from anonrisk.recode.kinds import (
     ZipArea,
     from_dict,
 )
+from anonrisk.recode.quantiles import (
+    normalised_error,
+    quantile_map,
+    rank_difference,
+    ranks,
+    sample_size,
+    sampled_quantiles,
+)
 
 __all__ = [
     "Bins",
@@ -24,4 +32,10 @@ __all__ = [
     "TopBottom",
     "ZipArea",
     "from_dict",
+    "normalised_error",
+    "quantile_map",
+    "rank_difference",
+    "ranks",
+    "sample_size",
+    "sampled_quantiles",
 ]

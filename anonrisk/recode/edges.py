@@ -9,6 +9,7 @@ import numpy as np
 
 from anonrisk.recode.kinds import Bins
 from anonrisk.recode.optimal import optimal_groups
+from anonrisk.recode.quantiles import SAMPLE_ERROR, SAMPLE_RISK, sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,10 +157,14 @@ def widths(values: NDArray[Any], *, whole: bool, most: int) -> list[float]:
     return found[::-1]
 
 
-def optimal_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
-    """Cut where distances to medians are least (Q5), each bin with its share of records or more.
+def optimal_bins(
+    values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool, cost: str = "median"
+) -> Bins:
+    """Cut where the cost is least (Q5), each bin with its share of records or more.
 
-    Cells of a grid of names are put together, not single values, so that edges can be named.
+    The cost is the sum of distances to medians (``"median"``), that of the differences of ranks
+    (``"rank"``) or the width of the widest bin (``"centre"``). Cells of a grid of names are put
+    together, not single values, so that edges can be named.
     """
     low, high = float(values[0]), float(values[-1])
     step = nice_step(max((high - low) / _CELLS, 1e-300) * 2) if high > low else 1.0
@@ -168,7 +173,21 @@ def optimal_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, who
     starts = np.concatenate(([0], np.flatnonzero(np.diff(cells)) + 1))
     sums = np.add.reduceat(counts, starts)
     members = max(int(counts.sum()) // n_bins, 1)
-    groups = optimal_groups(values[starts].astype(np.float64), sums, members, "median")
+    places = values[starts].astype(np.float64)
+    if cost == "rank":
+        # Of equal values the one in the middle stands for all; distances to it are by rank.
+        places, cost = np.cumsum(sums) - (sums - 1) / 2, "median"
+    groups = optimal_groups(places, sums, members, cost)
     wanted = [_clean(float(cells[starts[i]]) * step, step) for i in groups[1:]]
     edges = sorted({edge for edge in wanted if low < edge <= high})
     return Bins(tuple(edges), whole=whole) if edges else bins_at([], low, high, whole=whole)
+
+
+def sampled_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
+    """Cut at the quantiles of a sample (Q7), of the same records whenever it is asked for."""
+    n, size = int(counts.sum()), sample_size(SAMPLE_ERROR, SAMPLE_RISK)
+    if size >= n:
+        return quantile_bins(values, counts, n_bins, whole=whole)
+    drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
+    seen = drawn > 0
+    return quantile_bins(values[seen], drawn[seen], n_bins, whole=whole)

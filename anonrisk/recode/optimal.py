@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,10 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
 
 
+# Costs of groups that are computed at once.
+_AT_ONCE = 1 << 20
+
+
 def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> list[int]:
     """Find where the groups of least cost start, each of at least k records.
 
@@ -28,8 +31,9 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
         How often each occurs.
     k : int
         The least number of records in a group.
-    cost : {"median", "squared"}
-        The sum over groups of the distances to the median, or of the squared ones to the mean.
+    cost : {"median", "squared", "centre"}
+        The sum over groups of the distances to the median, or of the squared ones to the mean; or
+        the spread of the widest group.
 
     Returns
     -------
@@ -38,9 +42,9 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
 
     Notes
     -----
-    Q5: cost(i) = min over j of cost(j) + c(j..i) (Lodha & Thomas). No group that can
-    be cut into two of at least k need be looked at, because cutting never costs more; without ties
-    those left have k to 2k − 1 members, so that the work is O(nk).
+    Q5: cost(i) = min over j of cost(j) ⊕ c(j..i), ⊕ a sum or a maximum (Lodha & Thomas). No group
+    that can be cut into two of at least k need be looked at, because cutting never costs more;
+    without ties those left have k to 2k − 1 members, so that the work is O(nk).
 
     Examples
     --------
@@ -49,56 +53,68 @@ def optimal_groups(values: Floats, counts: NDArray[Any], k: int, cost: str) -> l
     [0, 2]
     """
     n = len(values)
-    below = [0, *np.cumsum(counts).tolist()]
+    below = np.concatenate(([0], np.cumsum(counts)))
     if below[-1] < k:
         raise ArgumentError(f"k={k} is larger than the number of records, {below[-1]:,}")
     price = _price(values, counts, below, cost)
-    best = [float("inf")] * (n + 1)
+    joined = np.maximum if cost == "centre" else np.add
+    # The shortest group that ends before i starts at `near`; cut there, the second half has k
+    # members, so that in the longest one, from `far` on, the first half has fewer.
+    near = np.searchsorted(below, below - k, side="right") - 1
+    far = np.searchsorted(below, below[near] - k, side="right")
+    best = np.full(n + 1, np.inf)
     best[0] = 0.0
-    came = [0] * (n + 1)
-    for i in range(1, n + 1):
-        # The shortest group that ends here starts at `near`; longer ones until they can be cut.
-        near = bisect_left(below, below[i] - k + 1) - 1
-        if near < 0:
-            continue
-        # Cut at `cut`, the second half has k members; then the first half must have fewer than k.
-        cut = near
-        low = bisect_left(below, below[cut] - k + 1)
-        for j in range(near, low - 1, -1):
-            if best[j] == float("inf"):
-                continue
-            total = best[j] + price(j, i)
-            if total < best[i]:
-                best[i], came[i] = total, j
-    starts = []
+    came = np.zeros(n + 1, dtype=np.int64)
+    # The groups before these have fewer than k members.
+    first = int(np.searchsorted(near, 0))
+    lengths = np.where(near >= 0, near - far + 1, 0)
+    places = np.concatenate(([0], np.cumsum(lengths)))
+    while first <= n:
+        last = max(int(np.searchsorted(places, places[first] + _AT_ONCE)) - 1, first + 1)
+        ends = np.repeat(np.arange(first, last), lengths[first:last])
+        offset = places[first]
+        # From the nearest start to the farthest, so that of equal costs the shortest is taken.
+        starts = near[ends] - (np.arange(len(ends)) + offset - places[ends])
+        prices = price(starts, ends)
+        for i in range(first, last):
+            group = slice(places[i] - offset, places[i + 1] - offset)
+            costs = joined(best[starts[group]], prices[group])
+            place = costs.argmin()
+            best[i], came[i] = costs[place], starts[group][place]
+        first = last
+    found = []
     i = n
     while i:
-        i = came[i]
-        starts.append(i)
-    return starts[::-1]
+        i = int(came[i])
+        found.append(i)
+    return found[::-1]
 
 
 def _price(
-    values: Floats, counts: NDArray[Any], below: list[int], cost: str
-) -> Callable[[int, int], float]:
-    """Give the cost of a group of the values from i up to, not including, j."""
+    values: Floats, counts: NDArray[Any], below: Integers, cost: str
+) -> Callable[[Integers, Integers], Floats]:
+    """Give the costs of groups of the values from i up to, not including, j."""
+    if cost == "centre":
+        return lambda i, j: values[j - 1] - values[i]
     # Around their mean, sums of squares lose the least to rounding.
-    centre = float(np.average(values, weights=counts))
-    x = (values - centre).tolist()
-    sums = np.concatenate(([0.0], np.cumsum((values - centre) * counts))).tolist()
+    x = values - float(np.average(values, weights=counts))
+    sums = np.concatenate(([0.0], np.cumsum(x * counts)))
     if cost == "median":
 
-        def to_median(i: int, j: int) -> float:
-            middle = bisect_left(below, (below[i] + below[j] + 1) // 2, i + 1, j) - 1
+        def to_median(i: Integers, j: Integers) -> Floats:
+            middle = np.searchsorted(below, (below[i] + below[j] + 1) // 2) - 1
             left = x[middle] * (below[middle] - below[i]) - (sums[middle] - sums[i])
             right = sums[j] - sums[middle] - x[middle] * (below[j] - below[middle])
-            return float(left + right)
+            return np.asarray(left + right)
 
         return to_median
-    squares = np.concatenate(([0.0], np.cumsum((values - centre) ** 2 * counts))).tolist()
-    return lambda i, j: max(
-        squares[j] - squares[i] - (sums[j] - sums[i]) ** 2 / (below[j] - below[i]), 0.0
-    )
+    squares = np.concatenate(([0.0], np.cumsum(x**2 * counts)))
+
+    def to_mean(i: Integers, j: Integers) -> Floats:
+        within = squares[j] - squares[i] - (sums[j] - sums[i]) ** 2 / (below[j] - below[i])
+        return np.asarray(np.maximum(within, 0.0))
+
+    return to_mean
 
 
 def mdav(points: Floats, counts: Integers, k: int) -> Integers:

@@ -47,6 +47,8 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     assessed = anonrisk.assess(df, "zip", "illness", wanted)
     assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
     share += anonrisk.risk(df, "zip", population).journalist.average
+    sampled = anonrisk.risk(df, "zip", sampling_fraction=0.1, unsuppressed=True)
+    share += sampled.journalist.average_interval.high + sampled.marketer.average
     share += anonrisk.delta_presence(df, "zip", population).highest
     print(smallest, share, again, table, assessed.sizes.k, anonrisk.kmap(df, "zip", population))
 

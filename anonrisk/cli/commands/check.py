@@ -51,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
     # The policy says these; what the command line says instead wins.
     options.of_columns(parser, missing=None)
+    options.of_sample(parser)
     options.of_output(parser)
 
 
@@ -97,6 +98,7 @@ def policy_of(given: argparse.Namespace) -> Policy:
         policy = policy.with_roles(**roles)
     said = {"missing": given.missing, "unlisted": getattr(given, "unlisted", None)}
     said = {key: value for key, value in said.items() if value is not None}
+    said |= options.sample_of(given)
     return Policy.from_dict({**policy.to_dict(), **said}) if said else policy
 
 

@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
     options.of_columns(parser)
+    options.of_sample(parser)
     group = parser.add_argument_group("measures")
     group.add_argument(
         "--measures", nargs="+", action="extend", metavar="NAME", help="as in assess"
@@ -53,11 +54,16 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         unit=given.unit,
         missing=given.missing,
     )
-    return Outcome.of(found.sizes, found, **found.to_dict())
+    sample = options.sample_of(given)
+    if not sample:
+        return Outcome.of(found.sizes, found, **found.to_dict())
+    risk = found.sizes.risk(**sample)
+    return Outcome.of(found.sizes, found, risk, **found.to_dict(), risk=risk.to_dict())
 
 
 def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
     said = (given.qids, given.sensitive, given.unit, given.measures, given.c)
+    said = (*said, *options.sample_of(given).values())
     if any(one is not None for one in said) or (given.missing, given.distance) != ("value", "auto"):
         raise ArgumentError("a policy says everything itself: give --policy without the others")
     from anonrisk.cli.commands import check

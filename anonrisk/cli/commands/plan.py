@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
+from anonrisk.core.literals import Cuts, Loss
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
@@ -53,6 +54,20 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="how much detail is worth, relative to other columns (default: 1)",
     )
     group.add_argument("--population-size", type=int, metavar="N", help="for the budget of values")
+    group.add_argument(
+        "--bins",
+        choices=get_args(Cuts),
+        default="auto",
+        help="how numbers are cut (default: by even widths, quantiles and medians)",
+    )
+    group.add_argument(
+        "--loss",
+        choices=get_args(Loss),
+        default="range",
+        help="what is kept: detail of the columns, or what they tell of a sensitive one "
+        "(default: range)",
+    )
+    group.add_argument("--sensitive", metavar="COLUMN", help="for --loss private")
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
@@ -65,8 +80,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
     to = _output_path(given)
-    frame = source.read(given, wanted(None if to else given.qids))
+    # Which column is sensitive may be declared in the file.
+    every = to or (given.loss == "private" and given.sensitive is None)
+    more = None if given.sensitive is None else [given.sensitive]
+    frame = source.read(given, wanted(None if every else given.qids, more))
     options.require_qids(frame, given.qids)
+    if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
+        raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:
         plan = anonrisk.plan(
             frame,
@@ -75,6 +95,9 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             weights=dict(given.weights) or None,
             hierarchies=dict(given.hierarchies) or None,
             population_size=given.population_size,
+            bins=given.bins,
+            loss=given.loss,
+            sensitive=given.sensitive,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
         )

@@ -20,9 +20,14 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
     options.of_columns(parser, sensitive=False)
-    group = parser.add_argument_group("a group", "People from the same population as the table.")
+    group = parser.add_argument_group(
+        "a group",
+        "Other people from the table's population; with --draw subgroup some of the table.",
+    )
     group.add_argument("--group-size", type=int, metavar="N", help="number of people")
-    group.add_argument("--draw", default="auto", help="auto or replacement")
+    group.add_argument(
+        "--draw", default="auto", help="auto, subgroup (some of the table) or replacement"
+    )
     group.add_argument("--method", default="exact", help="exact or kl")
     group.add_argument("--n-values", type=int, metavar="N", help="with kl: how many are possible")
     group.add_argument(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.core.words import Missing
+    from anonrisk.core.literals import Missing
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:

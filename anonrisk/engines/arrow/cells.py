@@ -39,6 +39,26 @@ def plain(kind: Any) -> Any:
     return kind
 
 
+def without_views(kind: Any) -> Any:
+    """Give a type that holds the same cells, but no text or bytes as views."""
+    if kind in {pa.string_view(), pa.binary_view()}:
+        return plain(kind)
+    if pa.types.is_struct(kind):
+        return pa.struct([_field_without_views(field) for field in kind])
+    for is_list, make in (
+        (pa.types.is_list, pa.list_),
+        (pa.types.is_large_list, pa.large_list),
+        (pa.types.is_fixed_size_list, lambda field: pa.list_(field, kind.list_size)),
+    ):
+        if is_list(kind):
+            return make(_field_without_views(kind.value_field))
+    return kind
+
+
+def _field_without_views(field: Any) -> Any:
+    return field.with_type(without_views(field.type))
+
+
 def _to_pandas(column: Any) -> pd.Series[Any]:
     if isinstance(column, list):
         return pd.Series(column, dtype=object)

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
@@ -94,7 +95,7 @@ class ArrowTable:
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
         """Give the table with these of its rows, or all, and with new cells in some columns."""
-        table = self.frame if rows is None else self.frame.take(rows)
+        table = self.frame if rows is None else _taken(self.frame, rows)
         for name in new.columns:
             table = self._with(table, name, new[name])
         if attrs == self.attrs():
@@ -229,6 +230,27 @@ class DuckDBTable(ArrowTable):
     def attrs(self) -> dict[Any, Any]:
         """Give nothing: a relation says nothing of its columns."""
         return {}
+
+
+def _taken(table: Any, rows: Any) -> Any:
+    """Give some rows of a table, whatever its columns hold."""
+    columns = [_picked(column, rows) for column in table.columns]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _picked(column: Any, rows: Any) -> Any:
+    # Text as a view, which is how Polars hands it over, has no `take`; and what is cut out of it
+    # keeps the text of all rows, which a file would then hold.
+    kind = cells.without_views(column.type)
+    if kind != column.type:
+        return _picked(column.cast(kind), rows).cast(column.type)
+    try:
+        return column.take(pa.array(rows))
+    except pa.ArrowNotImplementedError:
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
+        parts = [column.slice(run[0], len(run)) for run in runs if len(run)]
+        chunks = [chunk for part in parts for chunk in part.chunks]
+        return pa.chunked_array(chunks, column.type).combine_chunks()
 
 
 def _without_note(table: Any, name: str) -> Any:

@@ -28,8 +28,7 @@ def matched(table: CodedTable, question: Question, against: Against) -> Matched:
     present = f > 0
     share = f / np.maximum(F, 1)
     f, F = f[present], F[present]
-    risks = 1 / F if against.weight is None else np.ceil(GRID / F - 1e-6) / GRID
-    steps, place = np.unique(risks, return_inverse=True)
+    steps, place = np.unique(1 / F, return_inverse=True)
     return Matched(
         ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
         steps,
@@ -52,7 +51,7 @@ def households(table: CodedTable, question: Question, against: Against) -> Attac
     homes = home.values[rows].astype(np.int64)
     with np.errstate(divide="ignore"):
         # A member who is certain to be found makes the sum minus infinity, and the risk 1.
-        log_safe = np.log1p(-1 / (F[class_of] * against.factor))
+        log_safe = np.log1p(-1 / F[class_of])
     risks = -np.expm1(np.bincount(homes, weights=log_safe, minlength=home.cardinality))[homes]
     steps, records = np.unique(np.ceil(risks * GRID - 1e-6), return_counts=True)
     return Attacker(

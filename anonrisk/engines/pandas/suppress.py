@@ -49,7 +49,7 @@ def cells(
     unit = Encoded.of(PandasTable(frame), question).unit
     n_persons = len(frame) if unit is None else len(np.unique(unit.values))
     refusals.check_k(k, n_persons)
-    columns = {name: _Column.of(frame, name, marker) for name in question.qid}
+    columns = {name: _SuppressedColumn.of(frame, name, marker) for name in question.qid}
     for name in reversed(question.qid):
         small = _sizes(columns, unit) < k
         columns[name].mark(small)
@@ -63,7 +63,7 @@ def cells(
     return replaced(frame, {name: column.cells(frame, name) for name, column in columns.items()})
 
 
-class _Column:
+class _SuppressedColumn:
     """A column as codes, of which one stands for a marked cell."""
 
     def __init__(
@@ -75,7 +75,7 @@ class _Column:
         self.code = self._code_of_marker()
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, name: Name, marker: str | float | None) -> _Column:
+    def of(cls, frame: pd.DataFrame, name: Name, marker: str | float | None) -> _SuppressedColumn:
         domain, codes = coded_rows(PandasTable(frame), name)
         if isinstance(marker, str) and domain.kind in ("number", "timestamp", "other"):
             raise refusals.not_markable(name)
@@ -123,17 +123,17 @@ class _Column:
         return without_categories(column).mask(self.marked, self.marker).array
 
 
-def _keys(columns: dict[Name, _Column]) -> NDArray[np.int64]:
+def _keys(columns: dict[Name, _SuppressedColumn]) -> NDArray[np.int64]:
     return radix.keys_of(((c.codes, c.size) for c in columns.values()), closed_up)[0]
 
 
-def _sizes(columns: dict[Name, _Column], unit: Codes | None) -> NDArray[np.int64]:
+def _sizes(columns: dict[Name, _SuppressedColumn], unit: Codes | None) -> NDArray[np.int64]:
     number, n_classes = closed_up(_keys(columns))
     return sizes_of(number, n_classes, unit)[number]
 
 
 def _smallest(
-    columns: dict[Name, _Column], unit: Codes | None, left: NDArray[np.bool_]
+    columns: dict[Name, _SuppressedColumn], unit: Codes | None, left: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Select the smallest class that is not among those left; the first by its text if several."""
     sizes, keys = _sizes(columns, unit), _keys(columns)

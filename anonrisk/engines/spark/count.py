@@ -104,7 +104,7 @@ def _collect(
 ) -> dict[tuple[int, Any], _Histogram]:
     """Run the one job, refuse what the question refuses, and sort the rows by histogram."""
     with guarded("count the classes"):
-        rows = _Plan(frame, question, by).histograms().collect()
+        rows = _CountPlan(frame, question, by).histograms().collect()
     _refuse_missing(rows, question)
     read: dict[tuple[int, Any], _Histogram] = defaultdict(_Histogram)
     for row in rows:
@@ -127,7 +127,7 @@ def _refuse_missing(rows: list[Row], question: Question) -> None:
             raise refusals.missing_values(n_missing)
 
 
-class _Plan:
+class _CountPlan:
     """The query behind the histograms of one question."""
 
     def __init__(self, frame: DataFrame, question: Question, by: Name | None) -> None:

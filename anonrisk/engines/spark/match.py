@@ -46,10 +46,9 @@ def matched(frame: DataFrame, question: Question, against: Against) -> Matched:
     found = [row for row in rows if row["part"] == 1]
     present = sorted((row for row in found if row["classes"]), key=lambda row: row["key"])
     keys = np.array([row["key"] for row in present])
-    risks = 1 / keys if against.weight is None else keys / GRID
     return Matched(
         sizes,
-        risks,
+        1 / keys,
         np.array([row["records"] for row in present], dtype=float),
         min(row["smallest"] for row in present),
         sum(row["total"] for row in present),
@@ -200,12 +199,10 @@ class Sides:
 
     def by_population(self) -> DataFrame:
         """Classes by their size in the population, with sums over them and what is wrong."""
-        f, against = self.f, self.against
+        f, counts = self.f, self.counts()
         released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
-        key = size if against.weight is None else f.ceil(f.lit(GRID) / size - 1e-6)
-        counts = self.counts()
         table = self.classes.withColumn(
-            "key", f.when(counts & (size > 0), key.cast("double"))
+            "key", f.when(counts & (size > 0), size.cast("double"))
         ).groupBy("key").agg(
             f.count(f.when(released & counts, 1)).alias("classes"),
             f.sum(f.when(counts, f.col("f"))).cast("double").alias("records"),
@@ -244,7 +241,7 @@ class Sides:
         f = self.f
         renamed = self.kept().select(*(f.col(q).alias(f"k_{q}") for q in self.qs), f.col("size_in"))
         same = reduce(and_, (f.col(q).eqNullSafe(f.col(f"k_{q}")) for q in self.qs))
-        risk = f.lit(1.0) / (f.col("size_in") * f.lit(self.against.factor))
+        risk = f.lit(1.0) / f.col("size_in")
         table = self.records.join(renamed, same).withColumn("risk", risk)
         # The logarithm of what is certain is no number in Spark, so that certainty goes by itself.
         certain = f.max((f.col("risk") >= 1).cast("int"))

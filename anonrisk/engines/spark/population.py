@@ -34,9 +34,12 @@ def weighted(frame: DataFrame, question: Question, weight: Name) -> WeightedClas
         f = sides.f
         # Classes that are left out have no size, and are read for what is wrong only.
         size = f.when(sides.counts(), f.col("f"))
+        # Weights of nothing and of infinity are refused below, which a division must not forestall.
+        sound = (f.col("no_weight") == 0) & (f.col("small_weight") == 0)
+        share = f.when(sound, f.col("f") / f.col("size_in"))
         all_ = (
             sides.classes.withColumn("size", size)
-            .withColumn("risk", _risk(f, f.col("size"), f.col("size") / f.col("size_in")))
+            .withColumn("risk", _risk(f, f.col("size"), share))
             .groupBy("size")
             .agg(
                 f.count(f.lit(1)).alias("classes"),

@@ -18,7 +18,7 @@ from anonrisk.engines.spark.rewrite import refusing, size_of_class
 from anonrisk.engines.spark.sensitive import Pairs
 from anonrisk.errors import ArgumentError
 from anonrisk.measures import tcloseness
-from anonrisk.measures.formula import Words
+from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def scored_classes(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
 
 def _by_values(pairs: Pairs, asked: Sequence[Score], counts: list[int]) -> DataFrame:
     f, table = pairs.f, pairs.counted
-    words = Words(pairs.of_class, pairs.first, n_values=len(counts))
+    words = Placeholders(pairs.of_class, pairs.first, n_values=len(counts))
     formulas = [FORMULAS[score.name] for score in asked]
     if any(formula.compared for formula in formulas):
         table = table.join(f.broadcast(pairs.values()), f.expr("s <=> v"), "left")
@@ -195,7 +195,7 @@ def _in_hierarchy(pairs: Pairs, asked: Sequence[Score]) -> DataFrame:
     )
     here = (f.col("level") == f.col("level_")) & (f.col("group") == f.col("group_"))
     compared = merged.join(f.broadcast(totals), here, "left")
-    words = Words(pairs.of_class, pairs.first, n_levels=n_levels)
+    words = Placeholders(pairs.of_class, pairs.first, n_levels=n_levels)
     # Every level has seen every row, so that one of them speaks for all.
     lowest = f.col("level") == 0
 

@@ -32,7 +32,7 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
     n_records = sum(size * number for size, number in popularity)
     if question.in_time:
         _refuse_ties(linked, question)
-    plan = _Plan(linked, question, seen["users"])
+    plan = _TracesPlan(linked, question, seen["users"])
     with guarded("count who shares the points"):
         steps = plan.windows() if question.consecutive else plan.sets()
     calendar = question.time is not None and on_calendar(linked.projection, question.time)
@@ -75,7 +75,7 @@ def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
         raise tied_times(question.time, int(tied))
 
 
-class _Plan:
+class _TracesPlan:
     """The queries behind one question."""
 
     def __init__(self, linked: Linked, question: TraceQuestion, n_users: int) -> None:

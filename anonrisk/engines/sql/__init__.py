@@ -29,6 +29,8 @@ class SqlEngine:
     """Counts and scores tables in a database; everything else is refused."""
 
     name = "sql"
+    # One statement a set: a search of sets is refused before it counts any.
+    sets_a_pass = 1
 
     def schema(self, table: SqlTable) -> SqlSchema:
         """Tell what a table is."""

@@ -108,9 +108,7 @@ def _values(records: Records, place: Any) -> Any:
 
 def _count(records: Records, place: Any) -> tuple[int, int, int]:
     """Count the different values, those of them without a place, and the missing one."""
-    values = (
-        sa.select(_S, place.label("place")).select_from(records.rows).group_by(_S).subquery("d")
-    )
+    values = _values(records, place)
     missing = sa.case((values.c.s.is_(None), 1), else_=0)
     lost = sa.case((values.c.place.is_(None), 1), else_=0)
     query = sa.select(sa.func.count(), sa.func.sum(lost), sa.func.sum(missing))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.counts.question import Score
 from anonrisk.measures import tcloseness
-from anonrisk.measures.formula import UP_TO, Words
+from anonrisk.measures.formula import UP_TO, Placeholders
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ COUNTS = ("c", "persons", "n_rows", "t")
 
 def by_values(qs: Sequence[str], asked: Sequence[Score], n_values: int) -> str:
     """Write the steps from pairs to classes, for scores of values as they are."""
-    words = Words(", ".join(qs), "persons", n_values=n_values)
+    words = Placeholders(", ".join(qs), "persons", n_values=n_values)
     formulas = [FORMULAS[score.name] for score in asked]
     windows = dict.fromkeys(words.text(text) for formula in formulas for text in formula.windows)
     ordered = tcloseness.ORDERED in formulas
@@ -77,7 +77,7 @@ _MOVED = {
 
 def in_hierarchy(qs: Sequence[str], n_levels: int) -> str:
     """Write the steps from pairs to classes, for the groups of values on each level."""
-    words = Words(", ".join(qs), "persons", n_levels=n_levels)
+    words = Placeholders(", ".join(qs), "persons", n_levels=n_levels)
     sums = ", ".join(f"sum({name}) as {name}" for name in COUNTS)
     merged = (
         f"select {words.of_class}, {i} as level, h{i} as part, {sums}, max(total) as total "

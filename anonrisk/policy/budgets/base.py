@@ -76,10 +76,14 @@ def each(given: Any, where: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Value:
-    """A measured number; of a prediction, the upper end of its interval beside the estimate."""
+    """A measured number; of a prediction, the upper end of its interval beside the estimate.
+
+    `note` says what it rests on, where a reader could take it for more.
+    """
 
     number: float
     estimate: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,8 @@ class Need:
 class Field:
     """One field of an expectation: the key of the budget that it gives, what it takes, and why.
 
-    `kind` is ``"number"``, ``"list"``, ``"tree"`` or a tuple of words. Of several fields whose name
-    begins with ``max_`` one is enough.
+    `kind` is ``"number"``, ``"flag"``, ``"list"``, ``"tree"`` or a tuple of words.
+    Of several fields whose name begins with ``max_`` one is enough.
     """
 
     key: str

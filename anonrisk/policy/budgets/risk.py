@@ -12,6 +12,7 @@ from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
+from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,17 @@ ATTACKERS = {
     "journalist": ("highest", "average", "share_above"),
     "marketer": ("average",),
 }
+
+
+# What is said of a table that is a sample, as a policy and its expectations have it.
+OF_SAMPLE = ("sampling_fraction", "population_size", "unsuppressed")
+
+
+def _sampling(context: Context) -> Sampling:
+    """Read what is said of the draw; the people of a group are not counted."""
+    grouped = context.by is not None and context.unsuppressed
+    people = None if grouped else context.population_size
+    return Sampling(context.sampling_fraction, people, context.unsuppressed)
 
 
 def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
@@ -90,8 +102,17 @@ class RiskBudget(base.SizeBudget):
         "threshold": _field("threshold", "(float): See `max_share_above`."),
         "sampling_fraction": _field(
             "sampling_fraction",
-            "(float): The share of the population that is in the table, for the journalist and the "
-            "marketer; left out, the table is taken to be the population.",
+            "(float): The share of the population that was drawn into the table, for journalist "
+            "and marketer; left out, the table is taken to be the population.",
+        ),
+        "population_size": _field(
+            "population_size", "(int): The number of people in that population."
+        ),
+        "unsuppressed": base.Field(
+            "unsuppressed",
+            "(bool): Whether no record was removed after the draw.",
+            kind="flag",
+            required=False,
         ),
     }
 
@@ -165,22 +186,32 @@ class RiskBudget(base.SizeBudget):
         if isinstance(risk, Problem):
             return risk
         if risk is None:
-            risk = of_release(seen.sizes, 1 / (seen.context.sampling_fraction or 1.0))
+            sampling = _sampling(seen.context) if self.attacker != "prosecutor" else Sampling()
+            known = sampling.known
+            risk = of_sample(seen.sizes, sampling) if known else of_release(seen.sizes)
         who = getattr(risk, self.attacker)
         if self.measure == "share_above":
-            return base.Value(who.share_above(self.threshold))
-        return base.Value(getattr(who, self.measure))
+            found = who.share_interval(self.threshold)
+        else:
+            found = getattr(who, f"{self.measure}_interval")
+        if not isinstance(risk, SampledRisk):
+            return base.Value(found.high)
+        return base.Value(found.high, found.low, risk.assumes)
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how large the risk is, or how many have a larger one."""
+        low, rests_on = found.estimate, f" ({found.note})" if found.note else ""
         if self.measure == "share_above":
+            least = "" if low is None else f"From {percent(low)} to "
             return (
-                f"{percent(found.number)} of the {of.who}s have a risk above {self.threshold:g} "
-                f"from a {self.attacker}; at most {percent(self.limit)} may"
+                f"{least}{percent(found.number)} of the {of.who}s have a risk above "
+                f"{self.threshold:g} from a {self.attacker}{rests_on}; "
+                f"at most {percent(self.limit)} may"
             )
+        least = "" if low is None else f"from {low:.6g} to "
         return (
-            f"The {self.measure} risk from a {self.attacker} is {found.number:.6g}; "
-            f"at most {self.limit:g} is allowed"
+            f"The {self.measure} risk from a {self.attacker} is {least}{found.number:.6g}"
+            f"{rests_on}; at most {self.limit:g} is allowed"
         )
 
     @classmethod
@@ -201,10 +232,9 @@ class RiskBudget(base.SizeBudget):
         """Give the limits of one attacker."""
         if (given["max_share_above"] is None) != (given["threshold"] is None):
             raise PolicyError("max_share_above and threshold belong together")
-        if given["attacker"] == "prosecutor" and given["sampling_fraction"] is not None:
-            raise PolicyError(
-                "the prosecutor knows who is in the table: sampling_fraction is of no use"
-            )
+        said = [key for key in OF_SAMPLE if given[key] is not None]
+        if given["attacker"] == "prosecutor" and said:
+            raise PolicyError(f"the prosecutor knows who is in the table: {said[0]} is of no use")
         found: dict[str, Any] = {
             measure: {"at_most": given[f"max_{measure}"], "severity": severity}
             for measure in ATTACKERS["prosecutor"]
@@ -219,7 +249,7 @@ class RiskBudget(base.SizeBudget):
         own = {"attacker": self.attacker, f"max_{self.measure}": self.limit}
         own["threshold"] = self.threshold
         if self.attacker != "prosecutor":
-            own["sampling_fraction"] = context.sampling_fraction
+            own |= {key: getattr(context, key) or None for key in OF_SAMPLE}
         return own
 
     def not_expected(self, context: Context) -> str | None:

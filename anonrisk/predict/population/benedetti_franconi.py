@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RECURSION = 40
 # Terms of the series that reach the last bit.
 TERMS = 60
-NOTE = "rests on a model that understates sparse keys, up to four times"
+NOTE = "rests on a model that understates sparse keys, up to twenty times"
 
 
 def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:

@@ -36,10 +36,15 @@ _ROWS = 8
 _SURE = 60.0
 # A table that needs limits wider than this times is not a simple random sample.
 _HOPELESS = 2.0
-# The sizes that the programme may use, and those at which its answer is checked: all up to a
-# number, then steps by a ratio.
-_USED = (1_000, 1.002)
-_CHECKED = (20_000, 1.0005)
+# The sizes that the programme starts with, and all those that it may use: every one up to a number,
+# then steps by a ratio.
+_START = (60, 1.08)
+EVERY_SIZE = 4_000
+_ALL = (EVERY_SIZE, 1.001)
+# Sizes that are added at a time, and how often.
+_ADDED, _ROUNDS = 40, 40
+# How near, as a share, a bound comes to the best one before it is taken.
+_NEAR = 1e-4
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def bounds(sample: Sample) -> Bounds:
     if sample.n == sample.N:
         return counted(sample)
     programme = Programme(sample)
-    needed = programme.needed()
+    needed = programme.needed
     if needed > _HOPELESS:
         return replace(certainties(sample), widened=needed)
     # The sample's own uncertainty comes on top of what it takes to agree at all; and what agrees
@@ -119,7 +124,7 @@ def _with_certainties(
     sample: Sample, all_: Interval, matches: Interval, alpha: float, widened: float
 ) -> Bounds:
     """Add the luck of the draw, and take away what cannot be."""
-    from scipy.special import bdtrik, pdtrik
+    from scipy.special import pdtrik
 
     sure, s1 = certainties(sample), sample.s(1)
     uniques = Interval(
@@ -128,11 +133,8 @@ def _with_certainties(
     if not s1:
         # Nothing of this table to match: what stays is the average of tables drawn like it.
         return Bounds(uniques, None, matches, widened)
-    # Uniques come into the table by a draw without replacement, which varies less than this.
-    least, most = floor(uniques.low), ceil(uniques.high)
-    low = floor(bdtrik(alpha / 2, least, sample.f)) if least else 0
-    high = ceil(bdtrik(1 - alpha / 2, most, sample.f)) if most else 0
-    known = Interval(min(max(low, sure.matches.low, 0), s1), min(high, s1))
+    found = drawn(uniques, sample.f, alpha)
+    known = Interval(min(max(found.low, sure.matches.low), s1), min(found.high, s1))
     # A sum of shares of certainty varies less than a Poisson number of the same mean.
     low = floor(pdtrik(alpha / 2, matches.low)) if matches.low >= 1 else 0
     high = ceil(pdtrik(1 - alpha / 2, matches.high)) if matches.high > 0 else 0
@@ -142,23 +144,39 @@ def _with_certainties(
     return Bounds(uniques, known / s1, found, widened)
 
 
+def drawn(people: Interval, fraction: float, alpha: float) -> Interval:
+    """Say how many of some people come into a table: a draw of each with the same chance.
+
+    Without replacement it varies less, and so does a sum of shares of certainty.
+    """
+    from scipy.special import bdtrik
+
+    least, most = floor(people.low), ceil(people.high)
+    low = floor(bdtrik(alpha / 2, least, fraction)) if least else 0
+    high = ceil(bdtrik(1 - alpha / 2, most, fraction)) if most else 0
+    return Interval(max(low, 0), high)
+
+
 class Programme:
     """The linear programme of one sample.
 
     Its unknowns are the shares x_F of the people who are in classes of size F, so that the
-    matrix of every sample has the same scale. An answer comes from the dual: whatever the solver
-    rounds, and whatever sizes between those used would add, is added to the bound.
+    matrix of every sample has the same scale. It starts with few sizes, and takes in those that
+    would change the answer until none would. The answer comes from the dual: whatever the solver
+    rounds is added to the bound.
     """
 
-    def __init__(self, sample: Sample, *, sizes: Integers | None = None) -> None:
-        """Set up the rows; `sizes` are the population class sizes to use."""
+    def __init__(self, sample: Sample) -> None:
+        """Set up the rows."""
         self.sample = sample
         self.widened = 1.0
         # One part of the 5% for each row, and one for the luck of the draw.
         self.alpha = (1 - LEVEL) / (_ROWS + 2)
-        self.sizes = self._steps(*_USED) if sizes is None else sizes
         self.low, self.high = self._limits()
         self.half = (self.high - self.low) / 2
+        self.sizes = self._steps(*_ALL)
+        # Which of the sizes are in use.
+        self.used = np.flatnonzero(np.isin(self.sizes, self._steps(*_START)))
 
     def _limits(self) -> tuple[Floats, Floats]:
         """Give what the average number of sample classes of each size can be."""
@@ -190,8 +208,18 @@ class Programme:
         matched: Floats = self._chances(sizes)[0] / sizes / sizes
         return matched
 
-    def _rows(self, sizes: Integers) -> Floats:
-        return self._chances(sizes) / sizes * (self.sample.N / self.half[:, None])
+    def classes(self, sizes: Integers) -> Floats:
+        """Give the classes per person in classes of each size."""
+        return 1 / sizes
+
+    def above(self, risk: float) -> Gain:
+        """Give the people, per person in classes of each size, whose risk 1/F is above a number."""
+
+        def gain(sizes: Integers) -> Floats:
+            exposed: Floats = (sizes * risk < 1).astype(float)
+            return exposed
+
+        return gain
 
     def _chances(self, sizes: Integers) -> Floats:
         """Give P(j | F) for j = 1, 2, …, and for all larger j, a column for each F."""
@@ -226,45 +254,53 @@ class Programme:
 
     @cached_property
     def _table(self) -> Floats:
-        return self._rows(self.sizes)
+        rows = self._chances(self.sizes) / self.sizes * (self.sample.N / self.half[:, None])
+        return np.vstack((rows, -rows))
 
     @cached_property
-    def _checked(self) -> tuple[Integers, Floats]:
-        sizes = self._steps(*_CHECKED)
-        return sizes, self._rows(sizes)
-
     def needed(self) -> float:
-        """Give the least factor by which the limits must be widened for any population to agree.
+        """The least factor by which the limits must be widened for any population to agree.
 
         One, unless the table is not a simple random sample: small classes were cut from it, say.
         """
-        n_rows, n_sizes = self._table.shape
-        column = np.full((2 * n_rows, 1), -1.0)
-        matrix = np.hstack((np.vstack((self._table, -self._table)), column))
-        cost = np.append(np.zeros(n_sizes), 1.0)
-        found = _solve(cost, matrix, self._right(), np.append(np.ones(n_sizes), 0.0))
-        extra = max(float(found.fun), 0.0)
+        right = np.concatenate((self.high / self.half, -self.low / self.half))
+        extra = max(self._least(np.zeros(len(self.sizes)), right, widen=True), 0.0)
         return 1.0 if extra < 1e-6 else 1 + extra
-
-    def _right(self) -> Floats:
-        slack = self.widened - 1.0
-        return np.concatenate((self.high / self.half + slack, slack - self.low / self.half))
 
     def between(self, gain: Gain) -> Interval:
         """Give the least and the largest total of a gain per person."""
-        low, high = -self._most(gain, -1.0), self._most(gain, 1.0)
+        slack = self.widened - 1.0
+        if self.needed > self.widened:
+            raise ModelError("no bounds: no population agrees with the table")
+        right = np.concatenate((self.high / self.half + slack, slack - self.low / self.half))
+        gains = gain(self.sizes)
+        low, high = self._least(gains, right), -self._least(-gains, right)
         # What was added for rounding must not make less than none of it.
-        return Interval(max(low, 0.0), max(high, 0.0))
+        return Interval(max(low, 0.0) * self.sample.N, max(high, 0.0) * self.sample.N)
 
-    def _most(self, gain: Gain, sign: float) -> float:
-        matrix, right = np.vstack((self._table, -self._table)), self._right()
-        found = _solve(-sign * gain(self.sizes), matrix, right, np.ones(len(self.sizes)))
-        dual, level = found.ineqlin.marginals, float(found.eqlin.marginals[0])
-        sizes, rows = self._checked
-        # The shares sum to one, so that the worst reduced cost is all that any size can add.
-        reduced = -sign * gain(sizes) - dual @ np.vstack((rows, -rows)) - level
-        bound = float(right @ dual) + level + min(float(reduced.min()), 0.0)
-        return -bound * self.sample.N
+    def _least(self, cost: Floats, right: Floats, *, widen: bool = False) -> float:
+        """Bound Σ cost x from below, or the amount by which all limits must be widened."""
+        best = -np.inf
+        for _ in range(_ROUNDS):
+            found = _solve(cost[self.used], self._table[:, self.used], right, widen=widen)
+            dual, level = found.ineqlin.marginals, float(found.eqlin.marginals[0])
+            # The shares sum to one, so that the worst reduced cost is all that any size can add.
+            reduced = cost - dual @ self._table - level
+            best = max(best, float(right @ dual) + level + min(float(reduced.min()), 0.0))
+            new = np.flatnonzero(reduced < -1e-9)
+            new = new[~np.isin(new, self.used)]
+            if not len(new) or best >= found.fun - max(_NEAR * abs(found.fun), 1e-9):
+                break
+            self.used = np.union1d(self.used, self._lowest(reduced, new))
+        return best
+
+    @staticmethod
+    def _lowest(reduced: Floats, among: Integers) -> Integers:
+        """Pick sizes that would change the answer most, not all of them neighbours."""
+        beside = np.concatenate(([np.inf], reduced, [np.inf]))
+        dips = among[(beside[among] >= reduced[among]) & (beside[among + 2] >= reduced[among])]
+        chosen = dips if len(dips) else among
+        return chosen[np.argsort(reduced[chosen])[:_ADDED]]
 
 
 def _falling(start: int, top: int) -> Floats:
@@ -275,9 +311,13 @@ def _falling(start: int, top: int) -> Floats:
     return np.concatenate(([0.0], np.cumsum(logs)))
 
 
-def _solve(cost: Floats, matrix: Floats, right: Floats, shares: Floats) -> OptimizeResult:
+def _solve(cost: Floats, matrix: Floats, right: Floats, *, widen: bool) -> OptimizeResult:
     from scipy.optimize import linprog
 
+    shares = np.ones(len(cost))
+    if widen:
+        cost, shares = np.append(np.zeros(len(cost)), 1.0), np.append(shares, 0.0)
+        matrix = np.hstack((matrix, np.full((len(matrix), 1), -1.0)))
     found = linprog(cost, matrix, right, shares[None, :], [1.0], method="highs")
     if not found.success:
         raise ModelError(

@@ -46,7 +46,7 @@ def dis(
     --------
     >>> found = dis({1: 40, 2: 10}, 600)
     >>> round(found.match_correct, 6), round(found.interval.low, 3), round(found.interval.high, 3)
-    (0.181818, 0.12, 0.38)
+    (0.181818, 0.089, 0.38)
     """
     sample = Sample.of(histogram, population_size)
     f, s1, s2, s3 = sample.f, sample.s(1), sample.s(2), sample.s(3)
@@ -57,10 +57,22 @@ def dis(
         return _estimate(s1, max(weight_of_pairs - 2 * s2, 0.0), None, s2)
     others = 2 * odds * s2
     se = sqrt((4 * odds**2 + 2 * odds) * s2 + 6 * odds**2 * s3)
-    # No pair seen is compatible with an average of up to 3.69 of them.
-    most = others + _Z * se if s2 else 2 * odds * 3.689
-    interval = Interval(s1 / (s1 + most), s1 / (s1 + max(others - _Z * se, 0.0)))
-    return _estimate(s1, others, interval, s2)
+    least, most = max(others - _Z * se, 0.0), others + _Z * se
+    if s2 < _FEW:
+        # Few pairs are not normal. Pairs and singletons are about Poisson, so that there are exact
+        # limits of the ratio of their means, at 98% because people in large classes vary more.
+        pairs = _ratio(s2, s1)
+        least, most = min(least, 2 * odds * pairs.low * s1), max(most, 2 * odds * pairs.high * s1)
+    return _estimate(s1, others, Interval(s1 / (s1 + most), s1 / (s1 + least)), s2)
+
+
+def _ratio(some: int, others: int) -> Interval:
+    """Give the 98% limits of the ratio of two Poisson means (Clopper & Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(some, others + 1, 0.01)) if some else 0.0
+    high = float(betaincinv(some + 1, others, 0.99))
+    return Interval(low / (1 - low), high / (1 - high))
 
 
 def _estimate(s1: int, others: float, interval: Interval | None, s2: int) -> ModelEstimate:

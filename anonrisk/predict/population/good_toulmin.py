@@ -67,7 +67,7 @@ def thinned(histogram: Histogram, t: float, *, size: int = 1) -> float:
     sizes = class_sizes(histogram)
     if positive(t, "t") > 1:
         raise ArgumentError("t is above 1: ask `good_toulmin` about a larger group")
-    return float((_coefficients(sizes, t, size) * sizes.classes).sum())
+    return float((coefficients(sizes, t, size) * sizes.classes).sum())
 
 
 def good_toulmin(
@@ -118,7 +118,7 @@ def good_toulmin(
     limit = positive(max_relative_sd, "max_relative_sd")
     if variance is not None:
         not_negative(variance, "variance")
-    a = _coefficients(sizes, t, size)
+    a = coefficients(sizes, t, size)
     mean, square = float((a * sizes.classes).sum()), float((a * a * sizes.classes).sum())
     if sqrt(square) > limit * mean:
         raise ModelError(
@@ -132,8 +132,8 @@ def good_toulmin(
     )
 
 
-def _coefficients(sizes: ClassCounts, t: float, size: int) -> Floats:
-    """Give C(i, j) t^j (1 − t)^(i−j) for each size i."""
+def coefficients(sizes: ClassCounts, t: float, size: int) -> Floats:
+    """Give C(i, j) t^j (1 − t)^(i−j) for each size i of a table."""
     from scipy.special import gammaln, xlogy
 
     j = whole_number(size, "size", at_least=1)

@@ -51,7 +51,8 @@ class ModelEstimate:
     parameters : dict
         What was fitted.
     doubtful : bool
-        Whether the fit or the data are such that the figures should not be relied on.
+        Whether the figures should not be relied on: the bounds leave room for an error of more
+        than two (see `anonrisk.predict.population.doubt`), or the model itself sees why not.
     note : str
         Why there is no figure, or when not to trust it.
     """

@@ -13,6 +13,7 @@ from anonrisk.errors import ArgumentError, ModelError, warn_of_approximation
 from anonrisk.predict.population.benedetti_franconi import of_sample, of_weights
 from anonrisk.predict.population.bounds import Bounds, bounds, certainties, counted
 from anonrisk.predict.population.dis import dis
+from anonrisk.predict.population.doubt import doubted
 from anonrisk.predict.population.estimate import PopulationEstimate
 from anonrisk.predict.population.loglinear import loglinear
 from anonrisk.predict.population.model_estimate import (
@@ -80,9 +81,9 @@ def estimate(
         )
     if model == "auto":
         return _result(sample, found, [_tried(sample, name) for name in _asked(sample)])
-    one = _one(sample, model, independence)
-    _warn_of_doubt(one)
-    return _result(sample, found, [one])
+    result = _result(sample, found, [_one(sample, model, independence)])
+    _warn_of_doubt(result.estimates[0])
+    return result
 
 
 def estimate_weighted(
@@ -110,8 +111,10 @@ def estimate_weighted(
         ]
     else:
         rows = [with_weights(model)]
-        _warn_of_doubt(rows[0])
-    return _result(sample, certainties(sample), rows)
+    result = _result(sample, certainties(sample), rows)
+    if model != "auto":
+        _warn_of_doubt(result.estimates[0])
+    return result
 
 
 def dankar(sample: Sample) -> ModelEstimate:
@@ -135,8 +138,6 @@ def dankar(sample: Sample) -> ModelEstimate:
         with suppress(ModelError):
             chosen = min(chosen, snb(sample), key=lambda one: one.uniques or 0.0)
     note = f"by {chosen.model}; a rule, not a bound"
-    if chosen.doubtful:
-        note += f"; {chosen.note}"
     return replace(chosen, model="dankar", formula="P7", note=note)
 
 
@@ -249,7 +250,7 @@ def _result(
         matches=found.matches,
         widened=found.widened,
         basis=found.basis,
-        estimates=tuple(rows),
+        estimates=tuple(doubted(row, found) for row in rows),
         qid=sizes.qid,
         unit=sizes.unit,
         missing=sizes.missing,

@@ -109,7 +109,9 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
         raise ModelError("Pitman's model needs singletons, and the table has none")
     model = fit(sample)
     all_, known = model.uniques(sample.n, sample.N, sample.s(1), sample.u)
+    # Classes more even than the model allows end at the edge of its parameters.
     even = "may be several times too high: classes are more even than the model allows (alpha = 0)"
+    other = "far too high or too low, up to fifteen times, where classes are not of Pitman's kind"
     return ModelEstimate(
         "pitman",
         "P4, P5",
@@ -118,8 +120,7 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
         singletons_unique=known / sample.s(1),
         matches=sample.s(1) * model.match(sample.n, sample.N),
         parameters={"theta": model.theta, "alpha": model.alpha},
-        doubtful=not model.alpha,
-        note="up to twice too high where classes are not of Pitman's kind" if model.alpha else even,
+        note=other if model.alpha else even,
     )
 
 

@@ -1,4 +1,4 @@
-"""Words that a caller may give, for type checkers; a test compares them with the checks' own."""
+"""Literal types of what a caller may write, for type checkers; a test compares them with checks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ Missing: TypeAlias = Literal["value", "drop", "error"]
 Distance: TypeAlias = Literal["auto", "equal", "ordered", "hierarchical"]
 Diversity: TypeAlias = Literal["distinct", "entropy", "recursive"]
 Likeness: TypeAlias = Literal["basic", "enhanced"]
-Draw: TypeAlias = Literal["auto", "replacement"]
+Draw: TypeAlias = Literal["auto", "subgroup", "replacement"]
 Method: TypeAlias = Literal["exact", "kl"]
 Law: TypeAlias = Literal["normal", "laplace", "uniform"]
 Part: TypeAlias = Literal["month", "quarter", "half", "year", "decade"]
+Cuts: TypeAlias = Literal["auto", "width", "quantile", "sampled", "rank", "median", "centre"]
+Loss: TypeAlias = Literal["range", "private"]
 Points: TypeAlias = Literal["any", "consecutive"]
 Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]
 Unlisted: TypeAlias = Literal["refuse", "quasi", "ignore"]

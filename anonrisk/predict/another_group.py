@@ -1,0 +1,127 @@
+"""Classes of another group from the population of a table: an estimate and how far it may miss.
+
+`C_j` is the number of classes of j people in a group of `k`, `n` the records of the table, `s_i`
+its classes of size i, `t` = k/n. The estimate is Σ a_i s_i with weights that make it right on
+average (S17 up to the table's size, P2 beyond), and its distance from `C_j` has the variance (P13)
+
+    Σ a_i² s_i + Ĉ_j − 2Q − (j Ĉ_j − (j+1) Ĉ_{j+1})² (1/n + 1/k),
+
+the table's own chance and the group's together. Q = Σ P(class has j)² over the classes is what
+makes both less than Poisson; the last term is there because n and k are fixed numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, comb, exp, lgamma, log, log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.predict import subgroup
+from anonrisk.predict.population.good_toulmin import coefficients, thinned
+
+if TYPE_CHECKING:
+    from anonrisk.core.arrays import Floats
+    from anonrisk.counts.class_sizes import ClassCounts
+
+# Where the series of Good and Toulmin is noise, its standard deviation is taken to be at least
+# this share of the estimate, so that the interval reaches down to nothing.
+LEAST_SD_OF_NOISE = 0.6
+# In a group larger than the table, larger classes than this are not told apart: intervals for
+# them miss the truth too often.
+LARGEST_BEYOND = 3
+
+
+@dataclass(frozen=True)
+class ClassEstimate:
+    """How many classes of one size another group will have.
+
+    Attributes
+    ----------
+    mean : float
+        The estimate.
+    variance : float
+        Mean square of its distance from the number that the group will have.
+    weight : float
+        How many classes of the group one class of that size in the table stands for, at most.
+    """
+
+    mean: float
+    variance: float
+    weight: float
+
+
+def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
+    """Estimate the number of classes of `j` in a group of `k`, at most twice the table's size.
+
+    Notes
+    -----
+    P13. The subtracted square is lessened by its own variance, Σ (j a_i − (j+1) b_i)² s_i with b_i
+    the weights of j + 1, without which it is too large where few classes tell it.
+    Beyond the table's size, Σ λ^j e^(−tλ) over the classes falls with t and its logarithm is
+    convex, so that the estimate lies between t^j s_j times e^(−(t−1)(j+1) s_{j+1}/s_j) and 1.
+    """
+    n, s = counted.n_memberships, counted.classes
+    t = k / n
+    a, b = weights(counted, k, j), weights(counted, k, j + 1)
+    own, next_ = float(np.dot(a, s)), float(np.dot(b, s))
+    weight = t**j
+    low, high, mean = 0.0, float(k // j), own
+    if k > n:
+        own, next_ = (float(s[counted.sizes == size].sum()) for size in (j, j + 1))
+        high = min(high, weight * own)
+        low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + 0.5) / max(own, 0.5)))
+    mean = min(max(mean, low), high)
+    fixed = j * a - (j + 1) * b
+    square = max(0.0, float(np.dot(fixed, s)) ** 2 - float(np.dot(fixed**2, s)))
+    variance = float(np.dot(a**2, s)) + mean - 2 * mean * _chance(counted, k, j, own, next_)
+    variance = max(0.0, variance - square * (1 / n + 1 / k))
+    if k > n:
+        most = (1 + weight) * weight * own + ((weight * own - low) / 2) ** 2
+        if variance > most:
+            variance = max(most, (LEAST_SD_OF_NOISE * mean) ** 2)
+    return ClassEstimate(mean, variance, weight)
+
+
+def weights(counted: ClassCounts, k: int, j: int) -> Floats:
+    """Give what a class of each size of the table adds to the estimate.
+
+    Notes
+    -----
+    Up to the table's size the chance that j of the group come from it (S17). Beyond, the terms of
+    Good and Toulmin alternate and grow; they are tapered by P(Bin(b, ½) ≥ i − j), b = ½ log₂ n
+    (Orlitsky, Suresh & Wu 2016), whose error falls with n as fast as chance does.
+    """
+    n = counted.n_memberships
+    if k == n:
+        return np.asarray(counted.sizes == j, dtype=float)
+    if k < n:
+        return subgroup.classes_each(counted.sizes, n, k, j)
+    tosses = ceil(log2(n) / 2)
+    heads = np.array([comb(tosses, i) for i in range(tosses + 1)])
+    at_least = np.append(np.cumsum(heads[::-1])[::-1] / 2.0**tosses, 0.0)
+    more = np.clip(counted.sizes - j, 0, tosses + 1)
+    return np.asarray(coefficients(counted, k / n, j) * at_least[more])
+
+
+def _chance(counted: ClassCounts, k: int, j: int, own: float, next_: float) -> float:
+    """Give Q/Ĉ_j, the chance of having j people of the classes that have them, or less.
+
+    `own` and `next_` are the classes of j and j + 1 people that are expected in a group of k, or
+    of n where that is less. Up to half the table's size a group twice as large tells:
+    Q = C(2j, j) 4^(−j) Ĉ_{2j}(2t). Beyond, x = tλ of the classes, weighted by their chances, has a
+    mean x̄ from Ĉ_{j+1} and a variance from Ĉ_{j+2}, and as E e^y ≥ e^(E y),
+    Q/Ĉ_j ≥ x̄^j e^(−x̄) / j! · e^(−j Var(x)/(2 x̄²)) in second order.
+    """
+    n = counted.n_memberships
+    if own > 0 and 2 * k <= n:
+        return comb(2 * j, j) * 4.0**-j * thinned(counted, 2 * k / n, size=2 * j) / own
+    if own <= 0 or next_ <= 0:
+        return 0.0
+    seen = min(k, n)
+    last = float(np.dot(weights(counted, seen, j + 2), counted.classes))
+    x = (j + 1) * next_ / own
+    spread = max(0.0, (j + 1) * (j + 2) * last / own / x**2 - 1)
+    x *= k / seen
+    return exp(j * log(x) - x - lgamma(j + 1) - j * spread / 2)
