@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.core.arguments import positive
+from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
