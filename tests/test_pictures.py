@@ -94,7 +94,7 @@ CASES = {
         lambda: ClassSizes([1, 4], [2, 3]).risk(),
         lambda: ClassSizes([30], [1]).risk(),
         lambda: huge_classes().risk(),
-        lambda: people(LONG).anon.risk(LONG),
+        lambda: people(LONG).anon.risk(LONG, sampling_fraction=0.1),
     ),
     "prediction": (
         lambda: singletons(Distribution.uniform(365), 23),
@@ -247,6 +247,17 @@ def test_a_table_of_people_who_are_all_alone_has_a_bar():
 def test_k_of_a_picture_is_a_whole_number(k):
     with pytest.raises(errors.ArgumentError, match=r"^k "):
         ClassSizes([1], [1]).plot(k=k)
+
+
+def test_a_risk_that_is_bounded_is_drawn_with_its_bounds():
+    table = people(["zip", "age"])
+    ax = table.anon.risk(["zip"], sampling_fraction=0.1).plot()
+    assert "where it may lie" in " ".join(ax.get_legend_handles_labels()[1])
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert "at most" not in labels[0]
+    assert all("at most 1 in " in label for label in labels[1:])
+    exact = table.anon.risk(["zip"]).plot()
+    assert exact.get_legend_handles_labels()[1] == ["highest", "average"]
 
 
 def test_the_law_is_drawn_whole():

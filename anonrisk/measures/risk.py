@@ -75,21 +75,18 @@ class Risk:
             Where to draw; a new figure if left out.
         """
         attackers = self._attackers()
-        ax, colours = pictures.start(ax, len(attackers) + 1)
+        ax, colours = pictures.start(ax, 2 * len(attackers))
         averages = [each.average for each in attackers]
         highest = [nan if each.highest is None else each.highest for each in attackers]
         pictures.moves(ax, highest, averages, ("highest", "average"), colours)
-        labels = []
+        labels: list[str] = []
+        spans: list[tuple[int, Interval]] = []
         for place, each in enumerate(attackers):
             mean, most = each.average_interval, each.highest_interval
             labels.append(f"{each.name}\naverage {_between(mean)}")
-            if most is not None:
-                labels[place] += f"\nhighest {_between(most)}"
-            for interval in (mean, most):
-                if interval is not None and interval.low < interval.high:
-                    # On this scale nothing is nowhere.
-                    low = max(interval.low, interval.high / 1e4)
-                    ax.hlines(place, low, interval.high, color=colours.blue, alpha=0.25, lw=9)
+            labels[place] += "" if most is None else f"\nhighest {_between(most)}"
+            known = [end for end in (mean, most) if end is not None]
+            spans += [(place, end) for end in known if end.low < end.high]
         pictures.rows(ax, labels, self._headline())
         ax.set_xscale("log")
         ends = [each.average_interval.low or each.average for each in attackers]
@@ -97,6 +94,17 @@ class Risk:
         decades = 10.0 ** -np.arange(ceil(-log10(min(least, 0.2))) + 1)
         ax.set_xlim(decades[-1] / 1.5, 1.5)
         ax.set_xticks(decades, [_one_in(risk) for risk in decades])
+        if spans:
+            ax.hlines(
+                [place for place, _ in spans],
+                # On this scale zero is nowhere: from the edge on.
+                [max(end.low, decades[-1] / 1.5) for _, end in spans],
+                [end.high for _, end in spans],
+                color=colours.blue,
+                alpha=0.25,
+                linewidth=9,
+                label="where it may lie, the marks at the upper end",
+            )
         ax.minorticks_off()
         ax.set_xlabel("chance that a record is re-identified")
         pictures.noted(ax, "; ".join(self._notes()))
@@ -148,7 +156,9 @@ def _one_in(risk: float) -> str:
 
 def _between(interval: Interval) -> str:
     low, high = _one_in(interval.low), _one_in(interval.high)
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return high
+    return f"{low} to {high}" if interval.low > 0 else f"at most {high}"
 
 
 def _ends(interval: Interval) -> str:
