@@ -162,22 +162,6 @@ def test_quantiles_outside_are_refused(q):
         ClassSizes([1], [1]).entropy(quantile=q)
 
 
-def test_plot_draws_the_share_of_records(tmp_path):
-    pytest.importorskip("matplotlib")
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    ax = ClassSizes([1, 4], [2, 3], qid=["zip", "age"]).plot()
-    line = ax.get_lines()[0]
-    assert line.get_ydata().tolist() == pytest.approx([2 / 14, 2 / 14, 1])
-    assert ax.get_title() == "zip + age"
-    _, own = plt.subplots()
-    assert ClassSizes([1], [1]).plot(own) is own
-    plt.close("all")
-
-
 @pytest.mark.parametrize("n_values", [math.nan, math.inf, 2.5, "a", True])
 def test_domains_that_are_no_whole_numbers(n_values):
     with pytest.raises(errors.ArgumentError, match="whole number"):

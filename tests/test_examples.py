@@ -43,6 +43,15 @@ def test_municipalities_without_real_ages(tmp_path):
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
+def test_the_figures_of_three_chapters_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib", reason="needs the extra 'report'")
+    said = run("municipalities.py", "--figures", tmp_path / "figures")
+    drawn = sorted(path.stem for path in (tmp_path / "figures").glob("*.png"))
+    assert drawn == ["4.1", "4.2", "5.1", "5.2", "6.1", "6.2"]
+    assert all(f"Figure {name}: " in said for name in drawn)
+
+
 @pytest.mark.slow
 def test_municipalities_with_real_ages(shared):
     table = shared / "data" / "cbs" / "gemeente_leeftijd_geslacht.csv"

@@ -150,7 +150,7 @@ def test_a_picture_is_drawn():
     axes = questionnaire(16_000_000, KOOT).plot()
     assert len(axes.patches) == len(KOOT) + 1
     assert axes.get_xscale() == "log"
-    assert "independent" in axes.get_title()
+    assert "independent" in axes.get_xlabel()
     import matplotlib.pyplot as plt
 
     plt.close(axes.figure)

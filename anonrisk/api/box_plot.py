@@ -1,4 +1,4 @@
-"""Class sizes group by group, as box-and-whisker plots show them; as numbers, not as a picture."""
+"""Class sizes group by group, as box-and-whisker plots show them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import count_groups, question_of
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.measures.box_plot import Box, box
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Missing
+
+# Outliers of a box that a picture shows, about.
+_OUTLIERS = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,13 +65,83 @@ class BoxPlot(render.PrintedTable):
             "groups": [{"group": label, **asdict(each)} for label, each in self.groups],
         }
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a box for each group, and one of all classes.
+
+        Needs matplotlib (extra ``report``). Of many groups those with the smallest medians are
+        drawn, of many outliers some, the farthest among them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        groups = list(self.groups)
+        if len(groups) > pictures.ROWS:
+            groups = sorted(groups, key=lambda group: group[1].median)[: pictures.ROWS]
+        drawn = [*groups, ("overall", self.overall)]
+        ax, colours = pictures.start(ax, len(drawn))
+        places = range(len(drawn))
+        boxes = [each for _, each in drawn]
+        low, high = [each.low for each in boxes], [each.high for each in boxes]
+        ax.hlines(places, low, high, color=colours.quiet, linewidth=1.5, zorder=1)
+        ax.barh(
+            *(places, [each.q3 - each.q1 for each in boxes]),
+            left=[each.q1 for each in boxes],
+            height=0.6,
+            color=colours.blue,
+            edgecolor=colours.blue,
+            label="the middle half of the classes",
+        )
+        ax.plot(
+            *([each.median for each in boxes], places),
+            linestyle="none",
+            marker="|",
+            markersize=14,
+            markeredgewidth=3,
+            color=colours.bad,
+            label="median",
+        )
+        beyond = [(size, i) for i, each in enumerate(boxes) for size in _some(each.outliers)]
+        if beyond:
+            ax.plot(
+                *zip(*beyond, strict=True),
+                linestyle="none",
+                marker=".",
+                markersize=3,
+                color=colours.quiet,
+                label="outliers",
+            )
+        ax.set_xscale("log")
+        ax.set_xlim(0.8, max(each.max for each in boxes) * 1.3)
+        pictures.whole_numbers(ax.xaxis, log=True)
+        labels = [pictures.plain(pictures.short(label)) for label, _ in drawn]
+        pictures.rows(ax, labels, self._headline())
+        ax.set_xlabel("size of the class")
+        some = f"; the {len(groups)} groups of {len(self.groups):,} with the smallest medians"
+        few = len(groups) < len(self.groups)
+        pictures.noted(ax, f"whiskers {self._reach()}{some if few else ''}")
+        pictures.explained(ax)
+        return ax
+
+    def _headline(self) -> str:
+        of = f"Half of the classes of {pictures.joined(self.qid)}"
+        text = f"{of} are of size {self.overall.median:,.6g} at most"
+        if not self.groups:
+            return text
+        medians = [each.median for _, each in self.groups]
+        ends = f"from {min(medians):,.6g} to {max(medians):,.6g}"
+        return f"{text}; by {pictures.short(self.by)} this goes {ends}"
+
+    def _reach(self) -> str:
+        return "to the ends" if self.whisker is None else f"at most {self.whisker:g} boxes long"
+
     def _labelled(self) -> list[tuple[Any, Box]]:
         return [*self.groups, ("overall", self.overall)]
 
     def _lines(self) -> list[str]:
         within = "" if self.by is None else f" by {render.shown(self.by)}"
-        reach = "to the ends" if self.whisker is None else f"at most {self.whisker:g} boxes long"
-        return [f"Class sizes of {render.joined(self.qid)}{within}; whiskers {reach}"]
+        return [f"Class sizes of {render.joined(self.qid)}{within}; whiskers {self._reach()}"]
 
     def _header(self) -> tuple[str, ...]:
         numbers = ("sets", "min", "low", "q1", "median", "q3", "high", "max", "outliers")
@@ -85,6 +159,12 @@ class BoxPlot(render.PrintedTable):
             ]
             for label, each in self._labelled()
         ]
+
+
+def _some(outliers: tuple[tuple[int, int], ...]) -> list[int]:
+    """Give the sizes of outliers that a picture shows, the first and the last among them."""
+    step = max(1, len(outliers) // _OUTLIERS)
+    return [size for size, _ in (*outliers[::step], *outliers[-1:])]
 
 
 def box_plot(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
+from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
@@ -223,32 +224,64 @@ class ClassCounts(render.PrintedTable):
             "records": self.records.tolist(),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many records lie in classes of each size (needs matplotlib).
+    def plot(self, ax: Axes | None = None, *, k: int | None = None) -> Axes:
+        """Draw the share of the records in classes of each size, and a line at k.
+
+        Needs matplotlib (extra ``report``).
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
-        """
-        import matplotlib.pyplot as plt
+        k : int, optional
+            The size that a class should have; records in smaller ones stand out. Left out, the
+            line lies at the smallest class there is, and those who are alone stand out.
 
-        if ax is None:
-            _, ax = plt.subplots()
-        alone = self.uniqueness
-        # From size 1 on, even where no class is that small, so that two pictures compare.
-        sizes = np.concatenate(([1], self.sizes))
-        share = np.concatenate(([alone], np.cumsum(self.records) / self.n_records))
-        ax.step(sizes, share, where="post")
-        ax.set_xscale("log")
-        ax.set_ylim(0, 1.02)
-        ax.set_xlabel("class size")
-        ax.set_ylabel("share of records in classes of at most this size")
-        ax.set_title(render.joined(self.qid))
-        ax.axhline(alone, linestyle=":", linewidth=1, color="grey")
-        text = f"{alone:.1%} singletons"
-        ax.annotate(text, (1, alone), (4, 4), textcoords="offset points")
+        Examples
+        --------
+        >>> ClassCounts([1, 4], [2, 3], qid=["zip", "age"]).plot(k=5).get_title(loc="left")
+        '14 of 14 records (100.0%) are among fewer than 5 with the same zip + age'
+        """
+        wanted = self.k if k is None else whole_number(k, "k", at_least=1)
+        bands = self.bands(wanted)
+        below = sum(first < wanted for first, *_ in self._edges(wanted))
+        who = "record" if self.unit is None else "person"
+        labels = ["alone" if name == "1" else name.replace("-", " to ") for name, *_ in bands]
+        shares = [records / self.n_records for *_, records in bands]
+        texts = [
+            f"{render.percent(share)}, {render.count_of(records, who)}"
+            for share, (*_, records) in zip(shares, bands, strict=True)
+        ]
+        ax, colours = pictures.start(ax, len(bands))
+        marked = range(below if k is not None else int(self.k == 1))
+        pictures.bars(ax, labels, shares, texts, colours=colours, marked=marked)
+        pictures.rows(ax, labels, self._headline(k))
+        ax.axhline(below - 0.5, linestyle="--", linewidth=1.5, color=colours.quiet)
+        line = f"k = {wanted:,}" if k is not None else f"k = {wanted:,}, the smallest class"
+        ax.annotate(
+            line,
+            (1, below - 0.5),
+            (0, 2),
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+        )
+        ax.set_xlabel(f"share of the {who}s")
+        ax.set_ylabel("size of the class")
         return ax
+
+    def _headline(self, k: int | None) -> str:
+        few = self.records_at_most(1) if k is None else self.records_below(k)
+        who = "record" if self.unit is None else "person"
+        qid = pictures.joined(self.qid) or "combination"
+        people = f"{few:,} of {render.count_of(self.n_records, who)}"
+        share = render.percent(few / self.n_records)
+        are = "is" if few == 1 else "are"
+        if k is None:
+            return f"{people} ({share}) {are} alone with their {qid}"
+        return f"{people} ({share}) {are} among fewer than {k:,} with the same {qid}"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""
@@ -287,23 +320,31 @@ class ClassCounts(render.PrintedTable):
             lines.append(f"{rows} with a missing quasi-identifier left out")
         return lines
 
-    def bands(self) -> list[tuple[str, int, int]]:
+    def bands(self, k: int | None = None) -> list[tuple[str, int, int]]:
         """Put sizes together as people read them: the name of a band, its classes, its records.
+
+        With `k`, no band holds sizes both below and above it.
 
         Examples
         --------
         >>> ClassCounts([1, 3, 4], [2, 1, 1]).bands()
         [('1', 2, 2), ('3-4', 2, 7)]
         """
-        edges = [0, *(band for band in BANDS if band < self.max), self.max]
         found = []
-        for low, high in pairwise(edges):
-            inside = (self.sizes > low) & (self.sizes <= high)
-            if inside.any():
-                name = f"{high:,}" if high == low + 1 else f"{low + 1:,}-{high:,}"
-                classes, records = int(self.classes[inside].sum()), int(self.records[inside].sum())
-                found.append((name, classes, records))
+        for low, high in self._edges(k):
+            inside = (self.sizes >= low) & (self.sizes <= high)
+            name = f"{high:,}" if high == low else f"{low:,}-{high:,}"
+            found.append((name, int(self.classes[inside].sum()), int(self.records[inside].sum())))
         return found
+
+    def _edges(self, k: int | None) -> list[tuple[int, int]]:
+        """Give the least and the largest size of each band that a class lies in."""
+        cut = set() if k is None else {k - 1}
+        ends = sorted({0, self.max, *(end for end in {*BANDS, *cut} if end < self.max)})
+        bands = [(low + 1, high) for low, high in pairwise(ends)]
+        return [
+            (low, high) for low, high in bands if ((self.sizes >= low) & (self.sizes <= high)).any()
+        ]
 
     def _rows(self) -> list[list[str]]:
         return [

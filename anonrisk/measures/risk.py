@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil, floor, log10
+from math import ceil, floor, log10, nan
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+import numpy as np
+
+from anonrisk.core import pictures, render
 from anonrisk.counts.matched import Attacker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from matplotlib.axes import Axes
 
     from anonrisk.core.results import Interval
     from anonrisk.counts.class_sizes import ClassCounts
@@ -60,6 +64,61 @@ class Risk:
             **{attacker.name: attacker.to_dict() for attacker in self._attackers()},
         }
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the average and the highest risk of each attacker, as one in so many.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        attackers = self._attackers()
+        ax, colours = pictures.start(ax, 2 * len(attackers))
+        averages = [each.average for each in attackers]
+        highest = [nan if each.highest is None else each.highest for each in attackers]
+        pictures.moves(ax, highest, averages, ("highest", "average"), colours)
+        labels: list[str] = []
+        spans: list[tuple[int, Interval]] = []
+        for place, each in enumerate(attackers):
+            mean, most = each.average_interval, each.highest_interval
+            labels.append(f"{each.name}\naverage {_between(mean)}")
+            labels[place] += "" if most is None else f"\nhighest {_between(most)}"
+            known = [end for end in (mean, most) if end is not None]
+            spans += [(place, end) for end in known if end.low < end.high]
+        pictures.rows(ax, labels, self._headline())
+        ax.set_xscale("log")
+        ends = [each.average_interval.low or each.average for each in attackers]
+        least = min((risk for risk in ends if risk > 0), default=1.0)
+        decades = 10.0 ** -np.arange(ceil(-log10(min(least, 0.2))) + 1)
+        ax.set_xlim(decades[-1] / 1.5, 1.5)
+        ax.set_xticks(decades, [_one_in(risk) for risk in decades])
+        if spans:
+            ax.hlines(
+                [place for place, _ in spans],
+                # On this scale zero is nowhere: from the edge on.
+                [max(end.low, decades[-1] / 1.5) for _, end in spans],
+                [end.high for _, end in spans],
+                color=colours.blue,
+                alpha=0.25,
+                linewidth=9,
+                label="where it may lie, the marks at the upper end",
+            )
+        ax.minorticks_off()
+        ax.set_xlabel("chance that a record is re-identified")
+        pictures.noted(ax, "; ".join(self.notes))
+        pictures.explained(ax)
+        return ax
+
+    def _headline(self) -> str:
+        average, highest = self.prosecutor.average, self.prosecutor.highest
+        worst = "" if highest is None else f", {_one_in(highest)} at worst"
+        return (
+            "Somebody who is known to be in the table is found with a chance of "
+            f"{_one_in(average)} on average{worst}"
+        )
+
     def _attackers(self) -> list[Attacker]:
         all_ = (self.prosecutor, self.journalist, self.marketer, self.household)
         return [attacker for attacker in all_ if attacker is not None]
@@ -88,6 +147,20 @@ class Risk:
     def _repr_html_(self) -> str:
         header = ("attacker", "highest", "average")
         return render.html_table("; ".join(self.notes), header, self._rows())
+
+
+def _one_in(risk: float) -> str:
+    """Write a risk as one in so many."""
+    if risk <= 0:
+        return "none"
+    return f"1 in {1 / risk:,.0f}" if risk < 0.1 else f"1 in {1 / risk:.3g}"
+
+
+def _between(interval: Interval) -> str:
+    low, high = _one_in(interval.low), _one_in(interval.high)
+    if low == high:
+        return high
+    return f"{low} to {high}" if interval.low > 0 else f"at most {high}"
 
 
 def _ends(interval: Interval) -> str:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.counts.counter import BITS
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Qid
 
@@ -119,6 +120,27 @@ class Suda(render.PrintedTable):
         plain["n_minimal"] = list(self.n_minimal)
         contributions = [[name, share] for name, share in self.contributions.items()]
         return {"qid": list(self.qid), **plain, "contributions": contributions}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how much of the score goes to minimal uniques with each column.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        columns = sorted(self.contributions.items(), key=lambda item: -item[1])[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(columns))
+        labels = [pictures.plain(pictures.short(name)) for name, _ in columns]
+        shares = [share for _, share in columns]
+        texts = [render.percent(share) for share in shares]
+        pictures.bars(ax, labels, shares, texts, colours=colours)
+        pictures.rows(ax, labels, self._lines()[0])
+        ax.set_xlabel("share of the score in which the column has a part; they overlap")
+        pictures.noted(ax, pictures.left_out(len(self.contributions), "columns"))
+        return ax
 
     def _lines(self) -> list[str]:
         sizes = ", ".join(f"{n:,} of {size}" for size, n in enumerate(self.n_minimal, start=1))

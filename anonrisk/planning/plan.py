@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from anonrisk.core import documents, render
+from anonrisk.core import documents, pictures, render
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
 from anonrisk.planning import emit
@@ -17,6 +17,8 @@ from anonrisk.recode import from_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.recode import Recoding
@@ -189,6 +191,50 @@ class Plan:
             The name of the table, as it is written in SQL.
         """
         return emit.sql_code(self.recodings, self.columns, self.k, dialect, table)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many values each column has, and how many it keeps.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        before, after = self.before, self.after
+        if before is None or after is None:
+            raise PlanError("this plan was not made from a table, so that nothing can be drawn")
+        columns = list(self.recodings.items())[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(columns) + 1)
+        first, last = before.values[: len(columns)], after.values[: len(columns)]
+        pictures.moves(ax, first, last, ("values now", "values with the plan"), colours)
+        # Edges of bins may be values: they are told by the plan itself, not by its picture.
+        kinds = [str(recoding).partition(":")[0] for _, recoding in columns]
+        labels = [
+            f"{pictures.plain(pictures.short(name))}\n{pictures.folded(kind, lines=1)}"
+            for (name, _), kind in zip(columns, kinds, strict=True)
+        ]
+        pictures.rows(ax, labels, self._headline(before, after))
+        ax.set_xscale("log")
+        ax.set_xlim(0.8, max(*first, *last, 8) * 1.25)
+        pictures.whole_numbers(ax.xaxis, log=True)
+        ax.set_xlabel("different values of the column")
+        pictures.noted(ax, pictures.left_out(len(self.recodings), "columns"))
+        pictures.explained(ax)
+        return ax
+
+    def _headline(self, before: PlanOutcome, after: PlanOutcome) -> str:
+        def share(n: int) -> str:
+            return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
+
+        loss = f"{render.percent(after.loss)} of the detail is lost"
+        if self.k is None:
+            return f"With this plan {loss}"
+        return (
+            f"Every class gets {self.k:,} records or more, where {share(before.n_below)} are in "
+            f"smaller ones now: {loss}, {share(after.n_below)} left out"
+        )
 
     def __repr__(self) -> str:
         """Print what becomes of each column, and the table before and after."""

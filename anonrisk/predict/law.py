@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_DENSE = 100_000_000
 # Below this the exact law takes about a second.
 CHEAP = 20_000_000
+# And below this a twentieth of that.
+QUICK = 1_000_000
 _CHUNK = 300_000
 # A number whose variance is larger has a law that a Normal one hits within two of it.
 MUCH = 10_000

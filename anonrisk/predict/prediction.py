@@ -14,6 +14,7 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
+from anonrisk.predict.prediction_pictures import PredictionPictures, expectation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ _RARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(render.PrintedLines):
+class Prediction(PredictionPictures, render.PrintedLines):
     """How many of a group will be singletons: alone with their value of the quasi-identifier.
 
     Attributes
@@ -116,11 +117,14 @@ class Prediction(render.PrintedLines):
         level : float
             Probability that the number lies within, at least.
         """
-        low, high = (float(end) for end in self.law.quantiles(_level(level)))
+        return self._interval(self.law, _level(level))
+
+    def _interval(self, law: Law, level: float) -> Interval:
+        low, high = (float(end) for end in law.quantiles(level))
         if self.bracket is not None:
             low = max(0.0, floor(low - (self.mean - self.bracket.low)))
             high = min(float(self.group_size), ceil(high + (self.bracket.high - self.mean)))
-        return Interval(int(low), int(high), level=float(level))
+        return Interval(int(low), int(high), level=level)
 
     @cached_property
     def p_none(self) -> Probability:
@@ -173,7 +177,7 @@ class Prediction(render.PrintedLines):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         group = f"Predicted singletons in a group of {self.group_size:,}"
         likely = f"{low:,.0f} to {high:,.0f} with 95% probability"
-        lines = [f"{group}: {_number(self.mean)} expected{share}, {likely}"]
+        lines = [f"{group}: {expectation(self.mean)} expected{share}, {likely}"]
         chances = self._chances()
         if chances:
             lines.append(chances)
@@ -322,7 +326,7 @@ class PredictedClasses:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         columns = zip(self.sizes, self.classes, self.share, strict=True)
-        rows = [[f"{size:,}", _number(n), render.percent(share)] for size, n, share in columns]
+        rows = [[f"{size:,}", expectation(n), render.percent(share)] for size, n, share in columns]
         header = ["class size", "classes", "share"]
         rows.append(["more", "", render.percent(self.larger)])
         if self._intervals[0] is not None:
@@ -360,8 +364,8 @@ class PredictedRecords(render.PrintedLines):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         return [
             (
-                f"Of a group of {self.group_size:,}, {_number(self.mean)} are expected in classes "
-                f"smaller than {self.k:,}{share}, give or take {_number(self.sd)}"
+                f"Of a group of {self.group_size:,}, {expectation(self.mean)} are expected in "
+                f"classes smaller than {self.k:,}{share}, give or take {expectation(self.sd)}"
             )
         ]
 
@@ -370,10 +374,3 @@ def _level(level: float) -> float:
     if not 0 < positive(level, "level") < 1:
         raise ArgumentError("level must be a number between 0 and 1, such as 0.95")
     return float(level)
-
-
-def _number(value: float) -> str:
-    """Write an expectation: few digits, and never a risk as nothing."""
-    if value == 0 or value >= 0.05:
-        return f"{value:,.1f}"
-    return f"{value:.2g}"

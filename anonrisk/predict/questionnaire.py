@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.answers import Answer, JointTable, read_answers, read_joint
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+# Where the bars of a picture begin.
+_NOBODY = 0.5
 _HEADER = ("question", "answer", "share", "left", "at most")
 
 
@@ -121,36 +123,53 @@ class Questionnaire:
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how the set shrinks, a bar for each answer (needs matplotlib)."""
-        import matplotlib.pyplot as plt
+        """Draw how the set shrinks, a bar for each answer.
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(8, 1.4 + 0.5 * len(self.steps)), layout="constrained")
-        names = ["everybody"]
-        for step in self.steps:
-            question, answer = render.shown(step.question), render.shown(step.answer)
-            names.append(f"+ {question}\n{answer}".strip())
-        sizes = [float(self.population), *(step.size for step in self.steps)]
-        highest = [float(self.population), *(step.highest for step in self.steps)]
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        steps = self.steps[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(steps) + 2)
+        labels = ["everybody"]
+        for step in steps:
+            answer = pictures.folded(render.shown(step.answer), lines=1)
+            lines = 1 if answer else 2
+            question = pictures.folded(f"+ {render.shown(step.question)}", lines=lines)
+            labels.append(f"{question}\n{answer}".strip())
+        everybody = float(self.population)
         # A logarithmic scale has no zero; half a person stands for nobody.
-        floor = 0.5
-        places = np.arange(len(names))
-        ax.barh(places, np.maximum(sizes, floor), left=0, color="tab:blue", label="expected")
+        sizes = np.maximum([everybody, *(step.size for step in steps)], _NOBODY)
+        highest = np.maximum([everybody, *(step.highest for step in steps)], _NOBODY)
+        places = np.arange(len(labels))
+        ax.barh(places, sizes - _NOBODY, left=_NOBODY, color=colours.blue, label="expected")
         ax.plot(
-            np.maximum(highest, floor), places, "|", color="black", markersize=14, label="at most"
+            *(highest, places),
+            linestyle="none",
+            marker="|",
+            markersize=16,
+            markeredgewidth=2.5,
+            color=colours.bad,
+            label="at most, whatever goes together",
         )
-        for place, size in enumerate(sizes):
-            text = f"{size:,.0f}" if size >= 10 else f"{size:.2g}"
-            ax.text(1.01, place, text, va="center", transform=ax.get_yaxis_transform())
-        ax.axvline(1, linestyle=":", linewidth=1, color="grey")
+        pictures.beside(ax, 0, everybody, _number(everybody))
+        for place, step in enumerate(steps, start=1):
+            text, most = _number(step.size), _number(step.highest)
+            text = text if text == most else f"{text}, at most {most}"
+            pictures.beside(ax, place, highest[place], text)
+        ax.axvline(1, linestyle=":", color=colours.quiet, label="one person")
         ax.set_xscale("log")
-        ax.set_xlim(floor, self.population * 3)
-        ax.set_yticks(places, names)
-        ax.invert_yaxis()
+        ax.set_xlim(_NOBODY, everybody * max(everybody, 10) ** 0.45)
+        pictures.whole_numbers(ax.xaxis, log=True)
+        pictures.rows(ax, labels, self.conclusion)
         ax.set_xlabel("people who could have given these answers")
-        independent = len(self.independent) > 1
-        ax.set_title("anonymity set" + (", answers taken as independent" if independent else ""))
-        ax.legend(loc="lower right")
+        if len(self.independent) > 1:
+            pictures.noted(ax, "answers taken as independent of each other")
+        pictures.noted(ax, pictures.left_out(len(self.steps), "answers"))
+        pictures.explained(ax)
         return ax
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, ClassVar
@@ -58,9 +58,21 @@ class PredictionSource(ABC):
         """Between which numbers the mean lies, where it is not known exactly."""
         return None
 
+    def quick_law(self) -> law.Law:
+        """Chances of 0, 1, 2, … in a moment, for a picture of many groups."""
+        return self.law()
+
     @abstractmethod
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
+
+    def largest_group(self) -> int:
+        """Size of the largest group that a picture shows beside this one."""
+        return 4 * max(self.k, 1)
+
+    def of_size(self, k: int) -> PredictionSource:
+        """Give the same for a group of another size, at most the largest."""
+        return replace(self, k=k)  # type: ignore[type-var]
 
     @abstractmethod
     def all_allowed(self, allowed: contour.Allowed) -> Probability:
@@ -95,6 +107,13 @@ class _Drawn(PredictionSource):
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
         return self.k <= 1
+
+    def quick_law(self) -> law.Law:
+        """Chances of 0, 1, 2, … singletons; Normal where the exact law takes a while."""
+        mean, variance = self.mean(), self.variance()
+        if variance > 0 and law.cost(self.numbers, self.k, sqrt(variance)) > law.QUICK:
+            return law.normal(self.k, mean, variance)
+        return self.law()
 
     def law(self) -> law.Law:
         """Chances of 0, 1, 2, … singletons."""
@@ -184,6 +203,10 @@ class FromTable(_Drawn):
     def n(self) -> int:
         """Number of records of the table."""
         return self.counted.n_memberships
+
+    def largest_group(self) -> int:
+        """Size of the largest group: the whole table."""
+        return self.n
 
     def is_certain(self) -> bool:
         """Tell whether every draw is the same."""
@@ -289,6 +312,10 @@ class AnotherGroup(PredictionSource):
     def largest(self) -> int | None:
         """The largest class that is told apart."""
         return LARGEST_BEYOND if self.k > self.n else None
+
+    def largest_group(self) -> int:
+        """Size of the largest group: of the table, or as far as was asked for."""
+        return max(self.n, self.k)
 
     @cached_property
     def _estimates(self) -> dict[int, ClassEstimate]:

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.inputs import share_of
@@ -222,41 +222,60 @@ class Trajectory(render.PrintedTable):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share that each number of records singles out, measured and modelled.
 
+        Needs matplotlib (extra ``report``).
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax, colours = pictures.start(ax)
         known = [step for step in self.measured if step.singled_out is not None]
-        lengths = [step.length for step in known]
-        shares = [step.singled_out or 0.0 for step in known]
-        ax.plot(lengths, shares, marker="o", label=f"measured: {self._measured_of()}")
+        ax.plot(
+            [step.length for step in known],
+            [step.singled_out or 0.0 for step in known],
+            marker="o",
+            color=colours.blue,
+            label=f"measured: {self._measured_of()}",
+        )
         drawn = [(step.length, *step.interval) for step in known if step.interval is not None]
         if drawn:
             places, low, high = zip(*drawn, strict=True)
-            ax.fill_between(places, low, high, alpha=0.2)
+            ax.fill_between(
+                *(places, low, high), color=colours.blue, alpha=0.25, linewidth=0, label="95%"
+            )
         if self.modelled is not None:
             ax.plot(
                 [step.length for step in self.modelled],
                 [step.unique for step in self.modelled],
                 marker="s",
                 linestyle="--",
+                color=colours.bad,
                 label="Zipf model: just so many records each, in order",
             )
         ax.set_ylim(-0.02, 1.02)
-        ax.set_xticks([step.length for step in self.measured])
+        ax.set_xlim(0.5, len(self.measured) + 0.5)
+        pictures.whole_numbers(ax.xaxis)
+        pictures.in_percent(ax.yaxis)
         ax.set_xlabel("linked records known of a user")
         share = "share of users singled out"
         if self.points == "consecutive":
-            share = "share of a user's runs singled out, mean over users"
+            share = "share of a user's runs singled out,\nmean over users"
         ax.set_ylabel(f"{share} (k = {self.k})")
-        ax.set_title(render.joined(self.item))
-        ax.legend()
+        pictures.titled(ax, self._headline(known))
+        pictures.explained(ax)
         return ax
+
+    def _headline(self, known: list[TrajectoryStep]) -> str:
+        items = pictures.joined(self.item)
+        if not known:
+            return f"No user has a record of {items}"
+        last = known[min(self.length, len(known)) - 1]
+        records = render.count_of(last.length, "linked record")
+        share = _share(last.singled_out)
+        if self.points == "consecutive":
+            return f"A run of {records} of {items} singles out its user with a chance of {share}"
+        return f"{records} of {items} single{'s' * (last.length == 1)} out {share} of the users"
 
     def _lines(self) -> list[str]:
         known = f"{self.points} {'ordered ' if self.ordered else ''}records".removeprefix("any ")

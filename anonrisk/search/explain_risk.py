@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.class_sizes import ClassCounts
@@ -78,6 +79,47 @@ class RiskExplanation(render.PrintedTable):
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
         return {"sizes": self.sizes.to_dict(), "changes": self._plain()}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many would be alone after each change, from how many are now.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        changes = self.changes[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(changes) + 1)
+        now, then = [self.sizes.uniqueness] * len(changes), [each.share for each in changes]
+        pictures.moves(ax, now, then, ("now", "after the change"), colours)
+        names = [pictures.plain(pictures.short(each.column)) for each in changes]
+        kinds = [pictures.folded(each.change, lines=1) for each in changes]
+        labels = [f"{name}\n{kind}" for name, kind in zip(names, kinds, strict=True)]
+        who = "record" if self.sizes.unit is None else "person"
+        texts = [
+            f"{render.percent(each.share)}, {self.singletons - each.singletons:,} fewer"
+            for each in changes
+        ]
+        ends = [max(pair) for pair in zip(now, then, strict=True)]
+        for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
+            pictures.beside(ax, place, end, text)
+        best = self.best
+        what = "dropped" if best.dropped else f"as {best.change}"
+        pictures.rows(
+            ax,
+            labels,
+            f"{self.singletons:,} of {render.count_of(self.sizes.n_records, who)} "
+            f"({render.percent(self.sizes.uniqueness)}) are alone with their "
+            f"{pictures.joined(self.sizes.qid)}; {best.singletons:,} with "
+            f"{pictures.short(best.column)} {what}",
+        )
+        pictures.with_room(ax, labels, ends, texts)
+        ax.set_xlabel(f"share of the {who}s that are alone")
+        pictures.noted(ax, pictures.left_out(len(self.changes), "changes"))
+        pictures.explained(ax)
+        return ax
 
     def _plain(self) -> list[dict[str, Any]]:
         return [

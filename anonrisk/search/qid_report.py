@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.search.probabilistic import least_domain, max_singleton_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.class_sizes import ClassCounts
@@ -295,6 +296,37 @@ class QidReport:
             "unsupported": dict(self.unsupported),
             "not_searched": list(self.not_searched),
         }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share that each of the most worrying sets singles out, and a line at alpha.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out.
+        """
+        found = self.sets[: pictures.ROWS]
+        ax, colours = pictures.start(ax, len(found) + 1)
+        labels = [pictures.folded(pictures.joined(each.columns)) for each in found]
+        shares = [each.share for each in found]
+        texts = [f"{render.percent(each.share)}, {each.singletons:,}" for each in found]
+        labels += [] if found else ["no set"]
+        shares += [] if found else [0.0]
+        texts += [] if found else ["none singles out so many"]
+        pictures.bars(ax, labels, shares, texts, colours=colours)
+        pictures.rows(ax, labels, ". ".join(self._headlines()[:: 1 if self.partial else 2]))
+        name = f"asked for: more than {render.percent(self.alpha)}"
+        ax.axvline(self.alpha, linestyle="--", color=colours.bad, label=name)
+        ax.set_xlabel("share that is alone with these columns")
+        first = pictures.left_out(len(self.sets), "sets") or "ordered"
+        pictures.noted(ax, f"{first} by share over number of columns")
+        if self.direct:
+            alike = pictures.joined([each.column for each in self.direct])
+            pictures.noted(ax, f"not drawn, for looking like direct identifiers: {alike}")
+        pictures.explained(ax)
+        return ax
 
     def _headlines(self) -> list[str]:
         who = "record" if self.unit is None else "person"

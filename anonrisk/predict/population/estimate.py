@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
+from anonrisk.core import pictures, render
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.population.bounds import LEVEL
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from anonrisk.core.results import Interval
 
@@ -125,6 +126,50 @@ class PopulationEstimate:
             "match_fraction": _ends(self.match_fraction),
             "estimates": [one.to_dict() for one in self.estimates],
         }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bounds on the share that is unique in the population, and what models say.
+
+        Needs matplotlib (extra ``report``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out. Models that say something else, as how likely
+            a match is to be correct, are not in it.
+        """
+        models = [one for one in self.estimates if self._row(one)[3] != "-"]
+        ax, colours = pictures.start(ax, len(models) + 1)
+        bounds = self.unique_fraction
+        ax.axvspan(bounds.low, bounds.high, color=colours.blue, alpha=0.15, linewidth=0)
+        width = bounds.high - bounds.low
+        ax.barh(0, width, 0.5, bounds.low, color=colours.blue, edgecolor=colours.blue, linewidth=2)
+        labels, ends, texts = ["bounds"], [bounds.high], [_shares(bounds)]
+        for place, one in enumerate(models, start=1):
+            interval = None if one.match_correct is not None else one.interval
+            given = [] if interval is None else [interval.low, interval.high]
+            known = [end / self.population_size for end in given]
+            if known:
+                ax.hlines(place, known[0], known[1], color=colours.quiet, linewidth=3)
+            if one.uniques is not None:
+                known.append(one.uniques / self.population_size)
+                inside = ax.get_facecolor() if one.doubtful else colours.good
+                ax.plot(known[-1], place, "D", color=colours.good, markerfacecolor=inside)
+            labels.append(one.model)
+            ends.append(max(known))
+            texts.append(f"{self._row(one)[3]}{', doubtful' if one.doubtful else ''}")
+        for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
+            pictures.beside(ax, place, end, text)
+        pictures.rows(ax, labels, self._headline())
+        pictures.with_room(ax, labels, ends, texts)
+        ax.set_xlabel("share of the population that is unique")
+        pictures.noted(ax, f"bounds: {BASES[self.basis]}")
+        return ax
+
+    def _headline(self) -> str:
+        by = f" by {pictures.joined(self.qid)}" if self.qid else ""
+        rely = "" if self.widened == 1 else "Do not rely on this, it is no simple random sample: "
+        return f"{rely}Of {self.population_size:,} people, {_between(self.uniques)} are unique{by}"
 
     def _bounds_row(self) -> dict[str, Any]:
         row: dict[str, Any] = {"model": "bounds", "formula": "P0", "converged": True}
