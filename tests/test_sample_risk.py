@@ -374,3 +374,26 @@ def test_a_policy_keeps_what_it_says_of_the_draw():
     plain = Policy(quasi="zip", k=2, sampling_fraction=0.1)
     assert "unsuppressed" not in plain.to_dict()
     assert plain.digest != policy.digest
+
+
+def test_a_gate_believes_no_unsuppressed_that_something_else_denies():
+    table = pd.DataFrame({"zip": [str(i // 10) for i in range(3000)]})
+    risk = {"journalist": {"highest": 0.5}, "marketer": {"average": 0.5}}
+    draw = {"sampling_fraction": 0.05, "unsuppressed": True}
+    policy = Policy(quasi="zip", risk=risk, suppressed="*", **draw)
+    assert policy.check(table).status == "pass"
+    assert policy.check(table, n_original=3000).status == "pass"
+    fewer = policy.check(table, n_original=3100)
+    assert {finding.status for finding in fewer.findings} == {"could_not_assess"}
+    assert "unsuppressed, which does not fit: n_original is 3,100" in fewer.findings[0].sentence
+    table.loc[:9, "zip"] = "*"
+    marked = policy.check(table)
+    assert {finding.status for finding in marked.findings} == {"could_not_assess"}
+    assert "10 rows with a suppressed cell" in marked.findings[1].sentence
+    # What does not rest on it stays.
+    known = {"sampling_fraction": 0.05, "population_size": 60_000}
+    plain = Policy(quasi="zip", risk=risk, suppressed="*", **known)
+    assert plain.check(table, n_original=3100).status == "pass"
+    own = Policy(quasi="zip", risk={"prosecutor": {"highest": 0.5}}, suppressed="*", **draw)
+    assert own.check(table, n_original=3100).status == "pass"
+    assert policy.check(table, population=pd.concat([table] * 2)).status == "pass"

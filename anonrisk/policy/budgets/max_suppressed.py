@@ -21,6 +21,9 @@ def _marked(frame: Any, engine: Engine, qid: Qid, context: Context) -> int:
     return engine.count(frame, MarkedRows(qid, context.suppressed or ""))
 
 
+MARKED = base.Need("marked", _marked)
+
+
 @dataclass(frozen=True)
 class MaxSuppressed(base.TableBudget):
     """At most a share of the records may have been removed, or have a suppressed cell."""
@@ -33,7 +36,7 @@ class MaxSuppressed(base.TableBudget):
 
     def need(self, context: Context) -> base.Need | None:
         """Count the rows with a marker."""
-        return None if context.suppressed is None else base.Need("marked", _marked)
+        return None if context.suppressed is None else MARKED
 
     def value(self, evidence: Evidence, context: Context) -> base.Value | Problem:
         """Take the share of rows that are marked or gone."""

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError, RoleConflictError
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.budgets.max_suppressed import MARKED
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
 from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample
@@ -38,6 +40,21 @@ def _sampling(context: Context) -> Sampling:
     grouped = context.by is not None and context.unsuppressed
     people = None if grouped else context.population_size
     return Sampling(context.sampling_fraction, people, context.unsuppressed)
+
+
+def _contradicted(seen: base.Seen) -> Problem | None:
+    """Find what else is known of the table and makes `unsuppressed` untrue."""
+    marked, before = seen.evidence.apart.get(MARKED.name), seen.context.n_original
+    if isinstance(marked, Problem):
+        return marked
+    n_rows = seen.evidence.n_rows + seen.evidence.n_dropped
+    if before is not None and before != n_rows:
+        known = f"n_original is {before:,}, and the table has {count_of(n_rows, 'row')}"
+    elif marked:
+        known = f"{count_of(marked, 'row')} with a suppressed cell"
+    else:
+        return None
+    return Problem(f"the policy says unsuppressed, which does not fit: {known}")
 
 
 def _against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
@@ -175,10 +192,11 @@ class RiskBudget(base.SizeBudget):
 
     def need(self, context: Context) -> base.Need | None:
         """Measure against others, where there are some; a prosecutor needs none."""
-        known = context.population is not None or context.weight is not None
-        return (
-            base.Need("risk", _against_others) if known and self.attacker != "prosecutor" else None
-        )
+        if self.attacker == "prosecutor":
+            return None
+        if context.population is not None or context.weight is not None:
+            return base.Need("risk", _against_others)
+        return MARKED if context.unsuppressed and context.suppressed is not None else None
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the risk from the attacker."""
@@ -187,6 +205,9 @@ class RiskBudget(base.SizeBudget):
             return risk
         if risk is None:
             sampling = _sampling(seen.context) if self.attacker != "prosecutor" else Sampling()
+            untrue = _contradicted(seen) if sampling.unsuppressed else None
+            if untrue is not None:
+                return untrue
             known = sampling.known
             risk = of_sample(seen.sizes, sampling) if known else of_release(seen.sizes)
         who = getattr(risk, self.attacker)
@@ -253,7 +274,11 @@ class RiskBudget(base.SizeBudget):
         return own
 
     def not_expected(self, context: Context) -> str | None:
-        """Say that an expectation knows no weights."""
-        if context.weight is None or self.attacker == "prosecutor":
+        """Say that an expectation knows neither weights nor suppressed cells."""
+        if self.attacker == "prosecutor":
             return None
-        return " by sampling weights: give a sampling_fraction instead"
+        if context.weight is not None:
+            return " by sampling weights: give a sampling_fraction instead"
+        if context.unsuppressed and context.suppressed is not None:
+            return " with unsuppressed, where suppressed cells are marked: they are not looked for"
+        return None
