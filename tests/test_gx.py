@@ -684,6 +684,15 @@ def test_a_suite_decides_as_its_policy(budgets, named):
         ({"k": 2, "by": "who"}, "by"),
         ({"max_suppressed": 0.1}, "max_suppressed"),
         ({"risk": {"journalist": {"highest": 0.1}}, "weight": "who"}, "risk.journalist.highest"),
+        (
+            {
+                "risk": {"marketer": {"average": 0.1}},
+                "sampling_fraction": 0.1,
+                "unsuppressed": True,
+                "suppressed": "*",
+            },
+            "suppressed cells are marked",
+        ),
     ],
 )
 def test_what_cannot_become_an_expectation_is_an_error(budgets, message):

@@ -108,6 +108,12 @@ def test_no_singletons_seen_does_not_mean_none():
     assert different.interval().low == 496
 
 
+def test_nobody_is_printed_as_nothing():
+    # The alternating terms of Good and Toulmin end in -0.0 here.
+    found = ClassSizes([500], [2]).predict_singletons(2000)
+    assert str(found).startswith("Predicted singletons in a group of 2,000: 0.0 expected (0.0%)")
+
+
 def test_divergence_of_a_table():
     counted = ClassSizes([90, 100, 110], [10, 10, 10])
     found = counted.predict_singletons(20, method="kl")

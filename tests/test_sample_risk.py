@@ -374,3 +374,54 @@ def test_a_policy_keeps_what_it_says_of_the_draw():
     plain = Policy(quasi="zip", k=2, sampling_fraction=0.1)
     assert "unsuppressed" not in plain.to_dict()
     assert plain.digest != policy.digest
+
+
+def test_a_gate_believes_no_unsuppressed_that_something_else_denies():
+    table = pd.DataFrame({"zip": [str(i // 10) for i in range(3000)]})
+    risk = {"journalist": {"highest": 0.5}, "marketer": {"average": 0.5}}
+    draw = {"sampling_fraction": 0.05, "unsuppressed": True}
+    policy = Policy(quasi="zip", risk=risk, suppressed="*", **draw)
+    assert policy.check(table).status == "pass"
+    assert policy.check(table, n_original=3000).status == "pass"
+    fewer = policy.check(table, n_original=3100)
+    assert {finding.status for finding in fewer.findings} == {"could_not_assess"}
+    assert "unsuppressed, which does not fit: n_original is 3,100" in fewer.findings[0].sentence
+    table.loc[:9, "zip"] = "*"
+    marked = policy.check(table)
+    assert {finding.status for finding in marked.findings} == {"could_not_assess"}
+    assert "10 rows with a suppressed cell" in marked.findings[1].sentence
+    # What does not rest on it stays.
+    known = {"sampling_fraction": 0.05, "population_size": 60_000}
+    plain = Policy(quasi="zip", risk=risk, suppressed="*", **known)
+    assert plain.check(table, n_original=3100).status == "pass"
+    own = Policy(quasi="zip", risk={"prosecutor": {"highest": 0.5}}, suppressed="*", **draw)
+    assert own.check(table, n_original=3100).status == "pass"
+    assert policy.check(table, population=pd.concat([table] * 2)).status == "pass"
+
+
+def test_a_published_weight_is_part_of_what_others_match_by():
+    table = pd.DataFrame({"zip": ["a"] * 4, "w": [2.0, 2.0, 3.0, 5.0]})
+    policy = Policy(
+        quasi="zip", weight="w", risk={"journalist": {"highest": 0.5}, "prosecutor": {"highest": 1}}
+    )
+    found = {one.budget: one for one in policy.check(table).findings}
+    assert found["risk.journalist.highest"].value == found["risk.prosecutor.highest"].value == 1
+    assert found["risk.journalist.highest"].status == "could_not_assess"
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"predicted_singletons": {"group_size": 60, "at_most": 20}},
+        {"population_unique_fraction": {"population_size": 4_000, "at_most": 0.5}},
+    ],
+)
+def test_nobody_tells_of_people_outside_a_table_that_lost_its_rare_ones(budget):
+    table = pd.DataFrame({"zip": ["a"] * 60 + ["b"] * 59 + ["*"]})
+    policy = Policy(quasi="zip", suppressed="*", **budget)
+    assert policy.check(table[:-1]).passed
+    for found in (policy.check(table[:-1], n_original=130), policy.check(table)):
+        assert found.status == "could_not_assess"
+        assert "rare ones were removed" in repr(found)
+    with pytest.raises(errors.PolicyError, match="suppressed cells are marked"):
+        policy.to_suite()

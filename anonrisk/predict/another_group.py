@@ -72,7 +72,8 @@ def estimate(counted: ClassCounts, k: int, j: int) -> ClassEstimate:
         own, next_ = (float(s[counted.sizes == size].sum()) for size in (j, j + 1))
         high = min(high, weight * own)
         low = min(high, weight * own * exp(-(t - 1) * (j + 1) * (next_ + 0.5) / max(own, 0.5)))
-    mean = min(max(mean, low), high)
+    # Nobody is 0, not -0.
+    mean = min(max(mean, low), high) + 0.0
     fixed = j * a - (j + 1) * b
     square = max(0.0, float(np.dot(fixed, s)) ** 2 - float(np.dot(fixed**2, s)))
     variance = float(np.dot(a**2, s)) + mean - 2 * mean * _chance(counted, k, j, own, next_)

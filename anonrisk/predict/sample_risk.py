@@ -246,7 +246,12 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
 
 def of_weighted(weighted: WeightedClasses) -> SampledRisk:
     """Give what holds however a table was drawn, with what a model says of its weights beside."""
-    return _certain(weighted.sizes, _UNEQUAL, "weights", of_weights(weighted))
+    return of_unequal(weighted.sizes, of_weights(weighted))
+
+
+def of_unequal(sizes: ClassCounts, model: ModelEstimate | None = None) -> SampledRisk:
+    """Give what holds of a sample with unequal chances: nobody reaches more than the prosecutor."""
+    return _certain(sizes, _UNEQUAL, "weights", model)
 
 
 def at_most(attacker: Attacker) -> BoundedAttacker:

@@ -10,7 +10,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.measures.scores import FORMULAS, MEASURES
-from anonrisk.policy.budgets.risk import against_others, sampling_of
+from anonrisk.policy.budgets.risk import against_others, sampling_of, with_weight
 from anonrisk.policy.check import checked
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
@@ -161,7 +161,7 @@ def _risk(
         context = context_of(policy, table.roles, population=population)
         found = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
     if isinstance(found, Risk):
-        return found
+        return with_weight(found, sizes)
     return _of_draw(policy, table, sizes)
 
 

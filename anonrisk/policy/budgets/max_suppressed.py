@@ -21,6 +21,32 @@ def _marked(frame: Any, engine: Engine, qid: Qid, context: Context) -> int:
     return engine.count(frame, MarkedRows(qid, context.suppressed or ""))
 
 
+MARKED = base.Need("marked", _marked)
+# Why an expectation cannot tell of people outside a table.
+NOT_LOOKED_FOR = ", where suppressed cells are marked: they are not looked for"
+
+
+def removed(seen: base.Seen) -> str | Problem | None:
+    """Say what shows that records or cells were removed from a table; None where nothing does."""
+    marked, before = seen.evidence.apart.get(MARKED.name), seen.context.n_original
+    if isinstance(marked, Problem):
+        return marked
+    n_rows = seen.evidence.n_rows + seen.evidence.n_dropped
+    if before is not None and before != n_rows:
+        return f"n_original is {before:,}, and the table has {count_of(n_rows, 'row')}"
+    return f"{count_of(marked, 'row')} with a suppressed cell" if marked else None
+
+
+def no_prediction(seen: base.Seen) -> Problem | None:
+    """Refuse to tell of people outside a table from which rare ones are known to be gone."""
+    known = removed(seen)
+    if known is None or isinstance(known, Problem):
+        return known
+    return Problem(
+        f"of people outside a table nobody can tell where rare ones were removed from it: {known}"
+    )
+
+
 @dataclass(frozen=True)
 class MaxSuppressed(base.TableBudget):
     """At most a share of the records may have been removed, or have a suppressed cell."""
@@ -33,7 +59,7 @@ class MaxSuppressed(base.TableBudget):
 
     def need(self, context: Context) -> base.Need | None:
         """Count the rows with a marker."""
-        return None if context.suppressed is None else base.Need("marked", _marked)
+        return None if context.suppressed is None else MARKED
 
     def value(self, evidence: Evidence, context: Context) -> base.Value | Problem:
         """Take the share of rows that are marked or gone."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anonrisk.policy.budgets import base
+from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
+
+if TYPE_CHECKING:
+    from anonrisk.policy.evidence import Context
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +44,15 @@ class PopulationUniqueFraction(base.SizeBudget):
 
     population_size: int
 
+    def need(self, context: Context) -> base.Need | None:
+        """Count the rows with a marker, where there is one."""
+        return None if context.suppressed is None else MARKED
+
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the bounds that need no model: the lower one is the least that can be true."""
+        gone = no_prediction(seen)
+        if gone is not None:
+            return gone
         with warnings.catch_warnings():
             # What would be warned of is a finding here.
             warnings.simplefilter("ignore")
@@ -60,3 +72,7 @@ class PopulationUniqueFraction(base.SizeBudget):
             f"{percent(found.number)} are alone with their {of.columns}; "
             f"at most {percent(self.limit)} may be"
         )
+
+    def not_expected(self, context: Context) -> str | None:
+        """Say that an expectation knows no suppressed cells."""
+        return None if context.suppressed is None else NOT_LOOKED_FOR

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
 from anonrisk.policy.messages import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.policy.evidence import Context
+    from anonrisk.policy.problem import Problem
 
 # The interval of a prediction whose upper end is compared.
 LEVEL = 0.95
@@ -86,8 +88,15 @@ class PredictedSingletons(base.SizeBudget):
         """Say for which group."""
         return {"group_size": self.group_size}
 
-    def value(self, seen: base.Seen) -> base.Value:
+    def need(self, context: Context) -> base.Need | None:
+        """Count the rows with a marker, where there is one."""
+        return None if context.suppressed is None else MARKED
+
+    def value(self, seen: base.Seen) -> base.Value | Problem:
         """Predict, and take the upper end of the interval."""
+        gone = no_prediction(seen)
+        if gone is not None:
+            return gone
         prediction = seen.sizes.predict_singletons(self.group_size)
         _, high = prediction.interval(LEVEL)
         unit = self.group_size if self.as_fraction else 1
@@ -115,3 +124,7 @@ class PredictedSingletons(base.SizeBudget):
         """Give the group, and the field of the limit."""
         limit = "max_fraction" if self.as_fraction else "max_singletons"
         return {"group_size": self.group_size, limit: self.limit}
+
+    def not_expected(self, context: Context) -> str | None:
+        """Say that an expectation knows no suppressed cells."""
+        return None if context.suppressed is None else NOT_LOOKED_FOR

@@ -10,14 +10,16 @@ from anonrisk.errors import PolicyError, RoleConflictError
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
+from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, removed
 from anonrisk.policy.messages import percent
 from anonrisk.policy.problem import Problem
-from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample
+from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample, of_unequal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonrisk.core.columns import Qid
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.base import Engine
     from anonrisk.policy.evidence import Context
 
@@ -40,6 +42,14 @@ def sampling_of(context: Context) -> Sampling:
     return Sampling(context.sampling_fraction, people, context.unsuppressed)
 
 
+def _contradicted(seen: base.Seen) -> Problem | None:
+    """Find what else is known of the table and makes `unsuppressed` untrue."""
+    known = removed(seen)
+    if known is None or isinstance(known, Problem):
+        return known
+    return Problem(f"the policy says unsuppressed, which does not fit: {known}")
+
+
 def against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Risk:  # noqa: ARG001
     """Measure against a population or sampling weights."""
     from anonrisk.api.risk import risk
@@ -54,6 +64,13 @@ def against_others(frame: Any, engine: Engine, qid: Qid, context: Context) -> Ri
         unit=context.unit,
         missing=context.missing,
     )
+
+
+def with_weight(risk: Risk, sizes: ClassCounts) -> Risk:
+    """Take the classes of a table in which the weight is published, and so a quasi-identifier."""
+    if isinstance(risk, SampledRisk) and risk.basis == "weights":
+        return of_unequal(sizes, risk.model)
+    return risk
 
 
 def _says(asked: Mapping[str, Any]) -> str:
@@ -175,10 +192,11 @@ class RiskBudget(base.SizeBudget):
 
     def need(self, context: Context) -> base.Need | None:
         """Measure against others, where there are some; a prosecutor needs none."""
-        known = context.population is not None or context.weight is not None
-        return (
-            base.Need("risk", against_others) if known and self.attacker != "prosecutor" else None
-        )
+        if self.attacker == "prosecutor":
+            return None
+        if context.population is not None or context.weight is not None:
+            return base.Need("risk", against_others)
+        return MARKED if context.unsuppressed and context.suppressed is not None else None
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the risk from the attacker."""
@@ -187,8 +205,12 @@ class RiskBudget(base.SizeBudget):
             return risk
         if risk is None:
             sampling = sampling_of(seen.context) if self.attacker != "prosecutor" else Sampling()
+            untrue = _contradicted(seen) if sampling.unsuppressed else None
+            if untrue is not None:
+                return untrue
             known = sampling.known
             risk = of_sample(seen.sizes, sampling) if known else of_release(seen.sizes)
+        risk = with_weight(risk, seen.sizes)
         who = getattr(risk, self.attacker)
         if self.measure == "share_above":
             found = who.share_interval(self.threshold)
@@ -253,7 +275,11 @@ class RiskBudget(base.SizeBudget):
         return own
 
     def not_expected(self, context: Context) -> str | None:
-        """Say that an expectation knows no weights."""
-        if context.weight is None or self.attacker == "prosecutor":
+        """Say that an expectation knows neither weights nor suppressed cells."""
+        if self.attacker == "prosecutor":
             return None
-        return " by sampling weights: give a sampling_fraction instead"
+        if context.weight is not None:
+            return " by sampling weights: give a sampling_fraction instead"
+        if context.unsuppressed and context.suppressed is not None:
+            return f" with unsuppressed{NOT_LOOKED_FOR}"
+        return None
