@@ -288,6 +288,7 @@ def test_stations(shared):
         (lambda: zipf.fit([5, 3], ["secret", 1]), "^counts and items must be lists of numbers$"),
         (lambda: zipf.fit([5, 3], [1]), "same length"),
         (lambda: zipf.fit([5, 3], [1, 2.5]), "items must be whole numbers"),
+        (lambda: zipf.fit([5, 3], [1, math.nan]), "above 0"),
         (lambda: zipf.fit([5, 3], method="eye"), "method"),
     ],
 )

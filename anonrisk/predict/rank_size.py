@@ -147,7 +147,8 @@ def _histogram(counts: ArrayLike | ClassCounts, items: ArrayLike | None) -> tupl
         frequency = np.asarray(counts, dtype=float)
         ones = np.ones(frequency.shape, np.int64)
         number = ones if items is None else np.asarray(items)
-        whole = number.astype(np.int64)
+        with np.errstate(invalid="ignore"):
+            whole = number.astype(np.int64)
     except (TypeError, ValueError, OverflowError):
         # Their messages quote what was given.
         raise ArgumentError("counts and items must be lists of numbers") from None
