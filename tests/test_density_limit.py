@@ -36,6 +36,8 @@ def test_an_even_density_has_a_closed_form(a):
     [
         (lambda x: 2.0, 1, "integral 1"),
         (lambda x: 3 * x - 0.5, 1, "never below 0"),
+        (lambda x: math.nan, 1, "never below 0"),
+        (lambda x: "secret", 1, "^phi must give a number for every number of .0, 1.$"),
         (None, 1, "function"),
         (DENSITIES["2x"], 0, "per_value"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -86,6 +87,14 @@ def test_matches_are_held_against_the_bounds_of_matches():
     assert found.doubtful
     assert found.uniques is None
     assert not estimate(Sample.of({1: 390, 2: 5}, 410))["benedetti_franconi"].doubtful
+
+
+def test_an_estimate_of_nobody_is_doubtful_where_the_bounds_allow_somebody():
+    sample = Sample.of({1: 390, 2: 5}, 4_000)
+    one = replace(estimate(sample)["benedetti_franconi"], uniques=0.0, doubtful=False, note="none")
+    found = doubted(one, bounds(sample))
+    assert found.doubtful
+    assert re.fullmatch(r"none; the bounds allow up to [0-9.]+", found.note)
 
 
 def test_nothing_is_doubtful_about_a_count():

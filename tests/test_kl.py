@@ -313,3 +313,13 @@ def test_shares_of_classes_are_judged_by_how_far_they_may_be_off():
         predict.classes(Distribution.from_kl(1_000, 0.2), 1_000, upto=1)
     with pytest.raises(errors.ApproximationError, match="share of people in classes of 3"):
         kl.judged_classes(KnownByKl(1_000, 0.4), 1_000, 3)
+
+
+@pytest.mark.parametrize("kappa", [1e-17, 2.3e-16, 5e-16, 5e-15, 1e-12])
+@pytest.mark.parametrize("n", [3, 10**5, 10**6, 10**9, 10**15])
+def test_a_divergence_of_rounding_alone_changes_nothing(n, kappa):
+    found = kl.expected_classes(KnownByKl(n, kappa), 40, 1)
+    assert found.low <= found.value <= found.high
+    if n > 3:
+        assert found.high == pytest.approx(40 * (1 - 1 / n) ** 39, rel=1e-9)
+        assert found.error < 1e-6

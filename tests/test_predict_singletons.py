@@ -130,6 +130,16 @@ def test_divergence_of_a_table():
         counted.predict_singletons(20, method="kl", n_values=3)
 
 
+def test_divergence_of_a_table_of_few_records_is_that_of_its_chance():
+    """All of 100 differ: so will others, but the divergence knows no other values than these."""
+    few = ClassSizes([1], [100])
+    with pytest.warns(errors.ApproximationWarning, match="100 records are few for 100 values"):
+        found = few.predict_singletons(50, method="kl")
+    assert found.interval().high < few.predict_singletons(50).interval().low
+    many = ClassSizes([10], [100]).predict_singletons(50, method="kl")
+    assert "both as in this table, whose own chance is left out" in str(many)
+
+
 def test_bad_questions(frame):
     table = frame(CELLS)
     with pytest.raises(errors.ArgumentError, match="group_size is not given"):

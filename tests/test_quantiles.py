@@ -252,6 +252,10 @@ def test_one_over_the_square_of_the_groups_is_for_even_columns_only(law, times):
     assert error * b**2 == pytest.approx(times, rel=0.02)
 
 
+def test_squares_of_large_numbers_do_not_overflow():
+    assert normalised_error([1e200, 2e200], [1e200, 1e200]) == pytest.approx(2.0)
+
+
 def test_wrong_calls():
     with pytest.raises(errors.ArgumentError, match="values must differ"):
         rank_difference([1, 1, 2], [1, 1, 2])
@@ -266,6 +270,10 @@ def test_wrong_calls():
         quantile_map([1, 2], 3)
     with pytest.raises(errors.ArgumentError, match="error must be a share"):
         sample_size(1, 0.05)
+    with pytest.raises(errors.ArgumentError, match="error is too small"):
+        sample_size(1e-200, 0.05)
+    with pytest.raises(errors.ArgumentError, match="seed must be a whole number"):
+        sampled_quantiles([1, 2], 2, seed="secret")
     for wrong in ([], [[1]], [1, math.nan], ["secret"], None):
         with pytest.raises(errors.ArgumentError, match="values must be a list of numbers") as told:
             ranks(wrong)

@@ -195,6 +195,11 @@ def test_likelihood_finds_the_law_of_a_sample():
     assert zipf.fit(counts, method="maximum likelihood").c == pytest.approx(0.8, abs=0.01)
 
 
+def test_likelihood_finds_laws_as_steep_as_they_come():
+    found = zipf.fit([10**30, 1], method="maximum likelihood")
+    assert found.c == pytest.approx(30 * math.log2(10), rel=1e-9)
+
+
 def test_likelihood_is_at_its_top():
     rng = np.random.default_rng(4)
     counts = np.sort(rng.zipf(1.8, 60))[::-1]
@@ -282,6 +287,8 @@ def test_stations(shared):
         (lambda: zipf.fit(["secret"]), "^counts and items must be lists of numbers$"),
         (lambda: zipf.fit([5, 3], ["secret", 1]), "^counts and items must be lists of numbers$"),
         (lambda: zipf.fit([5, 3], [1]), "same length"),
+        (lambda: zipf.fit([5, 3], [1, 2.5]), "items must be whole numbers"),
+        (lambda: zipf.fit([5, 3], [1, math.nan]), "above 0"),
         (lambda: zipf.fit([5, 3], method="eye"), "method"),
     ],
 )

@@ -44,7 +44,8 @@ def predict_singletons(
         the people in this very table, exact. ``"replacement"``: the table's frequencies are the
         distribution, which understates rare values in large groups.
     method : {"exact", "kl"}
-        ``"kl"`` uses only the number of values and the Kullback-Leibler distance, where it may.
+        ``"kl"`` uses only the number of values and the Kullback-Leibler distance, where it may;
+        both are taken from the table as if it were the population.
     n_values : int, optional
         With ``method="kl"``: how many values the quasi-identifier can take; left out, those that
         occur.

@@ -86,15 +86,18 @@ class KnownByKl(render.PrintedLines):
         from scipy.optimize import brentq
         from scipy.special import xlogy
 
-        n = self.n_values
+        # Below this, rounding hides where it is reached. A hair more is on the safe side.
+        n, kl, hair = self.n_values, max(self.kl, 1e-12), 1e-15
 
         def above(p: float) -> float:
             others = xlogy(1 - p, (1 - p) * n / (n - 1)) if p < 1 else 0.0
-            return float(xlogy(p, p * n) + others) - self.kl
+            return float(xlogy(p, p * n) + others) - kl
 
         if self.kl == 0 or n == 1:
             return 1 / n
-        return 1.0 if above(1.0) <= 0 else float(brentq(above, 1 / n, 1.0, xtol=1e-15))
+        if above(1.0) <= 0:
+            return 1.0
+        return min(1.0, float(brentq(above, 1 / n, 1.0, xtol=hair)) + hair)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Sums over ranks are term by term up to here, and by the Euler-Maclaurin formula beyond.
 _TERMS = 100_000
-_STEEPEST = 50.0
+_STEEP = 50.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,9 @@ def _histogram(counts: ArrayLike | ClassCounts, items: ArrayLike | None) -> tupl
     try:
         frequency = np.asarray(counts, dtype=float)
         ones = np.ones(frequency.shape, np.int64)
-        number = ones if items is None else np.asarray(items, np.int64)
+        number = ones if items is None else np.asarray(items)
+        with np.errstate(invalid="ignore"):
+            whole = number.astype(np.int64)
     except (TypeError, ValueError, OverflowError):
         # Their messages quote what was given.
         raise ArgumentError("counts and items must be lists of numbers") from None
@@ -154,8 +156,10 @@ def _histogram(counts: ArrayLike | ClassCounts, items: ArrayLike | None) -> tupl
         raise ArgumentError("counts and items must be lists of the same length")
     if not (np.isfinite(frequency) & (frequency > 0) & (number > 0)).all():
         raise ArgumentError("counts and items must be above 0")
+    if (whole != number).any():
+        raise ArgumentError("items must be whole numbers: how many occur so often")
     order = np.argsort(-frequency, kind="stable")
-    return frequency[order], number[order]
+    return frequency[order], whole[order]
 
 
 def _log_ranks(number: Integers) -> tuple[Floats, float]:
@@ -195,7 +199,10 @@ def _likeliest(frequency: Floats, number: Integers) -> float:
         return 0.0
     from scipy.optimize import brentq
 
-    return float(brentq(excess, 0.0, _STEEPEST, xtol=1e-12))
+    steepest = _STEEP
+    while excess(steepest) > 0:
+        steepest *= 2
+    return float(brentq(excess, 0.0, steepest, xtol=1e-12))
 
 
 def _r_squared(

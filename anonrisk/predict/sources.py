@@ -250,12 +250,14 @@ class FromKl(PredictionSource):
 
     known: KnownByKl
     k: int
+    of_table: bool = False
     between: ClassVar[str] = "whatever the distribution of that divergence, the mean is"
 
     @property
     def words(self) -> str:
         """How the group comes about."""
-        return f"approximated from {self.known}"
+        table = "; both as in this table, whose own chance is left out" if self.of_table else ""
+        return f"approximated from {self.known}{table}"
 
     def mean(self) -> float:
         """Expected number of singletons."""

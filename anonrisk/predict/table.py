@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DRAWS = ("auto", "subgroup", "replacement")
 METHODS = ("exact", "kl")
+# With fewer records a value, what a table lacks of even frequencies is mostly its own chance.
+RECORDS_A_VALUE = 5
 # Beyond this share of the table, its own frequencies understate how rare values are.
 SHARE_OF_TABLE = 0.01
 
@@ -62,7 +64,9 @@ def _source(
         )
     if method == "kl":
         kl = entropy.kl(counted.sizes, counted.classes, n_values)
-        return sources.FromKl(KnownByKl(kl.n_values, float(kl)), k)
+        known = KnownByKl(kl.n_values, float(kl))
+        _warn_of_sampled_divergence(known, counted.n_memberships)
+        return sources.FromKl(known, k, of_table=True)
     n = counted.n_memberships
     if draw == "replacement":
         _warn_of_rare_values(k, n)
@@ -83,4 +87,13 @@ def _warn_of_rare_values(k: int, n: int) -> None:
             f"a group of {percent(k / n)} of the table, drawn from its frequencies, understates "
             "singletons, because values that no record has cannot come up (by 5% at a twentieth "
             "of the table, 20% at a quarter); draw='auto' does not"
+        )
+
+
+def _warn_of_sampled_divergence(known: KnownByKl, n: int) -> None:
+    if n < RECORDS_A_VALUE * known.n_values:
+        warn_of_approximation(
+            f"{count_of(n, 'record')} are few for {count_of(known.n_values, 'value')}: such a "
+            "table is farther from uniform than its population and may lack values, which the "
+            "interval does not know; method='exact' allows for both"
         )

@@ -399,7 +399,12 @@ def density_variance_limit(phi: Callable[[float], float], per_value: float) -> f
 def _relative_density(phi: Any) -> Callable[[float], float]:
     if not callable(phi):
         raise ArgumentError("phi must be a function on [0, 1]")
-    if min(phi(x) for x in np.linspace(0, 1, 101)) < 0 or abs(_over_values(phi) - 1) > 1e-6:
+    try:
+        seen = np.array([phi(x) for x in np.linspace(0, 1, 101)], dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError("phi must give a number for every number of [0, 1]") from None
+    # The other way round, a density that is not a number would pass.
+    if not (seen >= 0).all() or not abs(_over_values(phi) - 1) <= 1e-6:
         raise ArgumentError("phi must be a density on [0, 1]: never below 0, with integral 1")
     checked: Callable[[float], float] = phi
     return checked

@@ -140,7 +140,10 @@ def sample_size(error: float, risk: float) -> int:
     for share, what in ((error, "error"), (risk, "risk")):
         if positive(share, what) >= 1:
             raise ArgumentError(f"{what} must be a share: above 0, below 1")
-    return math.ceil(math.log(2 / risk) / (2 * error * error))
+    size = math.log(2 / risk) / 2 / error / error
+    if math.isinf(size):
+        raise ArgumentError("error is too small: no table has that many records")
+    return math.ceil(size)
 
 
 def sampled_quantiles(
@@ -177,7 +180,8 @@ def sampled_quantiles(
     given = _numbers(values, "values")
     groups = whole_number(n_groups, "n_groups", at_least=1)
     size = min(sample_size(error, risk), len(given))
-    drawn = np.random.default_rng(seed).choice(given, size, replace=False)
+    chance = np.random.default_rng(whole_number(seed, "seed", at_least=0))
+    drawn = chance.choice(given, size, replace=False)
     wanted = np.ceil(size * np.arange(1, groups) / groups).astype(np.int64) - 1
     return np.sort(drawn)[np.maximum(wanted, 0)]
 
@@ -196,6 +200,9 @@ def normalised_error(values: ArrayLike, mapped: ArrayLike) -> float:
     0.2
     """
     before, after = _pair(values, mapped)
+    # In parts of the largest, so that no square is too large to write down.
+    scale = max(float(np.abs(before).max()), float(np.abs(after).max())) or 1.0
+    before, after = before / scale, after / scale
     moved = float(((after - before) ** 2).sum())
     most = float(((before.mean() - before) ** 2).sum())
     if not most:

@@ -36,7 +36,11 @@ def doubted(one: ModelEstimate, known: Bounds) -> ModelEstimate:
     figure, bounds = (
         (one.matches, known.matches) if one.uniques is None else (one.uniques, known.uniques)
     )
-    if not figure or not leaves_room(figure, bounds):
+    if figure is None or not leaves_room(figure, bounds):
         return one
-    room = f"the bounds allow {bounds.low / figure:.2g} to {bounds.high / figure:.2g} times this"
+    room = f"the bounds allow up to {bounds.high:.4g}"
+    if figure:
+        room = (
+            f"the bounds allow {bounds.low / figure:.2g} to {bounds.high / figure:.2g} times this"
+        )
     return replace(one, doubtful=True, note=f"{one.note}; {room}")
