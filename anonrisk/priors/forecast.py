@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.core.arguments import not_negative, one_of, positive, whole_number
 from anonrisk.core.results import Interval
-from anonrisk.errors import ApproximationError, ArgumentError
+from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 from anonrisk.priors import bounds
 
 if TYPE_CHECKING:
@@ -159,12 +160,17 @@ def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast
     reasons = []
     for name in ("pairs", "kl"):
         try:
-            predicted = _predicted(prior, k, name)
+            with warnings.catch_warnings(record=True) as doubts:
+                warnings.simplefilter("always")
+                predicted = _predicted(prior, k, name)
         except ApproximationError as error:
             reasons.append(str(error))
             continue
         slack = _TOLERANCE * k
         if predicted and within.low - slack <= predicted.mean <= within.high + slack:
+            # Of an estimate that is not taken nobody is warned.
+            for doubt in doubts:
+                warn_of_approximation(str(doubt.message))
             return Forecast(prior, k, name, predicted, within, variance)
         reasons.append(f"what {name!r} says contradicts the other numbers")
     raise ApproximationError(
