@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,11 @@ def pytest_addoption(parser):
         type=int,
         help="of a test with more cases on a kind of table, the first and the last",
     )
+    parser.addoption(
+        "--of-a-file",
+        type=int,
+        help="of the tests of a file that take a table, so many on each kind of table",
+    )
 
 
 def pytest_configure(config):
@@ -84,12 +90,25 @@ def some_cases(items, number):
     return [one for all_ in cases.values() for one in (*all_[:-1][: number - 1], all_[-1])]
 
 
+def some_of_a_file(items, number):
+    """The first tests of every file that take `frame`, and all that take none."""
+    seen, kept = Counter(), []
+    for item in items:
+        of = getattr(item, "callspec", None)
+        kind = of and of.params.get("frame")
+        seen[item.path, kind] += 1
+        if not kind or seen[item.path, kind] <= number:
+            kept.append(item)
+    return kept
+
+
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    if config.getoption("--cases"):
-        kept = some_cases(items, config.getoption("--cases"))
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+    for option, some in (("--cases", some_cases), ("--of-a-file", some_of_a_file)):
+        if config.getoption(option):
+            kept = some(items, config.getoption(option))
+            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+            items[:] = kept
     for item in items:
         if "frame" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)
