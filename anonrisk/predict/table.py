@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.arguments import one_of
 from anonrisk.core.render import count_of, percent
-from anonrisk.errors import ArgumentError, warn_of_approximation
+from anonrisk.errors import ApproximationError, ArgumentError, warn_of_approximation
 from anonrisk.measures import entropy
 from anonrisk.predict import sources
-from anonrisk.predict.distribution import Distribution
+from anonrisk.predict.distribution import RECORDS_PER_VALUE, Distribution
 from anonrisk.predict.group import group_of, predicted_classes, subgroup_of
 from anonrisk.predict.kl import KnownByKl
 from anonrisk.predict.prediction import Prediction
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 DRAWS = ("auto", "subgroup", "replacement")
 METHODS = ("exact", "kl")
-# With fewer records a value, what a table lacks of even frequencies is mostly its own chance.
-RECORDS_A_VALUE = 5
 # Beyond this share of the table, its own frequencies understate how rare values are.
 SHARE_OF_TABLE = 0.01
 
@@ -65,7 +63,7 @@ def _source(
     if method == "kl":
         kl = entropy.kl(counted.sizes, counted.classes, n_values)
         known = KnownByKl(kl.n_values, float(kl))
-        _warn_of_sampled_divergence(known, counted.n_memberships)
+        _refuse_sampled_divergence(known, counted.n_memberships)
         return sources.FromKl(known, k, of_table=True)
     n = counted.n_memberships
     if draw == "replacement":
@@ -90,10 +88,11 @@ def _warn_of_rare_values(k: int, n: int) -> None:
         )
 
 
-def _warn_of_sampled_divergence(known: KnownByKl, n: int) -> None:
-    if n < RECORDS_A_VALUE * known.n_values:
-        warn_of_approximation(
+def _refuse_sampled_divergence(known: KnownByKl, n: int) -> None:
+    """Refuse a table whose distance from even frequencies is mostly its own chance."""
+    if n < RECORDS_PER_VALUE * known.n_values:
+        raise ApproximationError(
             f"{count_of(n, 'record')} are few for {count_of(known.n_values, 'value')}: such a "
-            "table is farther from uniform than its population and may lack values, which the "
-            "interval does not know; method='exact' allows for both"
+            "table is farther from uniform than its population and may lack values, which a "
+            "divergence does not know; method='exact' allows for both"
         )
