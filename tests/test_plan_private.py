@@ -48,7 +48,7 @@ OFFERED = {
 
 def labels_of(recodings):
     changed = pd.DataFrame(CELLS).anon.generalize(recodings)
-    return [changed[name].astype(object).fillna("-").tolist() for name in QID]
+    return [changed[name].astype(object).where(changed[name].notna(), "-").tolist() for name in QID]
 
 
 def test_the_plan_is_the_best_of_all(frame):
