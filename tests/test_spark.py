@@ -61,7 +61,7 @@ def plans(monkeypatch):
     from anonrisk.engines.spark import count
 
     seen = []
-    histograms = count._Plan.histograms
+    histograms = count._CountPlan.histograms
 
     def recorded(self):
         table = histograms(self)
@@ -75,7 +75,7 @@ def plans(monkeypatch):
         table.collect = collected
         return table
 
-    monkeypatch.setattr(count._Plan, "histograms", recorded)
+    monkeypatch.setattr(count._CountPlan, "histograms", recorded)
     return seen
 
 

@@ -347,8 +347,8 @@ def groups(found: Measured, people: People) -> dict[str, Any] | None:
     if not rows:
         return None
     return {
-        "sentence": "A smaller group holds fewer who look alike: drawn from this table by chance, "
-        "more of it are alone than of the whole.",
+        "sentence": "A smaller group holds fewer who look alike: of another group from the same "
+        "population, more are alone the smaller it is.",
         "people": people.plural,
         "rows": rows,
     }
