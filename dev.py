@@ -83,7 +83,7 @@ def there(patterns: Sequence[str]) -> list[str]:
 
 
 OLD_ENGINES = "pandas,spark,pandas_on_spark"
-QUICK = ("--engines", "plain", "-m", "not slow", "-q")
+QUICK = ("--engines", "plain", "-m", "not slow and not nightly", "-q")
 # Importing Great Expectations takes longer than many tests: they have a lane of their own.
 OF_GX = ("tests/test_gx*.py", "tests/test_gate*.py", "tests/test_doors.py", "anonrisk/gx")
 OF_GATES = (

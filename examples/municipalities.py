@@ -163,6 +163,16 @@ def new_figure(rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
     return figure, axes
 
 
+def by_distance_alone(n_values: int, kl: float, k: int) -> float:
+    """The log of the chance that all are unique; none where the distance says too little."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)
+            return uniqueness(Distribution.from_kl(n_values, kl), k).log
+    except ApproximationError:
+        return float("nan")
+
+
 def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
     """Figures 4.1 and 4.2: the chance that a whole group is unique, by KL."""
     n_values = len(areas[0])
@@ -176,11 +186,8 @@ def chapter_4(axes: Axes, areas: list[Integers], k: int, what: str) -> None:
     ends = np.array([kl.min(), kl.max()])
     line = start + slope * ends
     axes.plot(ends, line, "--", color=LIGHT.quiet, label=f"least squares, R² = {fit:.2f}")
-    # Beyond 0.1 the distance alone says too little, and the library refuses.
-    told = np.linspace(0, min(0.1, float(kl.max())), 20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ApproximationWarning)
-        alone = [uniqueness(Distribution.from_kl(n_values, float(x)), k).log for x in told]
+    told = np.linspace(0, float(kl.max()), 60)
+    alone = [by_distance_alone(n_values, float(x), k) for x in told]
     axes.plot(told, alone, "-", color=LIGHT.bad, label="from the KL distance alone")
     axes.set_xlabel("KL distance from uniform (nats)")
     axes.set_ylabel("log of the chance that all are unique")

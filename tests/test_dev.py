@@ -61,7 +61,7 @@ def test_the_quick_lanes_cover_what_they_say(dev):
     # What the fast lane leaves out the other quick lane runs.
     assert ignored <= set(gate)
     for lane in (dev.FAST, dev.GATE):
-        assert lane.args[:5] == ("--engines", "plain", "-m", "not slow", "-q")
+        assert lane.args[:5] == ("--engines", "plain", "-m", "not slow and not nightly", "-q")
     assert "-n" in dev.FAST.args
 
 
