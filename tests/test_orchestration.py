@@ -127,6 +127,7 @@ def test_a_shell_has_anon():
     assert "k is 2" in done.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.spark("spark")
 def test_a_pyspark_shell_has_anon():

@@ -207,6 +207,7 @@ def test_one_class_is_the_table(cells):
     assert [found[name] for name in ("equal", "ordered", "beta", "delta")] == pytest.approx([0] * 4)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 @pytest.mark.slow
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

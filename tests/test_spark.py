@@ -368,6 +368,7 @@ def test_an_order_of_what_python_does_not_hold_itself(plain):
     assert table.anon.tcloseness("q", "s", order=old) == pytest.approx(0.5)
 
 
+@pytest.mark.nightly
 def test_no_number_of_classes_is_refused(plain):
     """Classes that all look different: nothing but the worst of each size reaches the driver."""
     n = 300_000
