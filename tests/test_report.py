@@ -459,3 +459,16 @@ def test_passes_are_counted_once_each(monkeypatch):
     kept = count(policy(), pd.DataFrame(cells()), every_score=True)
     assert SECRET not in repr(kept)
     assert found.passes == 2
+
+
+def test_nothing_is_told_of_people_outside_a_table_that_lost_its_rare_ones():
+    table = pd.DataFrame({"zip": ["a"] * 60 + ["b"] * 60})
+    policy = Policy(quasi="zip", k=2, sampling_fraction=0.1, unsuppressed=True)
+    whole = anonrisk.report(table, policy).to_dict()
+    assert whole["groups"]["rows"]
+    assert "nothing was removed since" in whole["attackers"]["note"]
+    cut = anonrisk.report(table, policy, n_original=130)
+    told = cut.to_dict()
+    assert told["groups"] is None
+    assert [row["known"] for row in told["attackers"]["rows"]] == [True, False, False]
+    assert "rare ones were removed" in cut.to_markdown()

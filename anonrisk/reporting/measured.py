@@ -10,7 +10,8 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.measures.scores import FORMULAS, MEASURES
-from anonrisk.policy.budgets.risk import against_others, sampling_of, with_weight
+from anonrisk.policy.budgets.max_suppressed import no_prediction
+from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.policy.evidence import Evidence
+    from anonrisk.policy.evidence import Context, Evidence
     from anonrisk.policy.table import CheckedTable, CountingEngine
     from anonrisk.policy.terms import Terms
 
@@ -112,15 +113,18 @@ def measured(
     }
     if sizes is None:
         return Measured(verdict, judged, passes=engine.passes, **told)
-    risk = _risk(policy, table, evidence, sizes, population)
+    context = context_of(policy, table.roles, population=population, n_original=n_original)
+    # Where rare people are known to be gone, the page tells of nobody outside the table either.
+    gone = no_prediction(evidence, context)
+    risk = _risk(context, table, evidence, sizes, gone=gone is not None)
     return Measured(
         verdict,
         judged,
         sizes,
         without,
         risk=risk,
-        population=_population(policy, sizes, population_size),
-        groups=predictions(sizes, group_size),
+        population=gone or _population(policy, sizes, population_size),
+        groups=() if gone else predictions(sizes, group_size),
         # Measuring against others asks an engine of its own, once.
         passes=engine.passes + (risk.basis in {"population", "weights"}),
         **told,
@@ -152,24 +156,18 @@ def _sizes(
 
 
 def _risk(
-    policy: Terms, table: CheckedTable, evidence: Evidence, sizes: ClassSizes, population: Any
+    context: Context, table: CheckedTable, evidence: Evidence, sizes: ClassSizes, *, gone: bool
 ) -> Risk:
     """Take what a budget has measured against a population, or measure it if there is one."""
     found = evidence.apart.get("risk")
-    known = population is not None or table.roles.weight is not None
-    if found is None and known:
-        context = context_of(policy, table.roles, population=population)
+    if found is None and (context.population is not None or context.weight is not None):
         found = attempt(lambda: against_others(table.frame, table.engine, sizes.qid, context))
     if isinstance(found, Risk):
         return with_weight(found, sizes)
-    return _of_draw(policy, table, sizes)
-
-
-def _of_draw(policy: Terms, table: CheckedTable, sizes: ClassSizes) -> Risk:
-    """Bound the risk by what the policy says of the draw; nothing is known if that is refused."""
-    sampling = sampling_of(context_of(policy, table.roles))
-    bounded = attempt(lambda: of_sample(sizes, sampling)) if sampling.known else None
-    return bounded if isinstance(bounded, Risk) else of_release(sizes)
+    sampling = sampling_said(context)
+    if sampling.known and not (gone and sampling.unsuppressed):
+        found = attempt(lambda: of_sample(sizes, sampling))
+    return found if isinstance(found, Risk) else of_release(sizes)
 
 
 def _population(

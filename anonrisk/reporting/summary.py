@@ -13,8 +13,8 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.verdict import unseen
 from anonrisk.reporting import limits, sections
+from anonrisk.reporting.meanings import behind
 from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of
-from anonrisk.reporting.words import behind
 
 if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict

@@ -26,20 +26,20 @@ MARKED = base.Need("marked", _marked)
 NOT_LOOKED_FOR = ", where suppressed cells are marked: they are not looked for"
 
 
-def removed(seen: base.Seen) -> str | Problem | None:
+def removed(evidence: Evidence, context: Context) -> str | Problem | None:
     """Say what shows that records or cells were removed from a table; None where nothing does."""
-    marked, before = seen.evidence.apart.get(MARKED.name), seen.context.n_original
+    marked, before = evidence.apart.get(MARKED.name), context.n_original
     if isinstance(marked, Problem):
         return marked
-    n_rows = seen.evidence.n_rows + seen.evidence.n_dropped
+    n_rows = evidence.n_rows + evidence.n_dropped
     if before is not None and before != n_rows:
         return f"n_original is {before:,}, and the table has {count_of(n_rows, 'row')}"
     return f"{count_of(marked, 'row')} with a suppressed cell" if marked else None
 
 
-def no_prediction(seen: base.Seen) -> Problem | None:
+def no_prediction(evidence: Evidence, context: Context) -> Problem | None:
     """Refuse to tell of people outside a table from which rare ones are known to be gone."""
-    known = removed(seen)
+    known = removed(evidence, context)
     if known is None or isinstance(known, Problem):
         return known
     return Problem(

@@ -50,7 +50,7 @@ class PopulationUniqueFraction(base.SizeBudget):
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Take the bounds that need no model: the lower one is the least that can be true."""
-        gone = no_prediction(seen)
+        gone = no_prediction(seen.evidence, seen.context)
         if gone is not None:
             return gone
         with warnings.catch_warnings():

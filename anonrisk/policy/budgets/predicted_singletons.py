@@ -94,7 +94,7 @@ class PredictedSingletons(base.SizeBudget):
 
     def value(self, seen: base.Seen) -> base.Value | Problem:
         """Predict, and take the upper end of the interval."""
-        gone = no_prediction(seen)
+        gone = no_prediction(seen.evidence, seen.context)
         if gone is not None:
             return gone
         prediction = seen.sizes.predict_singletons(self.group_size)

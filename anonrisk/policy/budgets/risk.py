@@ -35,7 +35,7 @@ ATTACKERS = {
 OF_SAMPLE = ("sampling_fraction", "population_size", "unsuppressed")
 
 
-def sampling_of(context: Context) -> Sampling:
+def sampling_said(context: Context) -> Sampling:
     """Read what is said of the draw; the people of a group are not counted."""
     grouped = context.by is not None and context.unsuppressed
     people = None if grouped else context.population_size
@@ -44,7 +44,7 @@ def sampling_of(context: Context) -> Sampling:
 
 def _contradicted(seen: base.Seen) -> Problem | None:
     """Find what else is known of the table and makes `unsuppressed` untrue."""
-    known = removed(seen)
+    known = removed(seen.evidence, seen.context)
     if known is None or isinstance(known, Problem):
         return known
     return Problem(f"the policy says unsuppressed, which does not fit: {known}")
@@ -204,7 +204,7 @@ class RiskBudget(base.SizeBudget):
         if isinstance(risk, Problem):
             return risk
         if risk is None:
-            sampling = sampling_of(seen.context) if self.attacker != "prosecutor" else Sampling()
+            sampling = sampling_said(seen.context) if self.attacker != "prosecutor" else Sampling()
             untrue = _contradicted(seen) if sampling.unsuppressed else None
             if untrue is not None:
                 return untrue
