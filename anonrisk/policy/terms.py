@@ -62,7 +62,23 @@ class Terms:
     drafted: Drafted | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values: every setting, whether written or not, in one form."""
+        """Give plain values: every setting, whether written or not, in one form.
+
+        Returns
+        -------
+        dict
+
+        See Also
+        --------
+        anonrisk.Policy.from_dict : reads it
+        anonrisk.Policy.to_json : the same as text
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> anonrisk.Policy(quasi="zip", k=5).to_dict()["budgets"]
+        {'k': {'at_least': 5}}
+        """
         whole = [rule for rule in self.rules if rule.columns is None and not rule.every_subset_of]
         others = [rule for rule in self.rules if rule not in whole]
         roles = self.roles.to_dict()
