@@ -39,7 +39,7 @@ WITHOUT_FORMULA = {
         *("save", "to_dict", "to_json", "to_suite", "to_yaml", "with_roles"),
     ),
 }
-ID = re.compile(r"\b(?:U[1-7]|S(?:1?\d)|C[123]|I[1-6]|H[1-7]|Q[1-8]|T(?:1?\d)|P(?:1?\d)|Z[1-5])\b")
+ID = re.compile(r"(?<![-\w])(?:U[1-7]|S1?\d|C[123]|I[1-6]|H[1-7]|Q[1-8]|T1?\d|P1?\d|Z[1-5])(?!\w)")
 
 
 def surface():
@@ -155,3 +155,32 @@ def test_a_report_says_of_a_number_what_its_function_says():
     for one in BEHIND:
         notes = " ".join(sections(functions[one.word].__doc__)["Notes"].split())
         assert one.misleads in notes, one.number
+
+
+def test_ids_of_formulas_are_explained_and_lead_to_the_code():
+    listed = re.findall(
+        r"^\| (\w+) \|.*\| `([\w/.]+)` \|$", (ROOT / "docs/formulas.md").read_text(), re.MULTILINE
+    )
+    package = ROOT / "anonrisk"
+    documents = [path for path in (ROOT / "docs").rglob("*.md") if path.name != "formulas.md"]
+    texts = {path: path.read_text() for path in (*package.rglob("*.py"), *documents)}
+    used = {one for text in texts.values() for one in ID.findall(text)}
+    assert len(listed) == len({one for one, _ in listed})
+    assert {one for one, _ in listed} == used
+    for one, file in listed:
+        assert one in ID.findall(texts[package / file]), one
+
+
+def test_every_measure_has_a_page():
+    warned = {
+        function.__name__
+        for function in FUNCTIONS
+        if "When it misleads: " in sections(function.__doc__).get("Notes", "")
+    }
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs/measures").glob("*.md")}
+    assert {*pages} == {*warned, "index"}
+    for word in warned:
+        assert f".{word}(" in pages[word]
+        for heading in ("By hand", "When it misleads", "Formula", "Source", "Related"):
+            assert pages[word].count(f"\n## {heading}\n") == 1, word
+        assert "$$\n" in pages[word]

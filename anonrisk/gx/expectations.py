@@ -48,7 +48,7 @@ _MISSING = """\
 _BESIDE = """\
 See Also
 --------
-{function} : what is measured
+anonrisk.{function} : what is measured
 anonrisk.gx.to_suite : makes it from a policy
 anonrisk.gx.run_gate : runs it, and stops a release
 

@@ -66,7 +66,7 @@ class LDiv(base.SensitiveBudget):
         "ExpectLDiversityToBeAtLeast",
         "Expect every class to hold enough different values of a sensitive column.",
         _says,
-        "anonrisk.ldiv",
+        "ldiv",
         'qids=["zip"], sensitive="illness", l=2, kind="distinct"',
     )
     expectation_fields = {

@@ -22,7 +22,7 @@ class MaxFractionBelowK(base.SizeBudget):
             "At most $max_fraction_below_k of the records share their combination of $qids with "
             "fewer than $k records, themselves included."
         ),
-        "anonrisk.at_risk",
+        "at_risk",
         'qids=["zip"], k=5, max_fraction_below_k=0.01',
     )
     expectation_fields = {

@@ -22,7 +22,7 @@ class MaxRecordsBelowK(base.SizeBudget):
             "At most $max_records_below_k records share their combination of $qids with fewer than "
             "$k records, themselves included."
         ),
-        "anonrisk.at_risk",
+        "at_risk",
         'qids=["zip"], k=5, max_records_below_k=10',
     )
     expectation_fields = {

@@ -26,7 +26,7 @@ UNIQUENESS = base.Expectation(
     "ExpectQidUniquenessToBeAtMost",
     "Expect few records to be alone with their quasi-identifiers.",
     _says,
-    "anonrisk.uniqueness",
+    "uniqueness",
     'qids=["zip"], max_unique_fraction=0.05',
 )
 

@@ -51,7 +51,7 @@ class PredictedSingletons(base.SizeBudget):
         "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"
         "The limit is compared with the upper end of the 95% interval of the prediction.",
         _says,
-        "anonrisk.predict_singletons",
+        "predict_singletons",
         'qids=["zip"], group_size=50, max_singletons=2',
     )
     expectation_fields = {

@@ -103,7 +103,7 @@ class RiskBudget(base.SizeBudget):
         "ExpectReidentificationRiskToBeAtMost",
         "Expect the risk of re-identification by one attacker to be small.",
         _says,
-        "anonrisk.risk",
+        "risk",
         'qids=["zip"], attacker="prosecutor", max_highest=0.2',
     )
     expectation_fields = {
