@@ -38,8 +38,8 @@ def density_limit(phi: Callable[[float], float], per_value: float) -> float:
 
     References
     ----------
-    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 5.2, Example
-    5.8; corrected as in docs/errata.md, ``koot-example-5.8``.
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Proposition 5.7
+    and Example 5.8; corrected as in docs/errata.md, ``koot-example-5.8``.
 
     Examples
     --------

@@ -52,8 +52,9 @@ def singletons(known: Distribution | KnownByKl, group_size: int) -> Prediction:
 
     References
     ----------
-    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 5;
-    corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``, ``koot-5.4.3``.
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Propositions 5.1
+    and 5.9, and 5.4.3; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``,
+    ``koot-5.4.3``.
 
     Examples
     --------
@@ -90,8 +91,8 @@ def classes(known: Distribution | KnownByKl, group_size: int, upto: int = 10) ->
 
     References
     ----------
-    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 5.2 and 5.3;
-    corrected as in docs/errata.md, ``koot-remark-5.3``, ``koot-5.7``.
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3;
+    corrected as in docs/errata.md, ``koot-remark-5.3``.
 
     Examples
     --------
@@ -137,8 +138,8 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
 
     References
     ----------
-    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 5.2, summed over
-    sizes; corrected as in docs/errata.md, ``koot-remark-5.3``.
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3,
+    summed over sizes; corrected as in docs/errata.md, ``koot-remark-5.3``.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def suggest_width(
 
     References
     ----------
-    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.2 and 6.3.
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.3.
 
     Examples
     --------
