@@ -61,6 +61,11 @@ def anon(frame: FrameT) -> AnonAccessor[FrameT]:
     AnonAccessor
         With every function of a table as a method.
 
+    See Also
+    --------
+    anonrisk.classes : one of the functions that it has as methods
+    anonrisk.declare : roles, so that later calls need no names
+
     Examples
     --------
     >>> import pandas as pd

@@ -86,6 +86,12 @@ def assess(
     Assessment
         Each measure of each sensitive column, and the sizes of the classes.
 
+    See Also
+    --------
+    anonrisk.report : the same for people who decide
+    anonrisk.classes : class sizes alone
+    anonrisk.Policy.check : compares measures with limits
+
     Examples
     --------
     >>> import pandas as pd

@@ -193,10 +193,21 @@ def box_plot(
     -------
     BoxPlot
 
+    See Also
+    --------
+    anonrisk.summary : the same numbers as a table
+    anonrisk.classes : the whole histogram
+
     Notes
     -----
-    Koot (2012), Figures 3.1 and 3.2, whose whiskers reach the ends. Quartiles are over classes,
-    with linear interpolation, as in `anonrisk.summary`; whiskers are Tukey's (1977).
+    Quartiles are over classes, with linear interpolation, as in `anonrisk.summary`. Tukey's
+    whiskers end within 1.5 heights of the box; those of Koot's figures reach the ends.
+
+    References
+    ----------
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Figures 3.1
+      and 3.2.
+    - J. W. Tukey, *Exploratory Data Analysis*, Addison-Wesley 1977.
 
     Examples
     --------

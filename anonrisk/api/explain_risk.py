@@ -29,6 +29,12 @@ def explain_risk(
     RiskExplanation
         Each change with the singletons after it, measured on this table; the best first.
 
+    See Also
+    --------
+    anonrisk.plan : looks for the best coarsening of all columns
+    anonrisk.suda : which columns single out each record
+    anonrisk.find_qids : which sets of columns single out many
+
     Notes
     -----
     A column of numbers, dates or instants is coarsened to half as many bins of equal width as it

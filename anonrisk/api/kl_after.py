@@ -107,7 +107,7 @@ def kl_after(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> KlAfter:
-    """Measure the distance from uniform of a quasi-identifier whose values are put together.
+    r"""Measure the distance from uniform of a quasi-identifier whose values are put together.
 
     Parameters
     ----------
@@ -125,12 +125,28 @@ def kl_after(
     -------
     KlAfter
 
+    See Also
+    --------
+    anonrisk.entropy : the entropy in bits
+    anonrisk.ClassSizes.kl : of one table, without recoding
+    anonrisk.predict.uniqueness : what follows from a distance
+
     Notes
     -----
-    H4: κ = ln N − H in nats, against the uniform law on N values (Koot 2012, Figure 4.4). Values
-    that nobody has raise κ by ln(N'/N), so state how many there are where you compare tables. A
-    sample of n records is further from uniform than its population, by about (J − 1)/(2n) with J
-    values that occur; coarse steps are less so. Each step is a scan of the table.
+    H4, in nats, against the uniform law on N values:
+
+    .. math:: \kappa = \ln N - H
+
+    Each step is a scan of the table.
+
+    When it misleads: values that nobody has raise κ by ln(N'/N), so state how many there are where
+    you compare tables. A sample of n records is further from uniform than its population, by about
+    (J − 1)/(2n) with J values that occur; coarse steps are less so.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 4,
+    Figure 4.4; corrected as in docs/errata.md, ``koot-4.3.2-sum``, ``koot-4.3.2-power``.
 
     Examples
     --------

@@ -95,14 +95,30 @@ def plan(
         The combination of offered recodings of least loss, suppression included; see
         `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it.
 
+    See Also
+    --------
+    anonrisk.apply : makes the table that a plan promises
+    anonrisk.utility : what the changed table is still good for
+    anonrisk.explain_risk : a quick look at single columns
+    anonrisk.hipaa.safe_harbor : a plan by rule
+
     Notes
     -----
     Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12; Mahiou &
-    Nagle 4.5) over that of equally likely sensitive values.
+    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
+    that of equally likely sensitive values.
+
+    References
+    ----------
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
+      docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+    - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
+      IJUFKS 10(5), 2002, 571-588.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
+      as in docs/errata.md, ``mahiou-4.2``, ``mahiou-4.5``.
 
     Examples
     --------

@@ -152,7 +152,7 @@ class ClassCounts(render.PrintedTable):
 
     @property
     def k(self) -> int:
-        """Size of the smallest class."""
+        """Size of the smallest class (T1)."""
         return int(self.sizes[0])
 
     @property

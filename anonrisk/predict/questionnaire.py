@@ -228,16 +228,26 @@ def questionnaire(
     Questionnaire
         The steps, with what they assume; prints as text and HTML, `plot` draws it.
 
+    See Also
+    --------
+    anonrisk.predict.Answer : one answer, with all that can be said of it
+    anonrisk.uniqueness : measured, once there is a table
+    anonrisk.predict.uniqueness : the chance that a whole group differs
+
     Notes
     -----
-    H7: n · ∏ shares, the shares of independent questions (Koot 2012, Appendix B); within a joint
-    table the share given what was answered before. Whatever the dependence between questions,
-    n · min(shares) are left at most and n · max(0, 1 − Σ(1 − share)) at least (Fréchet). Koot's
-    Table B.3 prints 204,347 for income where its own chain gives 204,688.
+    H7: n · ∏ shares, the shares of independent questions; within a joint table the share given what
+    was answered before. Whatever the dependence between questions, n · min(shares) are left at most
+    and n · max(0, 1 − Σ(1 − share)) at least (Fréchet).
 
-    `p_unique` looks at the rarest independent answer: the m = n · share − 1 others who gave it
-    each give all the rest with the chance q that the rest's shares have among the others, so
-    that nobody does with (1 − q)^m; between two whole numbers m it is interpolated.
+    `p_unique` looks at the rarest independent answer: the m = n · share − 1 others who gave it each
+    give all the rest with the chance q that the rest's shares have among the others, so that nobody
+    does with (1 − q)^m; between two whole numbers m it is interpolated.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Appendix B;
+    corrected as in docs/errata.md, ``koot-appendix-b``.
 
     Examples
     --------

@@ -159,6 +159,11 @@ def html(
     str
         A whole HTML document without scripts, links or pictures from elsewhere.
 
+    See Also
+    --------
+    anonrisk.report : measures, and writes the page
+    anonrisk.assess : what is shown
+
     Examples
     --------
     >>> import pandas as pd
@@ -176,7 +181,30 @@ def html(
 
 
 def refused(message: str, title: str | None = None) -> Report:
-    """Give the report that stands in place of an older one: why there is nothing to show."""
+    """Give the report that stands in place of an older one: why there is nothing to show.
+
+    Parameters
+    ----------
+    message : str
+        Why.
+    title : str, optional
+        The heading.
+
+    Returns
+    -------
+    Report
+        It holds no verdict that could be taken for a pass.
+
+    See Also
+    --------
+    anonrisk.report : the report itself
+
+    Examples
+    --------
+    >>> from anonrisk.reporting import refused
+    >>> refused("the file is not there").to_dict()["verdict"]["word"]
+    'Could not assess'
+    """
     from anonrisk.reporting.summary import refused as no_summary
 
     return Report(no_summary(message, title))

@@ -22,6 +22,8 @@ class MaxFractionBelowK(base.SizeBudget):
             "At most $max_fraction_below_k of the records share their combination of $qids with "
             "fewer than $k records, themselves included."
         ),
+        "at_risk",
+        'qids=["zip"], k=5, max_fraction_below_k=0.01',
     )
     expectation_fields = {
         "k": base.Field("k", "(int): The size from which a class is large enough."),

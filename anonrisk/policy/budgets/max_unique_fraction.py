@@ -26,6 +26,8 @@ UNIQUENESS = base.Expectation(
     "ExpectQidUniquenessToBeAtMost",
     "Expect few records to be alone with their quasi-identifiers.",
     _says,
+    "uniqueness",
+    'qids=["zip"], max_unique_fraction=0.05',
 )
 
 

@@ -32,6 +32,8 @@ class PopulationUniqueFraction(base.SizeBudget):
             "At most $max_fraction of a population of $population_size are alone with their "
             "$qids, also at the upper end of what can be said."
         ),
+        "predict_population",
+        'qids=["zip"], population_size=10_000, max_fraction=0.05',
     )
     expectation_fields = {
         "population_size": base.Field(

@@ -51,6 +51,8 @@ class PredictedSingletons(base.SizeBudget):
         "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"
         "The limit is compared with the upper end of the 95% interval of the prediction.",
         _says,
+        "predict_singletons",
+        'qids=["zip"], group_size=50, max_singletons=2',
     )
     expectation_fields = {
         "group_size": base.Field("group_size", "(int): The number of people in the group."),

@@ -103,6 +103,8 @@ class RiskBudget(base.SizeBudget):
         "ExpectReidentificationRiskToBeAtMost",
         "Expect the risk of re-identification by one attacker to be small.",
         _says,
+        "risk",
+        'qids=["zip"], attacker="prosecutor", max_highest=0.2',
     )
     expectation_fields = {
         "attacker": base.Field(

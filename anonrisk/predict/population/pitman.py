@@ -95,9 +95,25 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.Pitman : the model with given parameters
+    anonrisk.predict.population.dankar : a rule that chooses it for small samples
+    anonrisk.predict.population.bounds : what holds whatever the model
+
     Notes
     -----
-    P4 is fitted by maximum likelihood and P5 is what it gives for this sample (Hoshino 2001).
+    P4 is fitted by maximum likelihood and P5 is what it gives for this sample.
+
+    References
+    ----------
+    N. Hoshino, *Applying Pitman's Sampling Formula to Microdata Disclosure Risk Assessment*,
+    Journal of Official Statistics 17(4), 2001, 499-520.
 
     Examples
     --------

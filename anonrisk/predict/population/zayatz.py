@@ -28,10 +28,26 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.snb : the other model for large samples
+    anonrisk.predict.population.dankar : the rule that chooses between them
+    anonrisk.predict.population.bounds : what holds whatever the model
+
     Notes
     -----
     P3: (N/n) s₁ · s₁h₁ / Σ sⱼhⱼ with hⱼ the chance that exactly one of j people is among n of N.
     Refused below a sampling fraction of 0.1, where it is up to seven times too high.
+
+    References
+    ----------
+    L. V. Zayatz, *Estimation of the Percent of Unique Population Elements on a Microdata File Using
+    the Sample*, US Bureau of the Census, RR-91/08, 1991.
 
     Examples
     --------
