@@ -163,4 +163,4 @@ class ValueCounts:
         classes = render.count_of(int(self.classes.sum()), "class", "classes")
         values = render.count_of(len(self.overall), "value")
         of = f"{render.shown(self.sensitive)} in {classes} of {render.joined(self.qid)}"
-        return f"Profiles of {of}: {kinds} of class, {values}"
+        return render.fitted(f"Profiles of {of}: {kinds} of class, {values}")

@@ -29,7 +29,7 @@ BASES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Risk:
+class Risk(render.PrintedTable):
     """Re-identification risk by attacker.
 
     Attributes
@@ -138,15 +138,14 @@ class Risk:
         """What the numbers rest on, in words."""
         return [BASES[self.basis]]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        header = ("attacker", "highest", "average")
-        table = render.text_table(header, self._rows())
-        return "\n".join((table, *(f"({note})" for note in self.notes)))
+    def _lines(self) -> list[str]:
+        return []
 
-    def _repr_html_(self) -> str:
-        header = ("attacker", "highest", "average")
-        return render.html_table("; ".join(self.notes), header, self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "attacker", "highest", "average"
+
+    def _notes(self) -> list[str]:
+        return [f"({note})" for note in self.notes]
 
 
 def _one_in(risk: float) -> str:

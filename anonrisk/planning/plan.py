@@ -242,14 +242,13 @@ class Plan:
         lines = [self._title(), render.text_table(header, rows)]
         if self.before is not None and self.after is not None:
             lines.append(render.text_table(*self._outcomes_table()))
-        lines += [self.note] if self.note else []
-        return "\n".join(lines)
+        return render.fitted(*lines, *([self.note] if self.note else []))
 
     def _repr_html_(self) -> str:
         tables = [render.html_table(self._title(), *self._columns_table())]
         if self.before is not None and self.after is not None:
             tables.append(render.html_table("Before and after", *self._outcomes_table()))
-        return "".join(tables)
+        return "".join((*tables, render.html_lines([self.note] if self.note else [])))
 
     def _title(self) -> str:
         names = render.joined(self.qids)

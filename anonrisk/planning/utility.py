@@ -95,16 +95,20 @@ class Utility:
 
     def __repr__(self) -> str:
         """Print the measures, and how each column moved."""
-        lines = [self._title(), render.text_table(("measure", "value"), self._measures())]
-        lines.append(render.text_table(*self._columns()))
-        if self.untold:
-            names = ", ".join(map(repr, self.untold))
-            lines.append(f"untold: {names} holds values that name no values of the original")
-        return "\n".join(lines)
+        measures = render.text_table(("measure", "value"), self._measures())
+        columns = render.text_table(*self._columns())
+        return render.fitted(self._title(), measures, columns, *self._untold())
 
     def _repr_html_(self) -> str:
         first = render.html_table(self._title(), ("measure", "value"), self._measures())
-        return first + render.html_table("Columns", *self._columns())
+        columns = render.html_table("Columns", *self._columns())
+        return first + columns + render.html_lines(self._untold())
+
+    def _untold(self) -> list[str]:
+        if not self.untold:
+            return []
+        names = ", ".join(map(repr, self.untold))
+        return [f"untold: {names} holds values that name no values of the original"]
 
     def _title(self) -> str:
         names = render.joined(self.qid)

@@ -144,7 +144,8 @@ class Explanation:
         if not self.columns:
             return "There is no budget that did not pass and has a column to drop."
         rows = self._rows()
-        return "\n".join((*self._told(), *([render.text_table(_HEADER, rows)] if rows else ())))
+        table = [render.text_table(_HEADER, rows)] if rows else []
+        return render.fitted(*self._told(), *table)
 
     def _repr_html_(self) -> str:
         from html import escape

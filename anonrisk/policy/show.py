@@ -18,14 +18,12 @@ _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then
 def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
-        return f"{_title(policy)}\n{render.text_table(_BUDGETS, _rows(policy))}"
-    return "\n".join(
-        (
-            render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
-            *_left_aligned(policy.drafted),
-            f"budgets: {', '.join(_limits(policy))}",
-            *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
-        )
+        return render.fitted(_title(policy), render.text_table(_BUDGETS, _rows(policy)))
+    return render.fitted(
+        render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
+        render.text_table(_ROLES, policy.drafted.rows()),
+        f"budgets: {', '.join(_limits(policy))}",
+        *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
     )
 
 
@@ -63,10 +61,3 @@ def _rows(policy: Terms) -> list[list[str]]:
 
 def _limits(policy: Terms) -> list[str]:
     return [f"{name} {limit} ({severity})" for _, name, limit, severity in _rows(policy)]
-
-
-def _left_aligned(drafted: Drafted) -> list[str]:
-    """Set columns, roles and reasons, which are sentences, one below the other."""
-    rows = [list(_ROLES), *([render.shown(cell) for cell in row] for row in drafted.rows())]
-    wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    return [f"{c.ljust(wide[0])}   {role.ljust(wide[1])}   {why}".rstrip() for c, role, why in rows]

@@ -312,7 +312,7 @@ class Verdict:
         # Named once above, a long quasi-identifier folds no row of a narrow terminal.
         width = None if any(row[-1] for row in rows) else -1
         table = render.text_table(_HEADER[:width], [row[:width] for row in rows])
-        return "\n".join((self._title(), *of, table, *rest, *told))
+        return render.fitted(self._title(), *of, table, *rest, *told)
 
     def _repr_html_(self) -> str:
         rows = [[*_row(finding), finding.sentence] for finding in self._first()]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # Where the bars of a picture begin.
 _NOBODY = 0.5
-_HEADER = ("question", "answer", "share", "left", "at most")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Questionnaire:
+class Questionnaire(render.PrintedTable):
     """An anonymity set, step by step; made by `questionnaire`.
 
     Attributes
@@ -172,18 +171,15 @@ class Questionnaire:
         pictures.explained(ax)
         return ax
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        lines = (self._title(), render.text_table(_HEADER, self._rows()))
-        return "\n".join((*lines, self.conclusion, self.assumption))
-
-    def _repr_html_(self) -> str:
-        caption = f"{self._title()}. {self.conclusion} {self.assumption}"
-        return render.html_table(caption, _HEADER, self._rows())
-
-    def _title(self) -> str:
+    def _lines(self) -> list[str]:
         answers = render.count_of(len(self.steps), "answer")
-        return f"Questionnaire: {answers} from a population of {self.population:,}"
+        return [f"Questionnaire: {answers} from a population of {self.population:,}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "question", "answer", "share", "left", "at most"
+
+    def _notes(self) -> list[str]:
+        return [self.conclusion, self.assumption]
 
     def _rows(self) -> list[list[str]]:
         everybody = ["everybody", "", "", f"{self.population:,}", f"{self.population:,}"]

@@ -315,7 +315,10 @@ class Trajectory(render.PrintedTable):
         return f"{which} of whole traces{'' if self.ordered else ', in any order'}"
 
     def _header(self) -> tuple[str, ...]:
-        return "length", "users", "singled out", "95%", "model", "suppressed", "model"
+        return (
+            *("length", "users", "singled out", "95% interval"),
+            *("by the model", "suppressed", "by the model, suppressed"),
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -323,7 +326,7 @@ class Trajectory(render.PrintedTable):
             model = None if self.modelled is None else self.modelled[number]
             low_high = "counted" if step.n_users else "-"
             if step.interval is not None:
-                low_high = " - ".join(render.percent(end) for end in step.interval)
+                low_high = " to ".join(render.percent(end) for end in step.interval)
             rows.append(
                 [
                     str(step.length),

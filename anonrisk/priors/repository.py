@@ -78,7 +78,7 @@ class Repository:
 
     def __repr__(self) -> str:
         """Say where it is, without user or password."""
-        return f"Repository in {self._store.place}, floor {self.floor:,} records"
+        return render.fitted(f"Repository in {self._store.place}, floor {self.floor:,} records")
 
     def publish(
         self,

@@ -123,7 +123,7 @@ EXCLUDED, POSSIBLE, MEASURED = "excluded in expectation", "possible", "measured"
 
 
 @dataclass(frozen=True, repr=False)
-class QidAnswer:
+class QidAnswer(render.PrintedLines):
     """Whether some columns are a quasi-identifier: excluded in expectation, possible or measured.
 
     Attributes
@@ -181,18 +181,12 @@ class QidAnswer:
             "answer": self.answer,
         }
 
-    def __repr__(self) -> str:
-        """Print as text."""
+    def _lines(self) -> list[str]:
         source = "given" if self.domain_given else "seen in the table, which bounds nothing"
         qid = render.joined(self.qid)
-        return (
-            f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})\n"
-            f"{render.percent(self.share)} of this table's records are singletons\n"
+        return [
+            f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})",
+            f"{render.percent(self.share)} of this table's records are singletons",
             f"in a population of {self.population_size:,} at most {render.percent(self.bound)} are "
-            f"unique in expectation, by {self.domain:,} possible values ({source})"
-        )
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(repr(self))}</pre>"
+            f"unique in expectation, by {self.domain:,} possible values ({source})",
+        ]
