@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
 
+# Shares of the records, and chances that are averages over them.
+_SHARES = ("uniqueness", "highest_risk", "average_risk")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assessment(render.PrintedTable):
@@ -75,8 +78,10 @@ class Assessment(render.PrintedTable):
         rows = []
         for (name, column), value in self.values.items():
             shown = f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+            if name in _SHARES:
+                shown = render.percent(value)
             distance = getattr(value, "distance", "")
-            rows.append([name, "" if column is None else str(column), shown, distance])
+            rows.append([name, "" if column is None else render.named(column), shown, distance])
         return rows
 
     def _lines(self) -> list[str]:

@@ -140,7 +140,7 @@ class BoxPlot(render.PrintedTable):
         return [*self.groups, ("overall", self.overall)]
 
     def _lines(self) -> list[str]:
-        within = "" if self.by is None else f" by {render.shown(self.by)}"
+        within = "" if self.by is None else f" by {render.named(self.by)}"
         return [f"Class sizes of {render.joined(self.qid)}{within}; whiskers {self._reach()}"]
 
     def _header(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class BoxPlot(render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                str(label),
+                render.named(label),
                 f"{each.sets:,}",
                 f"{each.min:,}",
                 *(f"{n:,.6g}" for n in (each.low, each.q1, each.median, each.q3, each.high)),

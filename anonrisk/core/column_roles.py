@@ -94,7 +94,7 @@ class Roles(render.PrintedTable):
         return "column", "role"
 
     def _rows(self) -> list[list[str]]:
-        return [[str(column), self.of(column) or "-"] for column in self.columns]
+        return [[render.named(column), self.of(column) or "-"] for column in self.columns]
 
 
 def _restored(value: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Characters of a line: what a terminal has that nobody made wider.
 WIDTH = 80
+_NAME = 40
 # Blanks between columns, and where room is scarce.
 _BETWEEN = (3, 2)
 # A column of words is not folded to less, unless its words are shorter.
@@ -50,6 +51,11 @@ def escaped(text: str, but: str = "") -> str:
     return "".join(c if c.isprintable() or c in but else _escape(c) for c in text)
 
 
+def named(name: object) -> str:
+    """Write a name in a sentence or a cell; one that nobody would read to its end is shortened."""
+    return short(name, _NAME)
+
+
 def joined(names: Iterable[object]) -> str:
     """Write the names of a quasi-identifier.
 
@@ -58,7 +64,7 @@ def joined(names: Iterable[object]) -> str:
     >>> joined(["zip", "age"])
     'zip + age'
     """
-    return " + ".join(map(shown, names))
+    return " + ".join(map(named, names))
 
 
 def escaped_json(text: str) -> str:
@@ -196,26 +202,32 @@ def _folded_table(table: list[list[str]], widths: list[int], numbers: list[bool]
                 lines += _side_by_side(rest, narrow, kinds, " " * between, " " * indent)
             return "\n".join(lines)
     head, *rows = table
-    pairs = (", ".join(f"{name} {cell}" for name, cell in zip(head, row, strict=True)) for row in rows)
+    pairs = (
+        ", ".join(f"{name} {cell}" for name, cell in zip(head, row, strict=True)) for row in rows
+    )
     return fitted(*pairs)
 
 
 def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
-    """Tell which columns hold numbers only."""
-    return [all(_NUMBER.fullmatch(row[i]) for row in rows) for i in range(n_columns)]
+    """Tell which columns hold numbers, but for a word here and there."""
+    columns = [[row[i] for row in rows if row[i]] for i in range(n_columns)]
+    return [sum(map(bool, map(_NUMBER.fullmatch, cells))) * 2 >= len(cells) for cells in columns]
 
 
 def _narrowed(cells: list[list[str]], numbers: list[bool], room: int) -> list[int] | None:
-    """Give widths that fit, the widest column narrowed first; None where nothing fits."""
+    """Give widths that fit, the header folded first, then the widest; None where nothing fits."""
     columns = list(zip(*cells, strict=True))
-    widest = [max(map(len, column)) for column in columns]
     words = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
     least = [n if number else min(n, _NARROW) for n, number in zip(words, numbers, strict=True)]
     if sum(least) > room:
         return None
+    widest = [max(len(cell) for cell in column[1:]) for column in columns]
     caps = range(room, -1, -1)
     tried = ([max(n, min(w, cap)) for n, w in zip(least, widest, strict=True)] for cap in caps)
-    return next(widths for widths in tried if sum(widths) <= room)
+    widths = next(widths for widths in tried if sum(widths) <= room)
+    for place, (head, *_) in enumerate(columns):
+        widths[place] += max(0, min(len(head) - widths[place], room - sum(widths)))
+    return widths
 
 
 def _side_by_side(

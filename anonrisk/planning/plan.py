@@ -258,7 +258,7 @@ class Plan:
         return f"Plan for {names}: k = {self.k}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        names = [(str(c), str(r)) for c, r in self.recodings.items()]
+        names = [(render.named(c), str(r)) for c, r in self.recodings.items()]
         if self.before is None or self.after is None:
             return ("column", "becomes"), [*names]
         counts = zip(names, self.before.values, self.after.values, strict=True)
@@ -281,8 +281,8 @@ class Plan:
             ("suppressed", share(0), share(after.n_below)),
             (
                 "private loss" if self.loss == "private" else "loss",
-                f"{before.loss:.3f}",
-                f"{after.loss:.3f}",
+                render.percent(before.loss),
+                render.percent(after.loss),
             ),
         ]
 

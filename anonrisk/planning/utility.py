@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import Tally
 
 _WORDS = {
-    "loss_metric": "loss metric (T9): share of detail lost, 0 to 1",
-    "mutual_information": "mutual information (T11): bits kept a cell",
+    "loss_metric": "loss metric: share of detail lost",
+    "mutual_information": "mutual information: bits kept a cell",
     "information_loss": "its loss: bits lost a cell",
-    "monotone_entropy": "monotone entropy (T10): bits, all cells",
-    "classification_metric": "classification metric (T8): share misclassified or suppressed",
-    "private_mutual_information": "private mutual information (T12): bits a cell tells",
+    "monotone_entropy": "monotone entropy: bits, all cells",
+    "classification_metric": "classification metric: share misclassified or suppressed",
+    "private_mutual_information": "private mutual information: bits a cell tells",
     "private_information_loss": "its loss: bits a cell leaves unknown",
     "discernibility": "discernibility: sum of squared class sizes",
     "average_class_size": "average class size",
 }
+_SHARES = ("loss_metric", "classification_metric")
 
 
 @dataclass(frozen=True)
@@ -117,17 +118,21 @@ class Utility:
 
     def _measures(self) -> list[tuple[str, str]]:
         told = {name: getattr(self, name) for name in _WORDS}
-        return [(_WORDS[name], _shown(value)) for name, value in told.items() if value is not None]
+        return [
+            (_WORDS[name], render.percent(value) if name in _SHARES else _shown(value))
+            for name, value in told.items()
+            if value is not None
+        ]
 
     def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         header = ("column", "values", "after", "suppressed", "moved", "mean", "mean after")
         rows: list[tuple[str, ...]] = [
             (
-                str(m.column),
+                render.named(m.column),
                 f"{m.values_before:,}",
                 f"{m.values_after:,}",
                 render.percent(m.suppressed),
-                _shown(m.total_variation),
+                "-" if m.total_variation is None else render.percent(m.total_variation),
                 _shown(m.mean_before),
                 _shown(m.mean_after),
             )

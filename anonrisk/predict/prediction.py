@@ -364,10 +364,11 @@ class PredictedRecords(render.PrintedLines):
 
     def _lines(self) -> list[str]:
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
+        mean, give = render.expectation(self.mean), render.expectation(self.sd)
         return [
             (
-                f"Of a group of {self.group_size:,}, {render.expectation(self.mean)} are expected in "
-                f"classes smaller than {self.k:,}{share}, give or take {render.expectation(self.sd)}"
+                f"Of a group of {self.group_size:,}, {mean} are expected in "
+                f"classes smaller than {self.k:,}{share}, give or take {give}"
             )
         ]
 

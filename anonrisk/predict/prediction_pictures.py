@@ -160,6 +160,6 @@ class PredictionPictures(ABC):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         ends = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
         return (
-            f"Of a group of {self.group_size:,}, {render.expectation(self.mean)} are expected to be alone"
-            f"{share}; {ends} with 95% probability"
+            f"Of a group of {self.group_size:,}, {render.expectation(self.mean)} are expected to "
+            f"be alone{share}; {ends} with 95% probability"
         )

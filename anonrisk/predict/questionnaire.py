@@ -189,7 +189,7 @@ class Questionnaire(render.PrintedTable):
                 [
                     step.question,
                     step.answer,
-                    f"{100 * step.share:.3g}%",
+                    _share(step.share),
                     _number(step.size),
                     _number(step.highest),
                 ]
@@ -242,8 +242,8 @@ def questionnaire(
     Questionnaire: 2 answers from a population of 16,000,000
        question   answer   share         left      at most
       everybody                    16,000,000   16,000,000
-      education              30%    4,800,000    4,800,000
-    postal code            0.01%          480        1,600
+      education              30.0%    4,800,000    4,800,000
+    postal code            1 in 10,000    480        1,600
     The answers are expected to fit 480 people. Chance that somebody with these answers is ...
     Assumed independent of each other: education, postal code. Where answers go together, ...
     """
@@ -312,4 +312,9 @@ def _p_unique(n: int, shares: list[float]) -> float:
 def _number(people: float) -> str:
     if people >= 100:
         return f"{people:,.0f}"
-    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else "<0.01"
+    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else render.expectation(people)
+
+
+def _share(share: float) -> str:
+    """Write a share; what is too small for a percentage as one in so many."""
+    return render.percent(share) if share == 0 or share >= 0.001 else f"1 in {1 / share:,.0f}"

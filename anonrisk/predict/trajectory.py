@@ -288,7 +288,7 @@ class Trajectory(render.PrintedTable):
                 render.count_of(self.n_items, "item"),
             )
         )
-        of = f"Traces of {render.shown(self.user)} over {render.joined(self.item)}"
+        of = f"Traces of {render.named(self.user)} over {render.joined(self.item)}"
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
@@ -317,7 +317,7 @@ class Trajectory(render.PrintedTable):
     def _header(self) -> tuple[str, ...]:
         return (
             *("length", "users", "singled out", "95% interval"),
-            *("by the model", "suppressed", "by the model, suppressed"),
+            *("model: singled out", "suppressed", "model: suppressed"),
         )
 
     def _rows(self) -> list[list[str]]:

@@ -56,7 +56,6 @@ class _Listing(render.PrintedTable, Generic[Item]):
     def _columns(self) -> list[str]: ...
 
 
-
 @dataclass(frozen=True, repr=False)
 class Submissions(_Listing[Prior]):
     """Submissions to a repository, in the order they came.

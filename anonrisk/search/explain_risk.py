@@ -149,7 +149,7 @@ class RiskExplanation(render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                str(row["column"]),
+                render.named(row["column"]),
                 row["change"],
                 f"{row['singletons']:,}",
                 render.percent(row["share"]),

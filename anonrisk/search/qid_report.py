@@ -360,11 +360,11 @@ class QidReport(render.PrintedTable):
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
             notes.append(
-                f"{render.shown(item.column)} {item.reason} {seen}: remove it or make it coarser"
+                f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
             )
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
-            names = ", ".join(map(render.shown, self.not_searched))
+            names = ", ".join(map(render.named, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
 
@@ -398,12 +398,11 @@ class QidReport(render.PrintedTable):
                 render.percent(found.share),
                 f"{found.singletons:,}",
                 f"{found.sizes.n_classes:,}",
-                f"{found.distinction:.4f}",
-                f"{found.separation:.4f}",
+                render.percent(found.distinction),
+                render.percent(found.separation),
                 render.percent(found.domain_share),
             ]
             if found.population_domain_share is not None:
                 row.append(render.percent(found.population_domain_share))
             rows.append(row)
         return rows
-
