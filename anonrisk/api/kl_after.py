@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     _Way: TypeAlias = tuple[dict[Any, float], dict[Any, Recoding]]
 
 
-@dataclass(frozen=True)
-class KlStep:
+@dataclass(frozen=True, repr=False)
+class KlStep(render.PrintedFields):
     """One way of putting values together.
 
     Attributes

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from html import escape
 from typing import TYPE_CHECKING
+
+from anonrisk.core.results import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 # Characters of a line: what a terminal has that nobody made wider.
 WIDTH = 80
 _NAME = 40
+# Stands for a blank at which no line ends: printable, and in no name that `shown` has escaped.
+_TIE = "\u2420"
 # Blanks between columns, and where room is scarce.
 _BETWEEN = (3, 2)
 # A column of words is not folded to less, unless its words are shorter.
@@ -153,11 +158,16 @@ def folded(line: str, width: int = WIDTH, indent: str = "  ") -> list[str]:
     if len(line) <= width:
         return [line]
     room = width - len(indent)
-    words = " ".join(short(word, room) for word in line.split(" "))
+    words = " ".join(short(word, room) for word in _words(line))
     wrapper = textwrap.TextWrapper(
         width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
-    return wrapper.wrap(words)
+    return [part.replace(_TIE, " ") for part in wrapper.wrap(words)]
+
+
+def _words(line: str) -> list[str]:
+    """Split between words; a plus stays with the name before it."""
+    return line.replace(" + ", f"{_TIE}+ ").split(" ")
 
 
 def fitted(*texts: str) -> str:
@@ -217,7 +227,7 @@ def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
 def _narrowed(cells: list[list[str]], numbers: list[bool], room: int) -> list[int] | None:
     """Give widths that fit, the header folded first, then the widest; None where nothing fits."""
     columns = list(zip(*cells, strict=True))
-    words = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
+    words = [max(len(word) for cell in column for word in _words(cell)) for column in columns]
     least = [n if number else min(n, _NARROW) for n, number in zip(words, numbers, strict=True)]
     if sum(least) > room:
         return None
@@ -311,3 +321,29 @@ class PrintedLines(ABC):
 
     @abstractmethod
     def _lines(self) -> list[str]: ...
+
+
+class PrintedFields(PrintedTable):
+    """A part of a result that prints its fields, but for what no line has room for."""
+
+    def _lines(self) -> list[str]:
+        return [type(self).__name__]
+
+    def _header(self) -> tuple[str, ...]:
+        return "field", "value"
+
+    def _rows(self) -> list[list[str]]:
+        told = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        written = ((name, _field(value)) for name, value in told)
+        return [[name, value] for name, value in written if value is not None]
+
+
+def _field(value: object) -> str | None:
+    """Write the value of a field; None for one that is not there, and for arrays and the like."""
+    if isinstance(value, Interval):
+        return " to ".join(f"{end:,.6g}" for end in value)
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, tuple) and all(isinstance(part, str | int) for part in value):
+        return ", ".join(map(named, value)) or "-"
+    return shown(value) if isinstance(value, str | int) else None

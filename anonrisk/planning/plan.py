@@ -27,8 +27,8 @@ _VERSION = 1
 _READER = documents.Reader("plan", PlanError)
 
 
-@dataclass(frozen=True)
-class PlanOutcome:
+@dataclass(frozen=True, repr=False)
+class PlanOutcome(render.PrintedFields):
     """What is true of a table: before a plan, or after it.
 
     Attributes

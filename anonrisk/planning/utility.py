@@ -37,8 +37,8 @@ _WORDS = {
 _SHARES = ("loss_metric", "classification_metric")
 
 
-@dataclass(frozen=True)
-class Moved:
+@dataclass(frozen=True, repr=False)
+class Moved(render.PrintedFields):
     """How the distribution of one column has changed.
 
     Attributes

@@ -29,8 +29,8 @@ _FEW = 5
 _SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Without:
+@dataclass(frozen=True, repr=False)
+class Without(render.PrintedFields):
     """A budget as it would be without one column of its quasi-identifier."""
 
     column: Name
@@ -48,8 +48,8 @@ class Without:
         return _gain(self.before, self.after)
 
 
-@dataclass(frozen=True)
-class WithoutSeveral:
+@dataclass(frozen=True, repr=False)
+class WithoutSeveral(render.PrintedFields):
     """A budget as it would be without several columns, where no single one is enough."""
 
     dropped: tuple[Name, ...]

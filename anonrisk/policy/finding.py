@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import joined, named, shown
+from anonrisk.core.render import PrintedFields, joined, named, shown
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
@@ -29,8 +29,8 @@ _OTHERS = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(PrintedFields):
     """One budget, measured.
 
     Attributes

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _NOBODY = 0.5
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, repr=False)
+class Step(render.PrintedFields):
     """One answer and what is left after it.
 
     Attributes

@@ -121,7 +121,7 @@ def fraction_of(given: Any) -> float:
     return float(given)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedAttacker(Attacker):
     """The risk from one attacker, from a sample: `highest` and `average` are upper ends.
 

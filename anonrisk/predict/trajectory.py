@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from anonrisk.predict.zipf import Fit, Zipf, ZipfStep
 
 
-@dataclass(frozen=True)
-class TrajectoryStep:
+@dataclass(frozen=True, repr=False)
+class TrajectoryStep(render.PrintedFields):
     """What was measured for one number of linked records.
 
     Attributes

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, repr=False)
+class Change(render.PrintedFields):
     """One column dropped or coarsened, and the classes after that, measured.
 
     Attributes

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _SHOWN = 50
 
 
-@dataclass(frozen=True)
-class FoundQid:
+@dataclass(frozen=True, repr=False)
+class FoundQid(render.PrintedFields):
     """A minimal set of columns that singles out more than the share.
 
     Attributes
@@ -105,8 +105,8 @@ class FoundQid:
         }
 
 
-@dataclass(frozen=True)
-class LookAlike:
+@dataclass(frozen=True, repr=False)
+class LookAlike(render.PrintedFields):
     """A column that looks like a direct identifier.
 
     Attributes

@@ -282,7 +282,9 @@ def _ends(interval: Interval | None) -> dict[str, float] | None:
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 0.001 else render.expectation(value)
 
 
 def _between(interval: Interval) -> str:
