@@ -187,8 +187,8 @@ def text_table(header: Row, rows: Sequence[Row]) -> str:
     between = _BETWEEN[0]
     numbers = _numbers(table[1:], len(widths))
     if sum(widths) + between * (len(widths) - 1) <= WIDTH:
-        rows = (_side_by_side(row, widths, numbers, " " * between, "") for row in table)
-        return "\n".join(line for lines in rows for line in lines)
+        lines = (_side_by_side(row, widths, numbers, " " * between, "") for row in table)
+        return "\n".join(line for folds in lines for line in folds)
     return _folded_table(table, widths, numbers)
 
 

@@ -152,8 +152,8 @@ class Explanation:
     def _repr_html_(self) -> str:
         from html import escape
 
-        of, *table_ = self._table()
-        table = render.html_table(["Without some columns", *of], *table_)
+        of, header, rows = self._table()
+        table = render.html_table(["Without some columns", *of], header, rows)
         told = "".join(f"<li>{escape(line)}</li>" for line in self._told())
         return f"{table}<ul>{told}</ul>" if told else table
 
