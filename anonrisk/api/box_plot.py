@@ -206,10 +206,10 @@ def box_plot(
     >>> df = pd.DataFrame({"zip": zips, "town": ["x"] * 13 + ["y"] * 3})
     >>> df.anon.box_plot("zip", by="town")
     Class sizes of zip by town; whiskers at most 1.5 boxes long
-      group   sets   min   low    q1   median     q3   high   max   outliers
-          x      4     1     1     1      1.5   3.75   3.75     9          1
-          y      2     1     1  1.25      1.5   1.75      2     2          0
-    overall      6     1     1     1      1.5      2      2     9          1
+    group     sets   min   low     q1   median     q3   high   max   outliers
+    x            4     1     1      1      1.5   3.75   3.75     9          1
+    y            2     1     1   1.25      1.5   1.75      2     2          0
+    overall      6     1     1      1      1.5      2      2     9          1
     """
     if whisker is not None:
         whisker = not_negative(whisker, "whisker")

@@ -220,7 +220,7 @@ def _folded_table(table: list[list[str]], widths: list[int], numbers: list[bool]
 
 def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
     """Tell which columns hold numbers, but for a word here and there."""
-    columns = [[row[i] for row in rows if row[i]] for i in range(n_columns)]
+    columns = [[row[i] for row in rows if row[i] not in ("", "-")] for i in range(n_columns)]
     return [sum(map(bool, map(_NUMBER.fullmatch, cells))) * 2 >= len(cells) for cells in columns]
 
 

@@ -53,7 +53,8 @@ class Prediction(PredictionPictures, render.PrintedLines):
     >>> from anonrisk.predict import Distribution, singletons
     >>> birthdays = singletons(Distribution.uniform(365), 23)
     >>> birthdays
-    Predicted singletons in a group of 23: 21.7 expected (94.1%), 18 to 23 with 95% probability
+    Predicted singletons in a group of 23: 21.7 expected (94.1%), 18 to 23 with 95%
+      probability
     chance that nobody is one: <0.1%; that everybody is one: 49.3%
     people drawn one by one from a known distribution; law: exact
     >>> birthdays.interval(0.5)
