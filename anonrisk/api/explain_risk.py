@@ -49,10 +49,10 @@ def explain_risk(
     >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"], "age": [30, 30, 41, 41]})
     >>> df.anon.explain_risk(["zip", "age"])
     zip + age: 4 of 4 records (100.0%) are singletons
-    column               change   singletons    share   fewer
-       zip   first 3 characters            0     0.0%       4
-       zip              dropped            0     0.0%       4
-       age              dropped            4   100.0%       0
+    column   change               singletons    share   fewer
+    zip      first 3 characters            0     0.0%       4
+    zip      dropped                       0     0.0%       4
+    age      dropped                       4   100.0%       0
     """
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     counter = counter_of(engine, frame, question)

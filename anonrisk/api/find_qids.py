@@ -134,10 +134,11 @@ def find_qids(
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
     7 sets decided by 7 counts, the others by proof
-      columns    share   singletons   classes   distinction   separation   by domain
-    zip + age   100.0%            4         4        1.0000       1.0000       42.2%
-    zip + sex   100.0%            4         4        1.0000       1.0000       42.2%
-    by domain: the most to expect of people who have no more values than occur here; what was ...
+    columns      share   singletons   classes   distinction   separation   by domain
+    zip + age   100.0%            4         4        100.0%       100.0%       42.2%
+    zip + sex   100.0%            4         4        100.0%       100.0%       42.2%
+    by domain: the most to expect of people who have no more values than occur here;
+      what was measured may be more. 50.0% take more than 5 values
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)

@@ -128,16 +128,16 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after                           becomes
-       age        8       4   4 bins: <35, 35-39, 40-44, >=45
-       sex        2       2                          as it is
-                        before      after
-           records            8          8
-           classes            8          4
+    column   values   after   becomes
+    age           8       4   4 bins: <35, 35-39, 40-44, >=45
+    sex           2       2   as it is
+                         before      after
+    records                   8          8
+    classes                   8          4
     smallest class            1          2
-           below 2   8 (100.0%)   0 (0.0%)
-        suppressed     0 (0.0%)   0 (0.0%)
-              loss        0.000      0.104
+    below 2          8 (100.0%)   0 (0.0%)
+    suppressed         0 (0.0%)   0 (0.0%)
+    loss                   0.0%      10.4%
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """

@@ -79,12 +79,13 @@ def probabilistic_k(
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "half_year": list(range(8))})
     >>> df.anon.probabilistic_k(["sex", "half_year"], 300_000_000, 0.1,
     ...     domain_sizes={"half_year": 1_200_000})
-    sex + half_year in a population of 300,000,000, with probability 0.9 for each value by itself
+    sex + half_year in a population of 300,000,000, with probability 0.9 for each
+      value by itself
     2,400,000 values are possible (from the values that this table shows)
-                   assumption            k   values expected below k
-    all values equally likely          111     2.29e+05 of 2,400,000
-        the same, by Chernoff          102
-       the table's own shares   37,492,659               0.7999 of 8
+    assumption                           k   values expected below k
+    all values equally likely          111    229,022.8 of 2,400,000
+    the same, by Chernoff              102
+    the table's own shares      37,492,659                  0.8 of 8
     """
     size = population_of(population_size)
     beta = share_between(beta, "beta")

@@ -106,18 +106,19 @@ def risk(
     >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
     >>> people = pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4})
     >>> df.anon.risk("zip", people)
-      attacker   highest   average
-    prosecutor         1    0.6667
-    journalist      0.25    0.1667
-      marketer         -    0.1667
+    attacker     highest   average
+    prosecutor    100.0%     66.7%
+    journalist     25.0%     16.7%
+    marketer           -     16.7%
     (class sizes counted in the population)
     >>> tenth = pd.DataFrame({"zip": [i // 8 for i in range(80)]})
     >>> tenth.anon.risk("zip", sampling_fraction=0.1, population_size=800)
-      attacker            highest            average
-    prosecutor              0.125              0.125
-    journalist   0.0125 to 0.0417   0.0125 to 0.0417
-      marketer                  -   0.0125 to 0.0417
-    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed since)
+    attacker          highest        average
+    prosecutor          12.5%          12.5%
+    journalist   1.2% to 4.2%   1.2% to 4.2%
+    marketer                -   1.2% to 4.2%
+    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed
+      since)
     """
     from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
 

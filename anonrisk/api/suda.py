@@ -93,9 +93,9 @@ def suda(
     minimal uniques by number of columns: 2 of 1, 0 of 2, 0 of 3
     scores: 4 in all, 2 at most
     column   contribution
-       zip          50.0%
-       age          50.0%
-       sex           0.0%
+    zip             50.0%
+    age             50.0%
+    sex              0.0%
     """
     max_size = whole_number(max_size, "max_size", at_least=1)
     fraction = _fraction(sampling_fraction)

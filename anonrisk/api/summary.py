@@ -8,7 +8,7 @@ import pandas as pd
 
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.render import joined
+from anonrisk.core.render import shown
 from anonrisk.errors import UnsupportedColumnError, raise_alone
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _check_at(at: Any) -> list[int]:
 
 
 def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
-    return [joined(qid) for qid in qids]
+    return [" + ".join(map(shown, qid)) for qid in qids]
 
 
 def _row(

@@ -130,13 +130,17 @@ def trajectory(
     ...     "station": ["a", "b", "c", "a", "b", "d", "a", "b", "c"],
     ... })
     >>> df.anon.trajectory("card", "station", length=3, seed=1)
-    Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k = 2
+    Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k
+      = 2
     Zipf: exponent 0.713 by least squares over 4 items, R² = 0.685
-    model: users with just so many records, in order; measured: points of whole traces, in any order
-    length   users   singled out            95%   model   suppressed    model
-         1       3          0.0%   0.0% - 56.1%   44.1%         0.0%   100.0%
-         2       3          0.0%   0.0% - 56.1%   78.5%         0.0%   100.0%
-         3       3         33.3%   6.1% - 79.2%   93.1%        33.3%   100.0%
+    model: users with just so many records, in order; measured: points of whole
+      traces, in any order
+    length   users   singled out    95% interval    model:   suppressed       model:
+                                                   singled                suppressed
+                                                       out
+         1       3          0.0%   0.0% to 56.1%     44.1%         0.0%       100.0%
+         2       3          0.0%   0.0% to 56.1%     78.5%         0.0%       100.0%
+         3       3         33.3%   6.1% to 79.2%     93.1%        33.3%       100.0%
     """
     from anonrisk.counts.traces import TraceQuestion
 

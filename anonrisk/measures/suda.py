@@ -153,12 +153,12 @@ class Suda(render.PrintedTable):
             f"scores: {self.total:,.6g} in all, {self.largest:,.6g} at most",
         ]
         if self.dis is not None:
-            lines.append(f"a unique match is correct with probability {self.dis:.4g} (DIS)")
+            lines.append(f"a unique match is correct with probability {render.percent(self.dis)}")
         return lines
 
     def _rows(self) -> list[list[str]]:
         ordered = sorted(self.contributions.items(), key=lambda item: -item[1])
-        return [[str(name), render.percent(share)] for name, share in ordered]
+        return [[render.named(name), render.percent(share)] for name, share in ordered]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "contribution"

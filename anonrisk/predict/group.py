@@ -145,7 +145,8 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     --------
     >>> from anonrisk.predict import Distribution, records_below
     >>> records_below(Distribution.uniform(100), 1_000, 5)
-    Of a group of 1,000, 10.1 are expected in classes smaller than 5 (1.0%), give or take 5.7
+    Of a group of 1,000, 10.1 are expected in classes smaller than 5 (1.0%), give or
+      take 5.7
     """
     known = _distribution(known)
     n = group_of(group_size)

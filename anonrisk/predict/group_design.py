@@ -103,7 +103,8 @@ def best_group_size(
     >>> from anonrisk.predict import Distribution, best_group_size
     >>> best_group_size((95, 0.0), 10)
     Best group: 38 people, at a cost of 10 per group
-    67.0% of the people are then singled out, 0.407 per person less the cost (approximated from kl)
+    67.0% of the people are then singled out, 0.407 per person less the cost
+      (approximated from kl)
     >>> best_group_size(Distribution.uniform(95), 10).group_size
     37
     """

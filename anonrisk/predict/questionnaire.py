@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 # Where the bars of a picture begin.
 _NOBODY = 0.5
-_HEADER = ("question", "answer", "share", "left", "at most")
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, repr=False)
+class Step(render.PrintedFields):
     """One answer and what is left after it.
 
     Attributes
@@ -50,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Questionnaire:
+class Questionnaire(render.PrintedTable):
     """An anonymity set, step by step; made by `questionnaire`.
 
     Attributes
@@ -172,18 +171,15 @@ class Questionnaire:
         pictures.explained(ax)
         return ax
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        lines = (self._title(), render.text_table(_HEADER, self._rows()))
-        return "\n".join((*lines, self.conclusion, self.assumption))
-
-    def _repr_html_(self) -> str:
-        caption = f"{self._title()}. {self.conclusion} {self.assumption}"
-        return render.html_table(caption, _HEADER, self._rows())
-
-    def _title(self) -> str:
+    def _lines(self) -> list[str]:
         answers = render.count_of(len(self.steps), "answer")
-        return f"Questionnaire: {answers} from a population of {self.population:,}"
+        return [f"Questionnaire: {answers} from a population of {self.population:,}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "question", "answer", "share", "left", "at most"
+
+    def _notes(self) -> list[str]:
+        return [self.conclusion, self.assumption]
 
     def _rows(self) -> list[list[str]]:
         everybody = ["everybody", "", "", f"{self.population:,}", f"{self.population:,}"]
@@ -193,7 +189,7 @@ class Questionnaire:
                 [
                     step.question,
                     step.answer,
-                    f"{100 * step.share:.3g}%",
+                    _share(step.share),
                     _number(step.size),
                     _number(step.highest),
                 ]
@@ -256,8 +252,8 @@ def questionnaire(
     Questionnaire: 2 answers from a population of 16,000,000
        question   answer   share         left      at most
       everybody                    16,000,000   16,000,000
-      education              30%    4,800,000    4,800,000
-    postal code            0.01%          480        1,600
+      education              30.0%    4,800,000    4,800,000
+    postal code            1 in 10,000    480        1,600
     The answers are expected to fit 480 people. Chance that somebody with these answers is ...
     Assumed independent of each other: education, postal code. Where answers go together, ...
     """
@@ -326,4 +322,9 @@ def _p_unique(n: int, shares: list[float]) -> float:
 def _number(people: float) -> str:
     if people >= 100:
         return f"{people:,.0f}"
-    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else "<0.01"
+    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else render.expectation(people)
+
+
+def _share(share: float) -> str:
+    """Write a share; what is too small for a percentage as one in so many."""
+    return render.percent(share) if share == 0 or share >= 0.001 else f"1 in {1 / share:,.0f}"

@@ -26,8 +26,8 @@ OFFSETS = 16
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Tried:
+@dataclass(frozen=True, repr=False)
+class Tried(render.PrintedFields):
     """One width, at the offset where it does worst.
 
     Attributes

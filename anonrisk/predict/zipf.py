@@ -30,8 +30,8 @@ _MOST_RECORDS = 100
 _NODES = 40
 
 
-@dataclass(frozen=True)
-class ZipfStep:
+@dataclass(frozen=True, repr=False)
+class ZipfStep(render.PrintedFields):
     """What the model says of people whose records are linked `length` at a time.
 
     `unique` is the share of people whose records fewer than k people have; see `unique_share`.

@@ -60,8 +60,9 @@ class Repository:
     ...                        when="2021-06-01")
     >>> repository.query("age")
     1 submission, numbers rounded to three digits
-    no.   qid     population   kl       s2         s3   values   records         when         by
-      1   age   Members 2021    0   0.0198   0.000388       50     5,000   2021-06-01   The Club
+    no.  qid  population  kl      s2        s3  values  records        when  by
+      1  age  Members      0  0.0198  0.000388      50    5,000  2021-06-01  The
+              2021                                                           Club
     """
 
     def __init__(self, url: Any = None, *, floor: int | None = None) -> None:
@@ -78,7 +79,7 @@ class Repository:
 
     def __repr__(self) -> str:
         """Say where it is, without user or password."""
-        return f"Repository in {self._store.place}, floor {self.floor:,} records"
+        return render.fitted(f"Repository in {self._store.place}, floor {self.floor:,} records")
 
     def publish(
         self,

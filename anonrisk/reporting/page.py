@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import escaped, escaped_json
+from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.verdict import Verdict
 
-_WIDTH = 80
 _NEEDS = (
     "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
     "report.save('report.md')"
@@ -109,13 +107,14 @@ class Report:
         told = self.summary["verdict"]
         budgets = self.summary.get("budgets") or {"rows": []}
         broken = [row["sentence"] for row in budgets["rows"] if row["status"] != "pass"]
-        lines = [f"{told['word']} ({self.summary['masthead']['title']})"]
-        lines += _wrapped(told["headline"])
-        for line in dict.fromkeys((*broken, *told["notes"])):
-            lines += _wrapped(line, "- ")
-        for line in told["next"]:
-            lines += _wrapped(line, "> ")
-        return "\n".join((*lines, "report.save('report.html') writes the page."))
+        lines = dict.fromkeys((*broken, *told["notes"]))
+        return fitted(
+            f"{told['word']} ({self.summary['masthead']['title']})",
+            told["headline"],
+            *(f"- {line}" for line in lines),
+            *(f"> {line}" for line in told["next"]),
+            "report.save('report.html') writes the page.",
+        )
 
     def _repr_html_(self) -> str | None:
         from html import escape
@@ -129,12 +128,6 @@ class Report:
             f'<iframe title="Report" sandbox="" srcdoc="{escape(page)}" '
             'style="width: 100%; height: 40rem; border: 1px solid #8888"></iframe>'
         )
-
-
-def _wrapped(text: str, mark: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_on_hyphens=False
-    )
 
 
 def html(

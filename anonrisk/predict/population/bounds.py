@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
 
@@ -47,8 +48,8 @@ _ADDED, _ROUNDS = 40, 40
 _NEAR = 1e-4
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(PrintedFields):
     """What any population can be that agrees with the sample, at 95%.
 
     Attributes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 MAX_RELATIVE_SD = 0.5
 
 
-@dataclass(frozen=True)
-class GoodToulmin:
+@dataclass(frozen=True, repr=False)
+class GoodToulmin(PrintedFields):
     """Classes of one size in a group up to twice as large as a table.
 
     Attributes

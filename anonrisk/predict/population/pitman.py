@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
@@ -25,8 +26,8 @@ _NEXT_TO_NONE = 1e-7
 _LOW, _HIGH = -200.0, 200.0
 
 
-@dataclass(frozen=True)
-class Pitman:
+@dataclass(frozen=True, repr=False)
+class Pitman(PrintedFields):
     """Pitman's model with its two parameters, 0 ≤ α < 1 and θ > −α.
 
     Examples

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import positive
+from anonrisk.core.render import percent
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
@@ -63,7 +64,7 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     sample = Sample.of(histogram, population_size)
     if sample.f < FINITE:
         raise ModelError(
-            f"SNB needs a table of at least a tenth of the population, not {sample.f:.2%}"
+            f"SNB needs a table of at least a tenth of the population, not {percent(sample.f)}"
         )
     if not sample.s(1) or not sample.s(2):
         raise ModelError("SNB needs classes of one and of two, and the table lacks them")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.render import percent
 from anonrisk.errors import ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
@@ -58,7 +59,7 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     s1 = sample.s(1)
     if sample.f < FINITE:
         raise ModelError(
-            f"Zayatz needs a table of at least a tenth of the population, not {sample.f:.2%}"
+            f"Zayatz needs a table of at least a tenth of the population, not {percent(sample.f)}"
         )
     if not s1:
         raise ModelError("Zayatz needs singletons, and the table has none")
