@@ -220,6 +220,34 @@ def test_a_limit_that_is_just_missed_does_not_look_kept():
     assert "1.001%" in row["sentence"]
 
 
+@pytest.mark.parametrize(
+    ("k", "told"),
+    [
+        (3, "3.33 times what is asked for"),
+        (10, "just what is asked for"),
+        (40, "4 times too little"),
+    ],
+)
+def test_what_is_asked_for_is_told_as_such(k, told):
+    table = pd.DataFrame({"zip": ["a"] * 10 + ["b"] * 30})
+    (row,) = table.anon.report(Policy(quasi="zip", k=k)).to_dict()["budgets"]["rows"]
+    assert row["used_text"] == told
+    assert row["used"] == k / 10
+
+
+@pytest.mark.parametrize(
+    ("alone", "told"),
+    [(1, "less than 1% of the limit"), (100, "50% of the limit"), (200, "100% of the limit"),
+     (201, "just over the limit"), (500, "250% of the limit"), (3_000, "15 times the limit")],
+)  # fmt: skip
+def test_how_much_of_a_limit_is_used(alone, told):
+    table = pd.DataFrame({"zip": [*range(alone), *["a"] * (20_000 - alone)]}).astype(str)
+    made = table.anon.report(Policy(quasi="zip", max_unique_fraction=0.01))
+    (row,) = made.to_dict()["budgets"]["rows"]
+    assert row["used_text"] == told
+    assert row["word"] == ("broken" if alone > 200 else "kept")
+
+
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
@@ -228,6 +256,7 @@ def test_a_pass_names_the_columns_that_nobody_looked_at():
     headline = made.to_dict()["verdict"]["headline"]
     assert headline.startswith("Keeps every limit of the policy, for the columns it covers.")
     assert "Not looked at: zip, age, illness, cost" in headline
+    assert made.to_dict()["verdict"]["next"][0].startswith("Say in the policy what the columns are")
     assert "Not looked at (4)" in read(made).text
 
 

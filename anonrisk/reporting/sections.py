@@ -201,7 +201,8 @@ def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
 
 def _attacker(attacker: Attacker, least: tuple[float, float] | None = None) -> dict[str, Any]:
     """Give both ends of each risk; `least` where nothing is known of a population."""
-    told: dict[str, Any] = {"name": attacker.name, "known": least is None}
+    title = f"The {attacker.name}{'' if least is None else ' (bounds only)'}"
+    told: dict[str, Any] = {"name": attacker.name, "title": title, "known": least is None}
     ends = (attacker.highest_interval, attacker.average_interval)
     for i, (measure, interval) in enumerate(zip(("highest", "average"), ends, strict=True)):
         if interval is None:
