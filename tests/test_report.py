@@ -256,7 +256,8 @@ def test_a_pass_names_the_columns_that_nobody_looked_at():
     headline = made.to_dict()["verdict"]["headline"]
     assert headline.startswith("Keeps every limit of the policy, for the columns it covers.")
     assert "Not looked at: zip, age, illness, cost" in headline
-    assert made.to_dict()["verdict"]["next"][0].startswith("Say in the policy what the columns are")
+    (step,) = made.to_dict()["verdict"]["next"]
+    assert step.startswith("Say in the policy what the columns are")
     assert "Not looked at (4)" in read(made).text
 
 
@@ -285,6 +286,32 @@ def test_a_failure_says_why_and_what_next():
     assert facts["Rows"] == "400"
     assert facts["Policy digest"] == policy().digest
     assert facts["Checked"].endswith(" UTC")
+
+
+def test_every_verdict_says_what_next():
+    table = pd.DataFrame(cells())
+    seen = table[["zip"]].anon.report(Policy(quasi="zip", k=2)).to_dict()["verdict"]
+    assert seen["next"] == [
+        "Publish these rows and columns and no others: what changes must be checked again."
+    ]
+    # No step of its own helps a table whose only quasi-identifier is too fine for its illnesses.
+    broken = table.anon.report(policy(quasi=["zip"], k=1, max_unique_fraction=1, ldiv={"l": 7}))
+    assert broken.to_dict()["verdict"]["next"]
+    doubt = table.anon.report(Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")).to_dict()
+    unjudged = table.anon.report("zip").to_dict()
+    for told, begins in ((doubt, "Mend what is said above"), (unjudged, "Say in a policy")):
+        assert told["verdict"]["next"][0].startswith(begins)
+
+
+def test_limits_beside_the_one_in_the_headline_are_counted():
+    table = pd.DataFrame(cells())
+    told = table.anon.report(policy(ldiv={"l": 7})).to_dict()["verdict"]
+    assert told["notes"] == ["Not looked at: cost.", "2 other limits are broken."]
+    told = table.anon.report(policy(sensitive=["illnes"])).to_dict()
+    others = [note for note in told["verdict"]["notes"] if "other limit" in note]
+    in_doubt = sum(row["status"] == "could_not_assess" for row in told["budgets"]["rows"])
+    assert in_doubt
+    assert any(f"{in_doubt} other limit" in note and "nobody can tell" in note for note in others)
 
 
 def test_what_cannot_be_assessed_is_no_pass():

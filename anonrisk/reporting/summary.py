@@ -201,9 +201,9 @@ def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
 
 def _next_steps(found: Measured, people: People, status: str | None) -> list[str]:
     """Say what to do; after a failure, what lowers the risk most."""
-    steps = _lowering(found, people) if status == FAIL else []
-    steps += [] if steps else [_NEXT[status]]
-    return [_NEXT_UNSEEN, *steps] if status == PASS and found.verdict.not_looked_at else steps
+    if status == PASS and found.verdict.not_looked_at:
+        return [_NEXT_UNSEEN]
+    return (_lowering(found, people) if status == FAIL else []) or [_NEXT[status]]
 
 
 def _lowering(found: Measured, people: People) -> list[str]:
