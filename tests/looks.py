@@ -38,12 +38,17 @@ FOCUSABLE = """(() => {
   window.stopOf = one => window.stops.includes(one) ? named(one) : null
   return [...new Set(window.stops.map(named))]
 })()"""
+# A control that is drawn by what stands beside it has its ring there.
 FOCUSED = """(() => {
-  const one = document.activeElement, style = getComputedStyle(one)
-  const box = one.getBoundingClientRect()
-  const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0
-  const within = box.bottom > 0 && box.top < innerHeight
-  return [window.stopOf(one), one.outerHTML.slice(0, 80), ring, within]
+  const one = document.activeElement, box = one.getBoundingClientRect()
+  const ringed = it => it && getComputedStyle(it).outlineStyle !== 'none'
+    && parseFloat(getComputedStyle(it).outlineWidth) > 0
+    && it.checkVisibility({opacityProperty: true})
+  const top = document.elementFromPoint((box.left + box.right) / 2,
+    (Math.max(box.top, 0) + Math.min(box.bottom, innerHeight)) / 2)
+  const seen = top && (one.contains(top) || one.parentElement.contains(top))
+  return [window.stopOf(one), one.outerHTML.slice(0, 80),
+    ringed(one) || ringed(one.nextElementSibling), Boolean(seen)]
 })()"""
 AXE = """axe.run(document, {resultTypes: ['violations']}).then(found => found.violations
   .filter(one => ['serious', 'critical'].includes(one.impact))
@@ -52,8 +57,9 @@ AXE = """axe.run(document, {resultTypes: ['violations']}).then(found => found.vi
 
 
 def noisy(page):
-    """What the console was told, and what was asked for from elsewhere."""
-    return [*page.complaints(), *(f"asked for {url}" for url in page.requests())]
+    """What the console was told, and what was asked for from beyond this machine."""
+    far = [url for url in page.requests() if not url.startswith("file:")]
+    return [*page.complaints(), *(f"asked for {url}" for url in far)]
 
 
 def beyond(page, width):
@@ -71,10 +77,10 @@ def out_of_reach(page):
     wanted, found, wrong = page.run(FOCUSABLE), [], []
     for _ in range(len(wanted)):
         page.press("Tab")
-        stop, shown, ring, within = page.run(FOCUSED)
+        stop, shown, ring, seen = page.run(FOCUSED)
         found.append(stop)
-        if not ring or not within:
-            wrong.append(f"{'not on the screen' if ring else 'no ring around'}: {shown}")
+        if not ring or not seen:
+            wrong.append(f"{'covered or off the screen' if ring else 'no ring around'}: {shown}")
     if found != wanted:
         wrong.append(f"Tab came to {json.dumps(found)}, not to {json.dumps(wanted)}")
     return wrong

@@ -51,6 +51,7 @@ def test_a_report_fits_every_screen_and_asks_nobody(browser, reports, name):
         assert looks.beyond(page, looks.PHONE) == []
         assert looks.tiny(page) == []
         assert looks.noisy(page) == []
+        assert page.requests() == []
 
 
 @pytest.mark.parametrize(
