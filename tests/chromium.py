@@ -223,6 +223,11 @@ class Page:
         self.call("Input.dispatchKeyEvent", type=kind, **shared, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **shared)
 
+    def click(self, x: float, y: float) -> None:
+        """Press the mouse at a place of the screen."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def complaints(self) -> list[str]:
         """What went to the console as an error or a warning, and what a script threw."""
         told = []

@@ -86,6 +86,19 @@ def out_of_reach(page):
     return wrong
 
 
+def unfold(page):
+    """Open whatever is folded."""
+    page.run("document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+
+def folded(page):
+    """What is folded away, by its summary."""
+    return page.run(
+        "[...document.querySelectorAll('details')].filter(one => "
+        "!one.lastElementChild.checkVisibility()).map(one => one.firstElementChild.textContent)"
+    )
+
+
 def inaccessible(page):
     """What axe-core calls serious or critical."""
     if not axe.SCRIPT.exists():

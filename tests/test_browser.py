@@ -11,8 +11,6 @@ from test_report import texts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-# The folded parts, all open; and the words of the page as they are shown.
-OPEN = "document.querySelectorAll('details').forEach(one => { one.open = true })"
 WORDS = "document.body.innerText.replace(/\\s+/g, ' ')"
 ROWS = """[...document.querySelectorAll('[aria-labelledby={section}] > table > tbody > tr')]
   .map(row => [...row.cells].map(cell => cell.innerText.trim()))"""
@@ -47,7 +45,7 @@ def test_a_report_fits_every_screen_and_asks_nobody(browser, reports, name):
             assert looks.beyond(page, width) == []
             paper = page.run("getComputedStyle(document.body).backgroundColor")
             assert (paper == "rgb(255, 255, 255)") == (not dark)
-        page.run(OPEN)
+        looks.unfold(page)
         assert looks.beyond(page, looks.PHONE) == []
         assert looks.tiny(page) == []
         assert looks.noisy(page) == []
@@ -66,7 +64,7 @@ def test_a_report_fits_every_screen_and_asks_nobody(browser, reports, name):
 )
 def test_a_report_is_open_to_everybody(browser, reports, name, width, dark):
     with browser.page(reports(name)[1], width=width, dark=dark) as page:
-        page.run(OPEN)
+        looks.unfold(page)
         assert looks.inaccessible(page) == []
 
 
@@ -76,7 +74,7 @@ def test_a_report_is_open_to_everybody(browser, reports, name, width, dark):
 def test_every_report_is_open_to_everybody_on_every_screen(browser, reports, name, width, dark):
     with browser.page(reports(name)[1], width=width, dark=dark) as page:
         assert looks.inaccessible(page) == []
-        page.run(OPEN)
+        looks.unfold(page)
         assert looks.inaccessible(page) == []
 
 
@@ -84,9 +82,9 @@ def test_every_report_is_open_to_everybody_on_every_screen(browser, reports, nam
 def test_a_report_needs_no_mouse(browser, reports, name):
     with browser.page(reports(name)[1]) as page:
         assert looks.out_of_reach(page) == []
-        folded = page.run("document.querySelectorAll('details').length")
-        assert folded >= 8
-        for number in range(folded):
+        folded = looks.folded(page)
+        assert len(folded) >= 8
+        for number in range(len(folded)):
             this = f"document.querySelectorAll('details')[{number}]"
             page.run(f"{this}.querySelector('summary').focus()")
             assert not page.run(f"{this}.lastElementChild.checkVisibility()")
@@ -99,7 +97,7 @@ def test_the_words_and_numbers_shown_are_those_of_the_dict(browser, reports, nam
     made, path = reports(name)
     told = made.to_dict()
     with browser.page(path, width=looks.PHONE) as page:
-        page.run(OPEN)
+        looks.unfold(page)
         words = page.run(WORDS)
         for text in texts(told):
             assert " ".join(text.split()) in words
@@ -125,11 +123,7 @@ def test_a_printed_report_shows_what_the_screen_folds(browser, reports, name):
     with browser.page(path, width=looks.PAPER, dark=True, media="print") as page:
         assert looks.beyond(page, looks.PAPER) == []
         assert page.run("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-        hidden = page.run(
-            "[...document.querySelectorAll('details > :last-child')]"
-            ".filter(one => !one.checkVisibility()).length"
-        )
-        assert hidden == 0
+        assert looks.folded(page) == []
         sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
     assert 2 <= sheets <= 8
 
