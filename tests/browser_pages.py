@@ -49,7 +49,7 @@ def large(n=1_000_000):
         sensitive=["income"],
         k=10,
         max_fraction_below_k={"k": 10, "at_most": 0.05},
-        tcloseness={"t": 0.3},
+        tcloseness={"t": 0.3, "distance": "ordered"},
     )
     return table.anon.report(policy, name="persons.parquet", population_size=17_000_000)
 

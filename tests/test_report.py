@@ -288,6 +288,24 @@ def test_a_failure_says_why_and_what_next():
     assert facts["Checked"].endswith(" UTC")
 
 
+@pytest.mark.parametrize(
+    ("limit", "few", "allowed"),
+    [
+        ({"max_fraction_below_k": {"k": 3, "at_most": 0.02}}, 3, "2%"),
+        ({"k": 5}, 5, "nobody"),
+        ({"k": 5, "max_fraction_below_k": {"k": 3, "at_most": 0.02}}, 3, "2%"),
+    ],
+)
+def test_a_failure_is_told_of_people(limit, few, allowed):
+    table = pd.DataFrame(cells())
+    told = table.anon.report(Policy(quasi=QID, unlisted="ignore", **limit)).to_dict()["verdict"]
+    below = table.anon.classes(QID).records_below(few)
+    assert told["headline"] == (
+        f"Do not publish this table as it is. {below} of 400 records ({below / 400:.1%}) hide "
+        f"among fewer than {few} by their zip, age and sex; the policy allows {allowed}."
+    )
+
+
 def test_every_verdict_says_what_next():
     table = pd.DataFrame(cells())
     seen = table[["zip"]].anon.report(Policy(quasi="zip", k=2)).to_dict()["verdict"]

@@ -178,14 +178,25 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
 
 
 def _why(found: Measured, people: People) -> str:
-    """Say the failure that people understand best: who is alone, else the first."""
+    """Say the failure that people understand best: who is alone, or among too few; else the first.
+
+    People are counted in the whole table, by the quasi-identifier with most columns.
+    """
     failed = [one for one in found.verdict.failures if one.status == FAIL]
-    qid = None if found.sizes is None else found.sizes.qid
-    for one in failed:
-        alone = one.budget == "max_unique_fraction" and one.group is None and one.qid == qid
-        if alone and one.limit is not None:
-            told = people.alone_sentence().removesuffix(".")
-            return f"{told}; the policy allows {messages.percent(one.limit)}."
+    sizes = found.sizes
+    for budget in ("max_unique_fraction", "max_fraction_below_k", "k"):
+        for one in failed:
+            about = one.budget == budget and one.group is None
+            if sizes is None or not about or one.qid != sizes.qid or one.limit is None:
+                continue
+            if budget == "max_unique_fraction":
+                told = people.alone_sentence().removesuffix(".")
+            else:
+                k = int(one.parameters.get("k", one.limit))
+                hidden = people.hidden_sentence(sizes, k).removesuffix(".")
+                told = f"{hidden} by their {listed(sizes.qid)}"
+            allowed = "nobody" if budget == "k" else messages.percent(one.limit)
+            return f"{told}; the policy allows {allowed}."
     return limits.sentence_of(failed[0])
 
 
