@@ -234,7 +234,7 @@ def test_what_is_refused():
     with pytest.raises(errors.EmptyTableError):
         table.head(0).anon.explore("zip")
     made = table.anon.explore("zip")
-    with pytest.raises(errors.ArgumentError, match="ends in .html or .json"):
+    with pytest.raises(errors.ArgumentError, match=r"ends in \.html or \.json"):
         made.save("explore.pdf")
     with pytest.raises(errors.ArgumentError, match="1 columns, and levels= names 2"):
         made.plan([0, 0])
@@ -279,8 +279,10 @@ def test_the_page_is_whole_and_loads_nothing():
     assert "default-src 'none'" in policy
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     held = made.to_dict()
-    unpacked = np.frombuffer(base64.b64decode(data["below"]["data"]), f"<u{data['below']['bits'] // 8}")
-    assert (unpacked * held["floor"]).tolist() == held["counts"]["below"]
+    unpacked = np.frombuffer(
+        base64.b64decode(data["below"]["data"]), f"<u{data['below']['bits'] // 8}"
+    )
+    assert (unpacked.astype(int) * held["floor"]).tolist() == held["counts"]["below"]
     assert [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]] == HOSTILE[:3]
     stored = json.loads(plan_json(held, [0, 1, 0], 0.05))
     assert stored["k"] == 5

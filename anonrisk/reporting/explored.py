@@ -122,7 +122,6 @@ def summarise(
         "best": _best(below, _detail(told)),
         "plan": _plan_parts(columns),
         "policy": _policy(tuple(levels), tuple(distances), k),
-        "table": shlex.quote(name) if name and shown(name) == name else "TABLE",
         "meanings": {word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
         "internal": INTERNAL,
         "never_shown": _never(floor),

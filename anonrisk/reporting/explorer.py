@@ -27,7 +27,6 @@ _FOR_SCRIPT = (
     "columns",
     "best",
     "plan",
-    "table",
 )
 
 

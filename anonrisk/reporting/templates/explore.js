@@ -46,7 +46,8 @@
     row.querySelectorAll("td"));
 
   // People are told rounded up, and so is their whole number: what is allowed is of the least.
-  const allowed = () => Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9);
+  const allowed = () => by("leave").checked
+    ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
 
   const gentlest = (most) => {
     let best = -1;
@@ -107,7 +108,7 @@
     put(by("plan"), head + (leave ? k : "null") + afterK + (leave ? share : "0.0") + afterShare +
       chosen.map((level) => level.piece).join(",\n    ") + tail);
     const trees = columns.filter((_, c) => chosen[c].hierarchy);
-    put(by("shell"), "anonrisk apply plan.json " + data.table + " -o coarse.csv" +
+    put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
       (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : ""));
     put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
       (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
@@ -123,10 +124,8 @@
   const all = document.createElement("canvas");
   const tiny = Math.log10(floor / people / 2);
   const edge = { left: 54, right: 14, top: 12, bottom: 40 };
-  const x = (i) => edge.left + detail[i] * (canvas.clientWidth - edge.left - edge.right);
+  const [atX, atY] = [new Float64Array(below.length), new Float64Array(below.length)];
   const height = (share) => share > 0 ? 1 - Math.log10(Math.min(share, 1)) / tiny : 0;
-  const y = (share) => canvas.clientHeight - edge.bottom -
-    height(share) * (canvas.clientHeight - edge.top - edge.bottom);
 
   const sized = (one) => {
     const ratio = window.devicePixelRatio || 1;
@@ -142,6 +141,7 @@
   const drawAll = () => {
     const pen = sized(all);
     const wide = canvas.clientWidth, high = canvas.clientHeight;
+    const y = (share) => high - edge.bottom - height(share) * (high - edge.top - edge.bottom);
     pen.font = "12px system-ui, sans-serif";
     pen.strokeStyle = colour("--line");
     pen.fillStyle = colour("--soft");
@@ -166,7 +166,9 @@
     pen.fillText("detail kept", (edge.left + wide - edge.right) / 2, high - 14);
     pen.fillStyle = colour("--blue");
     for (let i = 0; i < below.length; i++) {
-      pen.fillRect(x(i) - 1.2, y(below[i] / people) - 1.2, 2.4, 2.4);
+      atX[i] = edge.left + detail[i] * (wide - edge.left - edge.right);
+      atY[i] = y(below[i] / people);
+      pen.fillRect(atX[i] - 1.2, atY[i] - 1.2, 2.4, 2.4);
     }
   };
 
@@ -174,7 +176,7 @@
     const pen = sized(canvas);
     pen.drawImage(all, 0, 0, canvas.clientWidth, canvas.clientHeight);
     pen.beginPath();
-    pen.arc(x(node), y(below[node] / people), 7, 0, 2 * Math.PI);
+    pen.arc(atX[node], atY[node], 7, 0, 2 * Math.PI);
     pen.lineWidth = 3;
     pen.strokeStyle = colour("--bad");
     pen.stroke();
@@ -220,10 +222,10 @@
 
   canvas.addEventListener("click", (event) => {
     const frame = canvas.getBoundingClientRect();
-    const [atX, atY] = [event.clientX - frame.left, event.clientY - frame.top];
+    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
     let best = 0, least = Infinity;
     for (let i = 0; i < below.length; i++) {
-      const far = (x(i) - atX) ** 2 + (y(below[i] / people) - atY) ** 2;
+      const far = (atX[i] - x) ** 2 + (atY[i] - y) ** 2;
       if (far < least) [best, least] = [i, far];
     }
     choose(best);
