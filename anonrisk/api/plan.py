@@ -146,10 +146,10 @@ def plan(
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(Loss))
-    _share(beta, "beta", exclusive=True)
-    _share(max_suppression, "max_suppression")
+    require_share(beta, "beta", exclusive=True)
+    require_share(max_suppression, "max_suppression")
     if max_loss is not None:
-        _share(max_loss, "max_loss")
+        require_share(max_loss, "max_loss")
     engine, question, about_whom = _asked(frame, qids, loss, sensitive)
     refuse_persons(question.unit)
     columns = engine.schema(frame).columns
@@ -173,7 +173,7 @@ def plan(
             f"population_size={population_size:,} is smaller than the table, which has {n:,} "
             "records: a sample is no larger than its population"
         )
-    about = _budget(
+    about = value_budget(
         tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
     )
     offered = {
@@ -254,7 +254,8 @@ def refuse_persons(unit: Name | None) -> None:
         )
 
 
-def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
+def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
+    """Refuse what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
     if not inside:
         raise ArgumentError(
@@ -280,16 +281,17 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     return [float(weight) for weight in weights]
 
 
-def _budget(
+def value_budget(
     tally: Tally,
     qid: Qid,
     *,
     k: int,
     n: int,
-    beta: float,
-    weights: list[float] | None,
-    given: float | None,
+    beta: float = 0.05,
+    weights: list[float] | None = None,
+    given: float | None = None,
 ) -> ValueBudget:
+    """Share the number of values that a table can bear among its columns."""
     exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
     values = exact if given is None else positive(given, "budget")
     caps = [int((tally.margin(name) > 0).sum()) for name in qid]
