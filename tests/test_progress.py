@@ -52,7 +52,7 @@ class Seen:
 
 
 def terminal(monkeypatch):
-    """Make a terminal without a sign of a test or a build server; pytest makes its own each time."""
+    """Make a terminal without a sign of a test or a build server; in a test, which has both."""
     for name in ("CI", "PYTEST_CURRENT_TEST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
