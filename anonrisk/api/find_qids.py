@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.counts.counter import BITS
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import shown, tell
+from anonrisk.counts.counter import BITS, DECIDED, number_of_sets
 from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
-from anonrisk.search.minimal import number_of_sets, search
+from anonrisk.search.minimal import search
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
@@ -92,10 +93,12 @@ def find_qids(
     time_budget : float, optional
         Seconds after which what was found so far is returned, marked as partial; its `coverage`
         says which sizes were searched to the end. Without it the search goes on until it is done.
+        Ctrl-C has the same effect, and look-alikes of direct identifiers are then not looked for.
     explain : bool
         Only say how many sets and passes over the table there are.
     progress : bool, optional
-        Show a bar on standard error; left out, only on a terminal.
+        Whether to show on standard error how far it is. Left out: by itself, after two seconds,
+        on a terminal or in a notebook.
 
     Returns
     -------
@@ -150,21 +153,27 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, columns, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
-    counter = engine.count(frame, ManySets(question))
-    if not counter.columns:
-        raise NoColumnsError(
-            "none of the columns can be searched: "
-            + "; ".join({**apart, **counter.unsupported}.values())
-        )
-    by_size = tuple(number_of_sets(len(counter.columns), max_size))
-    with show_progress(by_size, progress=progress) as tell:
-        outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
+    with shown(progress=progress):
+        tell("reading the columns")
+        counter = engine.count(frame, ManySets(question))
+        if not counter.columns:
+            raise NoColumnsError(
+                "none of the columns can be searched: "
+                + "; ".join({**apart, **counter.unsupported}.values())
+            )
+        outcome = search(counter, alpha, max_size, time_budget=budget)
+        stopped = outcome.stopped
+        direct: tuple[LookAlike, ...] = ()
+        # Whoever has stopped the search does not wait for another look at the table.
+        if not stopped:
+            with interruptible() as interruption:
+                direct = _look_alikes(counter, outcome)
+            stopped = interruption.keep(outcome.n_settled, outcome.n_sets, DECIDED)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
         raise ArgumentError(
             f"population_size is smaller than the table, which has {n_records:,} records"
         )
-    direct = _look_alikes(counter, outcome)
     return QidReport(
         sets=_ranked(outcome, {item.column for item in direct}, population_size),
         direct=direct,
@@ -179,7 +188,8 @@ def find_qids(
         n_sets=outcome.n_sets,
         n_counted=outcome.n_counted,
         n_settled=outcome.n_settled,
-        by_size=by_size,
+        by_size=tuple(number_of_sets(len(counter.columns), max_size)),
+        stopped=stopped,
     )
 
 
@@ -250,6 +260,7 @@ def _ranked(
 
 def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:
     look_alikes = []
+    tell("looking for direct identifiers")
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)
         reason = lookalikes.reason(shape, n_different)

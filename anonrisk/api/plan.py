@@ -13,6 +13,7 @@ from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import Loss
+from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
@@ -51,6 +52,7 @@ def plan(
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
+    progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for every class to have k records.
 
@@ -88,12 +90,15 @@ def plan(
         The largest share of the records that may be left out.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Plan
         The combination of offered recodings of least loss, suppression included; see
-        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it.
+        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
+        Ctrl-C it is the best that was found by then, and `partial`, if any would do.
 
     See Also
     --------
@@ -157,7 +162,9 @@ def plan(
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+    with shown(progress=progress):
+        tell("counting the classes")
+        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
     pairs = _pairs(tally, question.qid, about_whom)
     if pairs:
         tally = tally.only(question.qid)
@@ -190,7 +197,9 @@ def plan(
     }
     lattice = Lattice.of(tally, offered, k, weighted, pairs)
     allowed = math.floor(max_suppression * n + 1e-9)
-    found = search(lattice, allowed)
+    with shown(progress=progress):
+        tell("looking for a first plan")
+        found = search(lattice, allowed)
     best = _met(lattice, found, allowed, max_suppression, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
@@ -214,6 +223,7 @@ def plan(
         budget=about,
         optimal=found.optimal,
         loss=loss,
+        partial=found.stopped,
     )
 
 
@@ -337,6 +347,9 @@ def _met(
             + (f" for {', '.join(unfinished)}" if unfinished else "")
         )
     if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
+        if found.stopped:
+            # Another one may do: nobody knows.
+            raise KeyboardInterrupt
         raise PlanError(
             f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
             f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.progress import shown, tell
 from anonrisk.counts.change import MinimalUniques
+from anonrisk.counts.counter import number_of_sets
 from anonrisk.counts.question import ManySets
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
@@ -27,6 +29,7 @@ def suda(
     *,
     sampling_fraction: float | None = None,
     missing: Missing = "value",
+    progress: bool | None = None,
 ) -> Suda:
     r"""Score every record by the smallest sets of columns that single it out.
 
@@ -39,11 +42,14 @@ def suda(
     sampling_fraction : float, optional
         Share of the population that is in the table, for DIS-SUDA scores. There is no default: a
         wrong fraction makes a wrong score.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Suda
-        The score of each record, in the table's own kind, and what they add up to.
+        The score of each record, in the table's own kind, and what they add up to. After Ctrl-C it
+        holds, in process, the sets of columns that were looked at by then, and is `partial`.
 
     See Also
     --------
@@ -106,6 +112,14 @@ def suda(
         )
     if len(question.qid) > MAX_COLUMNS:
         raise ArgumentError(f"suda takes at most {MAX_COLUMNS} columns")
+    with shown(progress=progress):
+        return _scored(engine, frame, question, max_size, fraction)
+
+
+def _scored(
+    engine: Engine, frame: Any, question: Question, max_size: int, fraction: float | None
+) -> Suda:
+    tell("counting the classes")
     counter = counter_of(engine, frame, question)
     (sizes,) = counter.count([tuple(range(len(question.qid)))])
     n_pairs = int(sizes.classes[sizes.sizes == 2].sum())
@@ -122,7 +136,9 @@ def suda(
     names = ["suda_score", "minimal_uniques", "" if fraction is None else "dis_suda_score"]
     names += [f"suda_{name}" for name in question.qid]
     asked = MinimalUniques(counter, max_size, names, odds)
+    tell("scoring the records")
     scores, records, totals = engine.annotate(frame, asked)
+    n_sets = sum(number_of_sets(len(question.qid), max_size))
     return Suda(
         scores=scores,
         records=records,
@@ -141,6 +157,8 @@ def suda(
         },
         sampling_fraction=fraction,
         dis=correct,
+        n_sets=n_sets,
+        n_decided=n_sets if totals.n_decided is None else totals.n_decided,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.core.progress import shown, tell
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
@@ -34,6 +35,7 @@ def trajectory(
     ordered: bool = False,
     draws: int = 1,
     missing: Missing = "value",
+    progress: bool | None = None,
 ) -> Trajectory:
     r"""Tell how many users a few of their linked records single out, measured and modelled.
 
@@ -71,11 +73,14 @@ def trajectory(
         How many sets of points are drawn of each user.
     missing : {"value", "drop", "error"}
         A missing item is an item like any other, is left out and counted, or is refused.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Trajectory
-        A row a length; the Zipf fit of the items and what it predicts; `plot()`.
+        A row a length; the Zipf fit of the items and what it predicts; `plot()`. After Ctrl-C it
+        holds, in process, the lengths and draws that were measured by then, and is `partial`.
 
     See Also
     --------
@@ -187,7 +192,11 @@ def trajectory(
         missing,
     )
     schema.check(question.roles())
-    return _result(engine.traces(frame, question), question, asked)
+    with shown(progress=progress):
+        tell("reading the records")
+        counts = engine.traces(frame, question)
+        tell("fitting the model")
+        return _result(counts, question, asked)
 
 
 def _seed(seed: Any) -> int:
@@ -212,7 +221,8 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
         fit = zipf.fit(sizes, items)
         fit_ml = zipf.fit(sizes, items, "maximum likelihood")
         model = zipf.Zipf(fit.n_items, fit.c, counts.n_users)
-        steps = tuple(model.step(s, question.k, discrete=True) for s in question.lengths)
+        lengths = [step.length for step in counts.steps]
+        steps = tuple(model.step(s, question.k, discrete=True) for s in lengths)
     return Trajectory(
         question.user,
         question.item,
@@ -232,6 +242,8 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
         _mean_gap(counts),
         None if question.consecutive else question.seed,
         question.missing,
+        question.n_steps,
+        sum(step.draws for step in counts.steps),
     )
 
 
@@ -243,11 +255,11 @@ def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
         return TrajectoryStep(step.length, 0, step.n_short, None, None, None)
     interval = None
     if not question.consecutive:
-        one = question.draws == 1
+        one = step.draws == 1
         interval = (
             proportion.wilson(step.total, step.n_users)
             if one
-            else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
+            else proportion.clustered(step.total, step.squares, step.n_users, step.draws)
         )
     return TrajectoryStep(
         step.length,

@@ -78,6 +78,8 @@ class Plan:
         Whether no other combination of the offered recodings has a smaller loss.
     loss : str
         By what recodings were compared: ``"range"`` or ``"private"``; see `anonrisk.plan`.
+    partial : bool
+        Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.
     """
 
     recodings: dict[Name, Recoding]
@@ -90,6 +92,7 @@ class Plan:
     optimal: bool = False
     loss: str = "range"
     note: str = field(default="", repr=False)
+    partial: bool = False
 
     @property
     def qids(self) -> Qid:
@@ -105,6 +108,7 @@ class Plan:
             "columns": [_plain(c) for c in self.columns],
             "recodings": [{"column": _plain(c), **r.to_dict()} for c, r in self.recodings.items()],
             "optimal": self.optimal,
+            "partial": self.partial,
             "loss": self.loss,
             "note": self.note,
         }
@@ -157,6 +161,7 @@ class Plan:
                 optimal=bool(stored["optimal"]),
                 loss=str(stored.get("loss", "range")),
                 note=str(stored.get("note", "")),
+                partial=bool(stored.get("partial", False)),
                 **parts,
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -255,6 +260,7 @@ class Plan:
         if self.k is None:
             return f"Plan for {names}"
         best = ", the best of those offered" if self.optimal else ""
+        best = ", PARTIAL: stopped, not proven best" if self.partial else best
         return f"Plan for {names}: k = {self.k}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

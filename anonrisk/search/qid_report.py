@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
+from anonrisk.core.interrupt import stopped_after
+from anonrisk.counts.counter import DECIDED
 from anonrisk.search.probabilistic import least_domain, max_singleton_share
 
 if TYPE_CHECKING:
@@ -221,6 +223,8 @@ class QidReport(render.PrintedTable):
         How many sets there are, were counted, and are decided.
     by_size : tuple of int
         How many sets there are of one column, of two, ….
+    stopped : bool
+        Whether Ctrl-C ended the search.
     """
 
     sets: tuple[FoundQid, ...]
@@ -237,11 +241,21 @@ class QidReport(render.PrintedTable):
     n_counted: int
     n_settled: int
     by_size: tuple[int, ...] = ()
+    stopped: bool = False
 
     @property
     def partial(self) -> bool:
-        """Whether the time ran out: sets that are not here may single out as many."""
-        return self.n_settled < self.n_sets
+        """Whether it ended before all was decided: sets that are not here may single out as many.
+
+        The time ran out, or Ctrl-C stopped it: then columns that look like direct identifiers were
+        not looked for.
+        """
+        return self.stopped or self.n_settled < self.n_sets
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set was decided; the opposite of `partial`."""
+        return not self.partial
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -287,6 +301,8 @@ class QidReport(render.PrintedTable):
             "n_records": self.n_records,
             "n_dropped": self.n_dropped,
             "partial": self.partial,
+            "complete": self.complete,
+            "stopped": self.stopped,
             "n_sets": self.n_sets,
             "n_counted": self.n_counted,
             "n_settled": self.n_settled,
@@ -341,11 +357,11 @@ class QidReport(render.PrintedTable):
             f"{self.n_sets:,} sets decided by {counts}, the others by proof",
         ]
         if self.partial:
-            left = self.n_sets - self.n_settled
-            lines[1] = (
-                f"PARTIAL: time ran out with {left:,} of {self.n_sets:,} sets undecided; "
-                "sets that are not listed may single out as many"
-            )
+            left = f"{self.n_sets - self.n_settled:,} of {self.n_sets:,} sets undecided"
+            why = f"time ran out with {left}"
+            if self.stopped:
+                why = stopped_after(self.n_settled, self.n_sets, DECIDED)
+            lines[1] = f"PARTIAL: {why}; sets that are not listed may single out as many"
             lines += [f"searched: {'; '.join(map(str, self.coverage))}"] if self.coverage else []
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")
@@ -362,6 +378,8 @@ class QidReport(render.PrintedTable):
             notes.append(
                 f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
             )
+        if self.stopped:
+            notes.append("stopped before columns were looked at for being direct identifiers")
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
             names = ", ".join(map(render.named, self.not_searched))
