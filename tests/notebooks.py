@@ -27,7 +27,7 @@ def show(value):
     """What a notebook shows of a value: both its page and its text, for either may be seen."""
     if value is None:
         return ""
-    page = getattr(value, "_repr_html_", lambda: None)()
+    page = getattr(type(value), "_repr_html_", lambda _: None)(value)
     assert page is None or "<" in page
     return f"{value!r}\n{re.sub('<[^>]*>', ' ', page or '')}"
 

@@ -96,6 +96,7 @@ def test_predict_before_you_collect(reference):
     assert names["bands"].width == 5
 
 
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_on_spark(spark):
     names = told("on_spark")
