@@ -45,6 +45,8 @@ ELSEWHERE = {
     "expectations/README.md": "howto/checkpoint.md",
 }
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)|\]\((?P<image>[^()\s]+)\)")
+# A doctest needs an empty line before the fence that closes it; its reader does not.
+DOCTEST_END = re.compile(r"(?<=\n)\n```$", re.MULTILINE)
 
 # Modules whose names users import, in the order of the reference.
 MODULES = (
@@ -81,14 +83,14 @@ def led(text: str, source: str, known: dict[str, str], folder: Path) -> str:
 
     A file that is no page is offered as it is; a folder cannot be, and remains as words.
     """
-    here = os.path.dirname(known[source])
+    here = Path(known[source]).parent
 
     def one(match: re.Match[str]) -> str:
         target = match["target"] or match["image"]
         path, hash_, anchor = target.partition("#")
         if not path or "://" in target or target.startswith("mailto:"):
             return match[0]
-        meant = normpath(f"{os.path.dirname(source)}/{path}")
+        meant = normpath(f"{Path(source).parent}/{path}")
         if meant in known:
             to = relpath(f"/{known[meant]}", f"/{here}")
         elif (ROOT / meant).is_file():
@@ -99,7 +101,7 @@ def led(text: str, source: str, known: dict[str, str], folder: Path) -> str:
             return match[0]
         return match[0].removesuffix(f"{target})") + f"{to}{hash_}{anchor})"
 
-    return LINK.sub(one, text)
+    return DOCTEST_END.sub("```", LINK.sub(one, text))
 
 
 def lay_out(folder: Path) -> None:
@@ -168,7 +170,7 @@ _FUNCTIONS = """\
 Each takes a table as its first argument, and is a method of ``.anon`` without it:
 ``anonrisk.k(df, "zip")`` is ``df.anon.k("zip")``. A type checker follows ``anonrisk.anon(df)``.
 """
-_RESULTS = "What the functions give back: frozen objects that print, and give themselves as a table."
+_RESULTS = "What the functions give back: frozen objects, which print themselves."
 _EXPECTATIONS = """\
 For suites of Great Expectations; ``from anonrisk import gx`` registers them. Each takes what every
 expectation takes as well: ``meta``, ``notes``, ``severity``.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.metadata import distribution
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -62,11 +61,9 @@ html_theme_options = {
 }
 
 # One file that holds its own glyphs: no font and no further script is asked for.
-_found = find_spec("sphinx-mathjax-offline")
-assert _found is not None
-assert _found.origin is not None
-html_static_path += [str(Path(_found.origin).with_name("static") / "mathjax" / "tex-svg-full.js")]
 mathjax_path = "tex-svg-full.js"
+_MATHJAX = f"sphinx-mathjax-offline/static/mathjax/{mathjax_path}"
+html_static_path += [str(distribution("sphinx-mathjax-offline").locate_file(_MATHJAX))]
 mathjax3_config = {"options": {"enableMenu": False}}
 
 # So much of a page's first paragraph is shown by a search engine.
