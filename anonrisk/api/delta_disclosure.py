@@ -36,7 +36,7 @@ def delta_disclosure(
 
     Notes
     -----
-    max |ln(p / q)| over the values of each class, p their share in the class and q in the table
+    max ``|ln(p / q)|`` over the values of each class, p their share in the class and q in the table
     (Brickell & Shmatikov 2008).
 
     Examples

@@ -48,8 +48,8 @@ def tcloseness(
 
     Notes
     -----
-    The largest earth mover's distance between a class and the table. T6, equal: ½ Σ |p − q|;
-    T5, ordered: Σ |P_i − Q_i| / (m − 1) over the m values that the table has, a missing one last;
+    The largest earth mover's distance between a class and the table. T6, equal: ``½ Σ |p − q|``;
+    T5, ordered: ``Σ |P_i − Q_i|`` / (m − 1) over the m values that the table has, a missing last;
     T7, hierarchical: the cost of a move is the height of the lowest common ancestor over the
     height of the tree (Li et al. 2007).
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from posixpath import normpath, relpath
 from typing import TYPE_CHECKING
 
+import anonrisk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
@@ -107,8 +109,6 @@ def led(text: str, source: str, known: dict[str, str], folder: Path) -> str:
 def lay_out(folder: Path) -> None:
     """Put every page where Sphinx reads it."""
     shutil.copytree(ROOT / "docs" / "site", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for picture in (ROOT / "docs").glob("*.svg"):
-        shutil.copy(picture, folder)
     known = pages()
     for source, there in known.items():
         if source == "README.md":
@@ -144,23 +144,24 @@ def write_reference(folder: Path) -> None:
     from anonrisk.accessor import FUNCTIONS
 
     (folder / "modules").mkdir(parents=True)
-    public = {f"anonrisk.{word}": _public(import_module(f"anonrisk.{word}")) for word in MODULES}
-    names = [f"anonrisk.{function.__name__}" for function in FUNCTIONS]
-    returned = {
-        name
-        for function in FUNCTIONS
-        for name in re.findall(r"\w+", function.__annotations__["return"])
-    }
-    classes = _classes()
-    lists = {module: [f"{module}.{name}" for name in there] for module, there in public.items()}
-    paths = {path.rpartition(".")[2]: path for some in lists.values() for path in some}
-    results = [paths.get(name, classes[name]) for name in sorted(returned & set(classes))]
-    _write(folder / "functions", "Functions of a table", _FUNCTIONS, _table(names))
+    known = _classes()
+    for word in MODULES:
+        module = import_module(f"anonrisk.{word}")
+        paths = _paths(module)
+        known |= {path.rpartition(".")[2]: path for path in paths}
+        says = (module.__doc__ or "").partition("\n\n")[0]
+        _write(
+            folder / "modules" / module.__name__,
+            module.__name__,
+            f"{_module(module.__name__)}{says}",
+            _table(paths, ".."),
+        )
+    functions = [f"anonrisk.{function.__name__}" for function in FUNCTIONS]
+    says = f"{_module('anonrisk')}{_FUNCTIONS}"
+    _write(folder / "functions", "Functions of a table", says, _table(functions))
+    returned = " ".join(function.__annotations__["return"] for function in FUNCTIONS)
+    results = [known[name] for name in sorted({*re.findall(r"\w+", returned)} & {*known})]
     _write(folder / "results", "Results", _RESULTS, _table(results))
-    for module, there in lists.items():
-        says = (import_module(module).__doc__ or "").partition("\n\n")[0]
-        own = [path for path in there if not path.startswith("anonrisk.gx.Expect")]
-        _write(folder / "modules" / module, module, says, _table(own, ".."))
     _write(folder / "errors", "Errors", "", ".. automodule:: anonrisk.errors\n   :members:\n")
     _write(folder / "expectations", "Expectations", _EXPECTATIONS, _expectations())
     _write(folder / "commands", "Commands", _COMMANDS, _commands())
@@ -178,14 +179,23 @@ expectation takes as well: ``meta``, ``notes``, ``severity``.
 _COMMANDS = "Every command with its options, as ``anonrisk COMMAND --help`` prints them."
 
 
-def _public(module: ModuleType) -> list[str]:
-    """Give the names that a module offers: those that it lists, or else its own functions."""
-    own = [name for name, made in vars(module).items() if _is_own(made, name, module)]
-    return list(getattr(module, "__all__", own))
+def _paths(module: ModuleType) -> list[str]:
+    """Give the names that a module offers (those that it lists, or its own), as users import them.
+
+    Expectations have a page of their own, because they are written for Great Expectations.
+    """
+    own = [name for name, made in vars(module).items() if _is_from(module, made) and name[0] != "_"]
+    found = []
+    for name in getattr(module, "__all__", own):
+        made = getattr(module, name)
+        shorter = getattr(anonrisk, name, None) is made
+        if not inspect.ismodule(made) and not name.startswith("Expect"):
+            found.append(f"{'anonrisk' if shorter else module.__name__}.{name}")
+    return found
 
 
-def _is_own(made: object, name: str, module: ModuleType) -> bool:
-    return callable(made) and name[0] != "_" and made.__module__ == module.__name__
+def _is_from(module: ModuleType, made: object) -> bool:
+    return callable(made) and made.__module__ == module.__name__
 
 
 def _classes() -> dict[str, str]:
@@ -195,15 +205,20 @@ def _classes() -> dict[str, str]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                found[node.name] = f"{module}.{node.name}"
-    # Where users import it from.
-    return found | {"ClassSizes": "anonrisk.ClassSizes", "Roles": "anonrisk.Roles"}
+                short = node.name in anonrisk.__all__
+                found[node.name] = f"{'anonrisk' if short else module}.{node.name}"
+    return found
 
 
 def _write(path: Path, title: str, says: str, rest: str) -> None:
     line = "=" * len(title)
     text = f"{title}\n{line}\n\n{says.strip()}\n\n{rest}"
     path.with_name(f"{path.name}.rst").write_text(text, encoding="utf-8")
+
+
+def _module(name: str) -> str:
+    """Make a page the one of a module, and name what follows by its whole path all the same."""
+    return f".. py:module:: {name}\n.. py:currentmodule:: None\n\n"
 
 
 def _table(names: Iterable[str], pages_in: str = ".") -> str:

@@ -32,12 +32,14 @@ myst_heading_anchors = 4
 # Notebooks are run by the tests; a page shows what they hold.
 nb_execution_mode = "off"
 
-# A name between single backquotes is a link where there is a page for it.
+# A name between single backquotes is a link where there is a page for it, and else code.
 default_role = "autolink"
+nitpick_ignore_regex = [("py:obj", ".*")]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "anonrisk"
