@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import subprocess
@@ -125,8 +126,20 @@ def test_every_document_is_on_the_site(site):
     assert {name for name in written if not any(name.startswith(one) for one in listed)} == set()
 
 
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / "docs").glob("*/*.md")) if p.parent.name in {"howto", "site"}],
+    ids=lambda path: path.stem,
+)
+def test_guides_are_true(path):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testfile(str(path), module_relative=False, optionflags=flags).failed == 0
+    links = re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
 @pytest.fixture
-def build(monkeypatch):
+def build():
     spec = importlib.util.spec_from_file_location("build_site", BUILD)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -144,6 +157,7 @@ def test_links_are_led_to_where_pages_are(build, tmp_path):
     assert led("[a](../expectations/README.md)", "docs/policy.md") == "[a](howto/checkpoint.md)"
     assert led("[a](https://x/y) [b](#c)", "docs/risk.md") == "[a](https://x/y) [b](#c)"
     assert led("[a](../examples)", "docs/risk.md") == "a"
+    assert led("[a](nowhere.md)", "docs/risk.md") == "[a](nowhere.md)"
     file = led("[`a`](../anonrisk/errors.py)", "docs/risk.md")
     assert (tmp_path / file.partition("(")[2].rstrip(")")).resolve() == ROOT / "anonrisk/errors.py"
     assert led("```python\n>>> 1\n1\n\n```\n\nx", "docs/risk.md") == "```python\n>>> 1\n1\n```\n\nx"

@@ -97,10 +97,10 @@ def led(text: str, source: str, known: dict[str, str], folder: Path) -> str:
             to = relpath(f"/{known[meant]}", f"/{here}")
         elif (ROOT / meant).is_file():
             to = os.path.relpath(ROOT / meant, folder / here)
-        elif match["target"]:
+        elif (ROOT / meant).is_dir():
             return match["text"]
         else:
-            return match[0]
+            return match[0]  # Sphinx says that it leads nowhere
         return match[0].removesuffix(f"{target})") + f"{to}{hash_}{anchor})"
 
     return DOCTEST_END.sub("```", LINK.sub(one, text))
