@@ -40,6 +40,7 @@ def ranks(values: ArrayLike) -> Integers:
     See Also
     --------
     anonrisk.recode.rank_difference : how far a map moves them
+    anonrisk.recode.quantile_map : the map that moves them least
 
     Notes
     -----
@@ -82,7 +83,7 @@ def rank_difference(values: ArrayLike, mapped: ArrayLike) -> int:
 
     Notes
     -----
-    Definition 8: Σ |π(f(s)) − π(s)|.
+    Definition 8: ``Σ |π(f(s)) − π(s)|``.
 
     References
     ----------
@@ -180,6 +181,7 @@ def sample_size(error: float, risk: float) -> int:
     See Also
     --------
     anonrisk.recode.sampled_quantiles : draws such a sample
+    anonrisk.plan : takes one with ``bins="sampled"``
 
     Notes
     -----
