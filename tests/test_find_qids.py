@@ -325,7 +325,7 @@ def test_too_many_sets_are_foreseen(wide):
     assert plan.sets == (60, 1770, 34220, 487635)
     assert plan.n_sets == plan.passes == 523_685
     assert "523,685 sets of 60 columns" in repr(plan)
-    assert "<td>487,635</td>" in plan._repr_html_()
+    assert ">487,635</td>" in plan._repr_html_()
     assert plan.to_dict()["sets"] == [60, 1770, 34220, 487635]
 
 

@@ -332,7 +332,7 @@ def test_a_gate_goes_by_both_ends():
     risk = {"journalist": above}
     (found,) = Policy(quasi="zip", risk=risk, **draw).check(table).findings
     assert (found.status, found.value, found.estimate) == ("could_not_assess", 1, 0)
-    assert found.sentence.startswith("From 0% to 100% of the records have a risk above 0.02")
+    assert found.sentence.startswith("From 0.0% to 100.0% of the records have a risk above 2%")
     plain = Policy(quasi="zip", risk={"prosecutor": {"highest": 0.1}}, **draw).check(table)
     assert plain.findings[0].estimate is None
 

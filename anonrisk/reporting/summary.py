@@ -178,7 +178,7 @@ def _why(found: Measured, people: People) -> str:
         alone = one.budget == "max_unique_fraction" and one.group is None and one.qid == qid
         if alone and one.limit is not None:
             told = people.alone_sentence().removesuffix(".")
-            return f"{told}; the policy allows {messages.percent(one.limit)}."
+            return f"{told}; the policy allows {messages.as_given(one.limit)}."
     return limits.sentence_of(failed[0])
 
 
