@@ -420,7 +420,7 @@ def test_the_report_is_a_table():
     assert table["columns"].tolist() == [found.columns for found in report.sets]
     assert (table["share"] > 0.3).all()
     assert (table["population_domain_share"] < 1e-3).all()
-    assert "in population" in repr(report)
+    assert "in population" in report._repr_html_()
     assert report.least_domain == pytest.approx(0.3 * 8 / (7 / 8) ** 7)
     assert report.population_least_domain > report.least_domain
     nothing = anonrisk.find_qids(pd.DataFrame(PEOPLE), 0.9, max_size=1)
