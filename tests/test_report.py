@@ -472,7 +472,7 @@ def test_shell_and_notebook(monkeypatch):
             raise ImportError
         return found(name, *args, **kwargs)
 
-    page_module._template.cache_clear()
+    page_module.template.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     assert made._repr_html_() is None
     with pytest.raises(MissingLibraryError, match=r"pip install 'anonrisk\[report\]'"):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import percent
 from anonrisk.policy import budgets as kinds
-from anonrisk.policy import messages
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_number
 from anonrisk.reporting.text import cut, name_of, number
 
@@ -94,22 +91,13 @@ def _reached(used: float, *, broken: bool) -> str:
 
 
 def sentence_of(finding: Finding) -> str:
-    """Give a finding's sentence with its shares as the rest of the page writes them.
+    """Give a finding's sentence with a score of values as the rest of the page writes it.
 
     All six digits stay where fewer would make a limit that is just missed look kept.
     """
     told, value, limit = finding.sentence, finding.value, finding.limit
-    if limit is None or value is None:
+    if limit is None or value is None or finding.sensitive is None:
         return cut(told)
-    write = percent if finding.sensitive is None else number
-    if write(value) == write(limit) and value != limit:
+    if number(value) == number(limit) and value != limit:
         return cut(told)
-    if finding.sensitive is not None:
-        return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
-    for share in filter(None, (value, finding.estimate)):
-        written = re.escape(messages.percent(share))
-        told = re.sub(rf"(?<![\w.]){written}(?![\w.])", percent(share), told)
-    if finding.budget.startswith("risk."):
-        told = told.replace(f" is {value:.6g};", f" is {percent(value)};")
-        told = told.replace(f"at most {limit:g} is", f"at most {messages.percent(limit)} is")
-    return cut(told)
+    return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
