@@ -322,7 +322,7 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
 
     Notes
     -----
-    I6: E S ≈ k − ∏Δ · k(k−1) / ((4π)^(n/2) |Σ|^(1/2)). Refused where the correction exceeds .3 k or
+    I6: E S ≈ k − ∏Δ · k(k−1) / ((4π)^(n/2) √det Σ). Refused where the correction exceeds .3 k or
     a width exceeds half the deviation that is left in its column when the others are known; within
     that it was off by 6% at most.
 

@@ -82,7 +82,7 @@ def rank_difference(values: ArrayLike, mapped: ArrayLike) -> int:
 
     Notes
     -----
-    Definition 8: Σ |π(f(s)) − π(s)|.
+    Definition 8: ``Σ |π(f(s)) − π(s)|``.
 
     References
     ----------
