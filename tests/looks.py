@@ -15,6 +15,8 @@ WIDE, PHONE = 1280, 390
 PAPER = 673
 SCREENS = [(width, dark) for width in (WIDE, PHONE) for dark in (False, True)]
 
+# What moves, a bar that slides in, is looked at where it comes to rest.
+STILL = "document.getAnimations().forEach(moving => moving.finish())"
 BEYOND = """(width => {
   const scrolls = one => one && (/auto|scroll/.test(getComputedStyle(one).overflowX)
     || scrolls(one.parentElement))
@@ -42,7 +44,6 @@ FOCUSABLE = """(() => {
 })()"""
 # A control that is drawn by what stands beside it has its ring there.
 FOCUSED = """(() => {
-  document.getAnimations().forEach(moving => moving.finish())
   const one = document.activeElement, box = one.getBoundingClientRect()
   const drawn = style => style.boxShadow !== 'none'
     || (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0)
@@ -68,7 +69,7 @@ def noisy(page):
 
 def beyond(page, width):
     """What reaches over the edge of the screen, where it cannot be scrolled on its own."""
-    return page.run(f"{BEYOND}({width})")
+    return page.run(f"{STILL}; {BEYOND}({width})")
 
 
 def tiny(page):
@@ -81,7 +82,7 @@ def out_of_reach(page):
     wanted, found, wrong = page.run(FOCUSABLE), [], []
     for _ in range(len(wanted)):
         page.press("Tab")
-        stop, shown, ring, seen = page.run(FOCUSED)
+        stop, shown, ring, seen = page.run(f"{STILL}; {FOCUSED}")
         found.append(stop)
         if not ring or not seen:
             wrong.append(f"{'covered or off the screen' if ring else 'no ring around'}: {shown}")

@@ -57,12 +57,12 @@ def test_search_finds_without_a_network(browser, site):
         assert looks.noisy(page) == []
 
 
-def test_formulas_are_drawn_without_a_network(browser, site):
+def test_formulas_are_drawn_without_a_network(browser, site, tmp_path):
     """With the script that the pages of functions load, which are built at night alone."""
     (script,) = (site / "_static").glob("tex-*.js")
-    path = site / "formula.html"
+    path = tmp_path / "formula.html"
     path.write_text(
-        f'<!DOCTYPE html><title>f</title><script src="_static/{script.name}"></script>'
+        f'<!DOCTYPE html><title>f</title><script src="{script.as_uri()}"></script>'
         r'<p class="math">\(\frac{1}{n} \sum_i f_i^2\)</p>',
         encoding="utf-8",
     )
