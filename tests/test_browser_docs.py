@@ -41,8 +41,9 @@ def test_every_page_is_open_to_everybody(browser, site, dark):
     assert len(pages) > 30
     for path in pages:
         with browser.page(path, width=looks.PHONE if dark else looks.WIDE, dark=dark) as page:
-            assert looks.inaccessible(page, OF_THE_THEME) == [], path.name
+            # axe-core reads style sheets in a way that a page from disk is refused.
             assert looks.noisy(page) == [], path.name
+            assert looks.inaccessible(page, OF_THE_THEME) == [], path.name
 
 
 def test_a_page_needs_no_mouse(browser, site):
