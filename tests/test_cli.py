@@ -954,7 +954,7 @@ def test_the_manual_is_true(run):
         program, *arguments = shlex.split(line, comments=True)
         assert program == "anonrisk"
         codes.append(run(*arguments)[0])
-    assert codes == [0, 1, 0, 0, 0, 0, 0, 1]
+    assert codes == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     # Every option that the manual names is one, of some command or job.
 
     names = ("check", "draft", "measure", "predict", "find-qids", "plan", "report")
