@@ -91,7 +91,7 @@ class Explorer(Summarised):
         header, rows = self._table()
         return "\n".join(
             (
-                self._title(),
+                *wrapped(self._title()),
                 render.text_table(header, rows),
                 *wrapped(self._now()),
                 "explorer.save('explore.html') writes the page.",
