@@ -335,6 +335,7 @@ class AnonAccessor(Generic[FrameT]):
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
+        progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for every class to have k records."""
     def predict_classes(
@@ -454,6 +455,7 @@ class AnonAccessor(Generic[FrameT]):
         *,
         sampling_fraction: float | None = None,
         missing: Missing = "value",
+        progress: bool | None = None,
     ) -> Suda:
         """Score every record by the smallest sets of columns that single it out."""
     def summary(
@@ -504,6 +506,7 @@ class AnonAccessor(Generic[FrameT]):
         ordered: bool = False,
         draws: int = 1,
         missing: Missing = "value",
+        progress: bool | None = None,
     ) -> Trajectory:
         """Tell how many users a few of their linked records single out, measured and modelled."""
     def uniqueness(
@@ -539,6 +542,7 @@ class AnonAccessor(Generic[FrameT]):
         floor: int = 5,
         name: str | None = None,
         title: str | None = None,
+        progress: bool | None = None,
     ) -> Explorer:
         """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(
@@ -555,5 +559,6 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = None,
         group_size: int | None = None,
         n_original: int | None = None,
+        progress: bool | None = None,
     ) -> Report:
         """Say for people who decide how many can be singled out: a page, Markdown, JSON."""

@@ -13,6 +13,7 @@ from anonrisk.api.sensitive import question_about
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import Loss
+from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
@@ -51,6 +52,7 @@ def plan(
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
+    progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for every class to have k records.
 
@@ -88,12 +90,22 @@ def plan(
         The largest share of the records that may be left out.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Plan
         The combination of offered recodings of least loss, suppression included; see
-        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it.
+        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
+        Ctrl-C it is the best that was found by then, and `partial`, if any would do.
+
+    See Also
+    --------
+    anonrisk.apply : makes the table that a plan promises
+    anonrisk.utility : what the changed table is still good for
+    anonrisk.explain_risk : a quick look at single columns
+    anonrisk.hipaa.safe_harbor : a plan by rule
 
     Notes
     -----
@@ -101,8 +113,17 @@ def plan(
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12; Mahiou &
-    Nagle 4.5) over that of equally likely sensitive values.
+    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
+    that of equally likely sensitive values.
+
+    References
+    ----------
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
+      docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+    - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
+      IJUFKS 10(5), 2002, 571-588.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
+      as in docs/errata.md, ``mahiou-4.2``, ``mahiou-4.5``.
 
     Examples
     --------
@@ -112,16 +133,16 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after                           becomes
-       age        8       4   4 bins: <35, 35-39, 40-44, >=45
-       sex        2       2                          as it is
-                        before      after
-           records            8          8
-           classes            8          4
+    column   values   after   becomes
+    age           8       4   4 bins: <35, 35-39, 40-44, >=45
+    sex           2       2   as it is
+                         before      after
+    records                   8          8
+    classes                   8          4
     smallest class            1          2
-           below 2   8 (100.0%)   0 (0.0%)
-        suppressed     0 (0.0%)   0 (0.0%)
-              loss        0.000      0.104
+    below 2          8 (100.0%)   0 (0.0%)
+    suppressed         0 (0.0%)   0 (0.0%)
+    loss                   0.0%      10.4%
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
@@ -141,7 +162,9 @@ def plan(
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+    with shown(progress=progress):
+        tell("counting the classes")
+        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
     pairs = _pairs(tally, question.qid, about_whom)
     if pairs:
         tally = tally.only(question.qid)
@@ -174,7 +197,9 @@ def plan(
     }
     lattice = Lattice.of(tally, offered, k, weighted, pairs)
     allowed = math.floor(max_suppression * n + 1e-9)
-    found = search(lattice, allowed)
+    with shown(progress=progress):
+        tell("looking for a first plan")
+        found = search(lattice, allowed)
     best = _met(lattice, found, allowed, max_suppression, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
@@ -198,6 +223,7 @@ def plan(
         budget=about,
         optimal=found.optimal,
         loss=loss,
+        partial=found.stopped,
     )
 
 
@@ -321,6 +347,9 @@ def _met(
             + (f" for {', '.join(unfinished)}" if unfinished else "")
         )
     if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
+        if found.stopped:
+            # Another one may do: nobody knows.
+            raise KeyboardInterrupt
         raise PlanError(
             f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
             f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "

@@ -14,7 +14,7 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
-from anonrisk.reporting.page import TEMPLATES, Summarised, template, wrapped
+from anonrisk.reporting.page import TEMPLATES, Summarised, template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,13 +89,11 @@ class Explorer(Summarised):
     def __repr__(self) -> str:
         """Print what there is to choose among, in lines that fit a terminal."""
         header, rows = self._table()
-        return "\n".join(
-            (
-                *wrapped(self._title()),
-                render.text_table(header, rows),
-                *wrapped(self._now()),
-                "explorer.save('explore.html') writes the page.",
-            )
+        return render.fitted(
+            self._title(),
+            render.text_table(header, rows),
+            self._now(),
+            "explorer.save('explore.html') writes the page.",
         )
 
     def _repr_html_(self) -> str:

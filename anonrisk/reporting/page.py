@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import escaped, escaped_json
+from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
-_WIDTH = 80
 _NEEDS = (
     "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
     "report.save('report.md')"
@@ -121,13 +119,14 @@ class Report(Summarised):
         told = self.summary["verdict"]
         budgets = self.summary.get("budgets") or {"rows": []}
         broken = [row["sentence"] for row in budgets["rows"] if row["status"] != "pass"]
-        lines = [f"{told['word']} ({self.summary['masthead']['title']})"]
-        lines += wrapped(told["headline"])
-        for line in dict.fromkeys((*broken, *told["notes"])):
-            lines += wrapped(line, "- ")
-        for line in told["next"]:
-            lines += wrapped(line, "> ")
-        return "\n".join((*lines, "report.save('report.html') writes the page."))
+        lines = dict.fromkeys((*broken, *told["notes"]))
+        return fitted(
+            f"{told['word']} ({self.summary['masthead']['title']})",
+            told["headline"],
+            *(f"- {line}" for line in lines),
+            *(f"> {line}" for line in told["next"]),
+            "report.save('report.html') writes the page.",
+        )
 
     def _repr_html_(self) -> str | None:
         from html import escape
@@ -141,13 +140,6 @@ class Report(Summarised):
             f'<iframe title="Report" sandbox="" srcdoc="{escape(page)}" '
             'style="width: 100%; height: 40rem; border: 1px solid #8888"></iframe>'
         )
-
-
-def wrapped(text: str, mark: str = "") -> list[str]:
-    """Break a text into lines that fit a terminal."""
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_on_hyphens=False
-    )
 
 
 def html(
@@ -172,6 +164,11 @@ def html(
     str
         A whole HTML document without scripts, links or pictures from elsewhere.
 
+    See Also
+    --------
+    anonrisk.report : measures, and writes the page
+    anonrisk.assess : what is shown
+
     Examples
     --------
     >>> import pandas as pd
@@ -189,7 +186,30 @@ def html(
 
 
 def refused(message: str, title: str | None = None) -> Report:
-    """Give the report that stands in place of an older one: why there is nothing to show."""
+    """Give the report that stands in place of an older one: why there is nothing to show.
+
+    Parameters
+    ----------
+    message : str
+        Why.
+    title : str, optional
+        The heading.
+
+    Returns
+    -------
+    Report
+        It holds no verdict that could be taken for a pass.
+
+    See Also
+    --------
+    anonrisk.report : the report itself
+
+    Examples
+    --------
+    >>> from anonrisk.reporting import refused
+    >>> refused("the file is not there").to_dict()["verdict"]["word"]
+    'Could not assess'
+    """
     from anonrisk.reporting.summary import refused as no_summary
 
     return Report(no_summary(message, title))

@@ -94,7 +94,10 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
     text = _yaml(plan) if given.yaml else repr(plan)
-    if to is not None:
+    # Whoever stops a search may not want what it has found so far.
+    if to is not None and plan.partial:
+        text += "" if given.yaml else "\nNothing was written: the plan is not finished."
+    elif to is not None:
         write_table(given, anonrisk.apply(frame, plan), *to)
         as_it_is = [name for name in plan.columns if name not in plan.qids]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
