@@ -947,10 +947,20 @@ def test_the_manual_is_true(run):
         program, *arguments = shlex.split(line, comments=True)
         assert program == "anonrisk"
         codes.append(run(*arguments)[0])
-    assert codes == [0, 1, 0, 0, 0, 0, 0, 1]
+    assert codes == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     # Every option that the manual names is one, of some command or job.
 
-    names = ("check", "draft", "measure", "predict", "find-qids", "plan", "report")
+    names = (
+        "check",
+        "draft",
+        "measure",
+        "predict",
+        "find-qids",
+        "plan",
+        "report",
+        "explore",
+        "apply",
+    )
     helps = "".join(run(name, "--help")[1] for name in names)
     helps += run("priors", "predict", "--help")[1]
     spark = (ROOT / "anonrisk" / "cli" / "source.py").read_text()
