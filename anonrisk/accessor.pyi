@@ -42,6 +42,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
 from anonrisk.search.explain_risk import RiskExplanation
 from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
@@ -529,6 +530,20 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def explore(
+        self,
+        qids: Names | None = None,
+        k: int = 5,
+        *,
+        sensitive: Names | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
+        max_suppression: float = 0.02,
+        floor: int = 5,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Explorer:
+        """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(
         self,
         policy_or_qids: Policy | Names | None = None,

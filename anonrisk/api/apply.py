@@ -35,6 +35,13 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         promise: if the table is not the one planned for and more than `max_suppression` of its
         records would be left out, that is a `PlanError` and no table.
 
+    See Also
+    --------
+    anonrisk.plan : finds a plan
+    anonrisk.Plan.from_json : reads a stored one
+    anonrisk.generalize : recodes by hand
+    anonrisk.utility : what the result is still good for
+
     Examples
     --------
     >>> import pandas as pd

@@ -107,14 +107,27 @@ def find_qids(
         look like direct identifiers, and columns that cannot be searched, apart. With `explain`, a
         `SearchPlan` instead.
 
+    See Also
+    --------
+    anonrisk.is_quasi_identifier : about given columns, and a population
+    anonrisk.suda : the smallest sets record by record
+    anonrisk.explain_risk : which column of a set to change
+    anonrisk.Policy.draft : a policy from what was found
+
     Notes
     -----
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
     minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
-    classes over records, separation the share of pairs that are told apart (Motwani & Xu 2007). The
-    share by domain (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to
-    expect where no more values are possible than the table shows: information about the domain, no
-    bound on what was measured, and never used to leave out a set.
+    classes over records, separation the share of pairs that are told apart. The share by domain
+    (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to expect where no
+    more values are possible than the table shows: information about the domain, no bound on what
+    was measured, and never used to leave out a set.
+
+    References
+    ----------
+    - R. Motwani & Y. Xu, *Efficient Algorithms for Masking and Finding Quasi-Identifiers*, 2007.
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorems 1 and 2; corrected as in
+      docs/errata.md, ``lodha-theorems-1-2``.
 
     Examples
     --------
@@ -124,10 +137,11 @@ def find_qids(
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
     7 sets decided by 7 counts, the others by proof
-      columns    share   singletons   classes   distinction   separation   by domain
-    zip + age   100.0%            4         4        1.0000       1.0000       42.2%
-    zip + sex   100.0%            4         4        1.0000       1.0000       42.2%
-    by domain: the most to expect of people who have no more values than occur here; what was ...
+    columns      share   singletons   classes   distinction   separation   by domain
+    zip + age   100.0%            4         4        100.0%       100.0%       42.2%
+    zip + sex   100.0%            4         4        100.0%       100.0%       42.2%
+    by domain: the most to expect of people who have no more values than occur here;
+      what was measured may be more. 50.0% take more than 5 values
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)

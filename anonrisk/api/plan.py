@@ -100,14 +100,30 @@ def plan(
         `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
         Ctrl-C it is the best that was found by then, and `partial`, if any would do.
 
+    See Also
+    --------
+    anonrisk.apply : makes the table that a plan promises
+    anonrisk.utility : what the changed table is still good for
+    anonrisk.explain_risk : a quick look at single columns
+    anonrisk.hipaa.safe_harbor : a plan by rule
+
     Notes
     -----
     Q3 gives the number of values that the table can bear, Q4 shares it among the columns; these set
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12; Mahiou &
-    Nagle 4.5) over that of equally likely sensitive values.
+    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
+    that of equally likely sensitive values.
+
+    References
+    ----------
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
+      docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+    - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
+      IJUFKS 10(5), 2002, 571-588.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
+      as in docs/errata.md, ``mahiou-4.2``, ``mahiou-4.5``.
 
     Examples
     --------
@@ -117,16 +133,16 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after                           becomes
-       age        8       4   4 bins: <35, 35-39, 40-44, >=45
-       sex        2       2                          as it is
-                        before      after
-           records            8          8
-           classes            8          4
+    column   values   after   becomes
+    age           8       4   4 bins: <35, 35-39, 40-44, >=45
+    sex           2       2   as it is
+                         before      after
+    records                   8          8
+    classes                   8          4
     smallest class            1          2
-           below 2   8 (100.0%)   0 (0.0%)
-        suppressed     0 (0.0%)   0 (0.0%)
-              loss        0.000      0.104
+    below 2          8 (100.0%)   0 (0.0%)
+    suppressed         0 (0.0%)   0 (0.0%)
+    loss                   0.0%      10.4%
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
@@ -135,10 +151,10 @@ def plan(
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(Loss))
-    _share(beta, "beta", exclusive=True)
-    _share(max_suppression, "max_suppression")
+    require_share(beta, "beta", exclusive=True)
+    require_share(max_suppression, "max_suppression")
     if max_loss is not None:
-        _share(max_loss, "max_loss")
+        require_share(max_loss, "max_loss")
     engine, question, about_whom = _asked(frame, qids, loss, sensitive)
     refuse_persons(question.unit)
     columns = engine.schema(frame).columns
@@ -164,7 +180,7 @@ def plan(
             f"population_size={population_size:,} is smaller than the table, which has {n:,} "
             "records: a sample is no larger than its population"
         )
-    about = _budget(
+    about = value_budget(
         tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
     )
     offered = {
@@ -248,7 +264,8 @@ def refuse_persons(unit: Name | None) -> None:
         )
 
 
-def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
+def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
+    """Refuse what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
     if not inside:
         raise ArgumentError(
@@ -274,16 +291,17 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     return [float(weight) for weight in weights]
 
 
-def _budget(
+def value_budget(
     tally: Tally,
     qid: Qid,
     *,
     k: int,
     n: int,
-    beta: float,
-    weights: list[float] | None,
-    given: float | None,
+    beta: float = 0.05,
+    weights: list[float] | None = None,
+    given: float | None = None,
 ) -> ValueBudget:
+    """Share the number of values that a table can bear among its columns."""
     exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
     values = exact if given is None else positive(given, "budget")
     caps = [int((tally.margin(name) > 0).sum()) for name in qid]

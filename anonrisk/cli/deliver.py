@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, output_paths
 from anonrisk.cli.outcome import CODES, INTERRUPTED, Outcome
-from anonrisk.core.render import escaped, escaped_json, shown
+from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
@@ -81,7 +81,9 @@ def print_error(message: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(f"anonrisk: {shown(message)}", file=sys.stderr, flush=True)
+        told = f"anonrisk: {shown(message)}"
+        # Programs that read it expect one line.
+        print(fitted(told) if sys.stderr.isatty() else told, file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 

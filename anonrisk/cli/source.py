@@ -213,10 +213,10 @@ def text_format(given: argparse.Namespace) -> TextFormat:
     return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
 
 
-def wanted(*columns: Any, unit: str | None = None, numbers: Any = ()) -> Wanted:
+def wanted(*columns: Any, unit: str | None = None, numbers: Any = (), dates: Any = ()) -> Wanted:
     """List the columns that a command needs; every one where no quasi-identifier is named."""
     if not columns[0]:
-        return files.Wanted(None, frozenset(numbers))
+        return files.Wanted(None, frozenset(numbers), frozenset(dates))
     names = [name for given in columns for name in given or ()]
     names += [] if unit is None else [unit]
-    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers))
+    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers), frozenset(dates))

@@ -172,12 +172,12 @@ class Suda(render.PrintedTable):
             stopped = stopped_after(self.n_decided, self.n_sets, DECIDED)
             lines.insert(1, f"PARTIAL: {stopped}; others may raise scores, and score more records")
         if self.dis is not None:
-            lines.append(f"a unique match is correct with probability {self.dis:.4g} (DIS)")
+            lines.append(f"a unique match is correct with probability {render.percent(self.dis)}")
         return lines
 
     def _rows(self) -> list[list[str]]:
         ordered = sorted(self.contributions.items(), key=lambda item: -item[1])
-        return [[str(name), render.percent(share)] for name, share in ordered]
+        return [[render.named(name), render.percent(share)] for name, share in ordered]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "contribution"

@@ -27,8 +27,8 @@ _VERSION = 1
 _READER = documents.Reader("plan", PlanError)
 
 
-@dataclass(frozen=True)
-class PlanOutcome:
+@dataclass(frozen=True, repr=False)
+class PlanOutcome(render.PrintedFields):
     """What is true of a table: before a plan, or after it.
 
     Attributes
@@ -247,14 +247,13 @@ class Plan:
         lines = [self._title(), render.text_table(header, rows)]
         if self.before is not None and self.after is not None:
             lines.append(render.text_table(*self._outcomes_table()))
-        lines += [self.note] if self.note else []
-        return "\n".join(lines)
+        return render.fitted(*lines, *([self.note] if self.note else []))
 
     def _repr_html_(self) -> str:
         tables = [render.html_table(self._title(), *self._columns_table())]
         if self.before is not None and self.after is not None:
             tables.append(render.html_table("Before and after", *self._outcomes_table()))
-        return "".join(tables)
+        return "".join((*tables, render.html_lines([self.note] if self.note else [])))
 
     def _title(self) -> str:
         names = render.joined(self.qids)
@@ -265,7 +264,7 @@ class Plan:
         return f"Plan for {names}: k = {self.k}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        names = [(str(c), str(r)) for c, r in self.recodings.items()]
+        names = [(render.named(c), str(r)) for c, r in self.recodings.items()]
         if self.before is None or self.after is None:
             return ("column", "becomes"), [*names]
         counts = zip(names, self.before.values, self.after.values, strict=True)
@@ -288,8 +287,8 @@ class Plan:
             ("suppressed", share(0), share(after.n_below)),
             (
                 "private loss" if self.loss == "private" else "loss",
-                f"{before.loss:.3f}",
-                f"{after.loss:.3f}",
+                render.percent(before.loss),
+                render.percent(after.loss),
             ),
         ]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from anonrisk.predict.zipf import Fit, Zipf, ZipfStep
 
 
-@dataclass(frozen=True)
-class TrajectoryStep:
+@dataclass(frozen=True, repr=False)
+class TrajectoryStep(render.PrintedFields):
     """What was measured for one number of linked records.
 
     Attributes
@@ -311,7 +311,7 @@ class Trajectory(render.PrintedTable):
                 render.count_of(self.n_items, "item"),
             )
         )
-        of = f"Traces of {render.shown(self.user)} over {render.joined(self.item)}"
+        of = f"Traces of {render.named(self.user)} over {render.joined(self.item)}"
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
         if self.partial:
             lines.append(f"PARTIAL: {self._stopped()}")
@@ -343,7 +343,10 @@ class Trajectory(render.PrintedTable):
         return f"{which} of whole traces{'' if self.ordered else ', in any order'}"
 
     def _header(self) -> tuple[str, ...]:
-        return "length", "users", "singled out", "95%", "model", "suppressed", "model"
+        return (
+            *("length", "users", "singled out", "95% interval"),
+            *("model: singled out", "suppressed", "model: suppressed"),
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -351,7 +354,7 @@ class Trajectory(render.PrintedTable):
             model = None if self.modelled is None else self.modelled[number]
             low_high = "counted" if step.n_users else "-"
             if step.interval is not None:
-                low_high = " - ".join(render.percent(end) for end in step.interval)
+                low_high = " to ".join(render.percent(end) for end in step.interval)
             rows.append(
                 [
                     str(step.length),

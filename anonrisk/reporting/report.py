@@ -70,6 +70,12 @@ def report(
         With `save("report.html")`, `to_dict`, `to_json`, `to_markdown` and `verdict`; a notebook
         shows the page.
 
+    See Also
+    --------
+    anonrisk.assess : the measures alone
+    anonrisk.Policy.check : the verdict alone
+    anonrisk.reporting.html : a page of results that were measured already
+
     Notes
     -----
     The check of the policy counts the classes and scores each sensitive column in one pass; one

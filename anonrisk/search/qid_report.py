@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _SHOWN = 50
 
 
-@dataclass(frozen=True)
-class FoundQid:
+@dataclass(frozen=True, repr=False)
+class FoundQid(render.PrintedFields):
     """A minimal set of columns that singles out more than the share.
 
     Attributes
@@ -107,8 +107,8 @@ class FoundQid:
         }
 
 
-@dataclass(frozen=True)
-class LookAlike:
+@dataclass(frozen=True, repr=False)
+class LookAlike(render.PrintedFields):
     """A column that looks like a direct identifier.
 
     Attributes
@@ -201,7 +201,7 @@ class SearchPlan(render.PrintedTable):
 
 
 @dataclass(frozen=True, repr=False)
-class QidReport:
+class QidReport(render.PrintedTable):
     """The minimal sets of columns that single out more than a share of the records.
 
     Attributes
@@ -332,7 +332,7 @@ class QidReport:
         shares += [] if found else [0.0]
         texts += [] if found else ["none singles out so many"]
         pictures.bars(ax, labels, shares, texts, colours=colours)
-        pictures.rows(ax, labels, ". ".join(self._headlines()[:: 1 if self.partial else 2]))
+        pictures.rows(ax, labels, ". ".join(self._lines()[:: 1 if self.partial else 2]))
         name = f"asked for: more than {render.percent(self.alpha)}"
         ax.axvline(self.alpha, linestyle="--", color=colours.bad, label=name)
         ax.set_xlabel("share that is alone with these columns")
@@ -344,7 +344,7 @@ class QidReport:
         pictures.explained(ax)
         return ax
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         sets = render.count_of(len(self.sets), "minimal set")
@@ -376,13 +376,13 @@ class QidReport:
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
             notes.append(
-                f"{render.shown(item.column)} {item.reason} {seen}: remove it or make it coarser"
+                f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
             )
         if self.stopped:
             notes.append("stopped before columns were looked at for being direct identifiers")
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
-            names = ", ".join(map(render.shown, self.not_searched))
+            names = ", ".join(map(render.named, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
 
@@ -416,23 +416,11 @@ class QidReport:
                 render.percent(found.share),
                 f"{found.singletons:,}",
                 f"{found.sizes.n_classes:,}",
-                f"{found.distinction:.4f}",
-                f"{found.separation:.4f}",
+                render.percent(found.distinction),
+                render.percent(found.separation),
                 render.percent(found.domain_share),
             ]
             if found.population_domain_share is not None:
                 row.append(render.percent(found.population_domain_share))
             rows.append(row)
         return rows
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        table = [render.text_table(self._header(), self._rows())] if self.sets else []
-        return "\n".join((*self._headlines(), *table, *self._notes()))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = render.html_table(". ".join(self._headlines()), self._header(), self._rows())
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self._notes())
-        return f"{table}<ul>{notes}</ul>" if notes else table
