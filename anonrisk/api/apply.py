@@ -60,9 +60,7 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     require([goal.column for goal in plan.goals], "the plan's sensitive column", schema.columns)
     recoded = engine.rewrite(
         frame,
-        Recode(plan.recodings)
-        if plan.regions is None
-        else RecodeByRegion(plan.qids, plan.regions),
+        Recode(plan.recodings) if plan.regions is None else RecodeByRegion(plan.qids, plan.regions),
     )
     if plan.k is None:
         return recoded

@@ -108,7 +108,8 @@ def plan(
         Where a region is cut: where most loss is gained for the records that are parted, or as in
         the paper in the column that loses most, numbers in the middle.
     ldiv, kind, c
-        With ``"multidimensional"``: the diversity that every class must have, as in `anonrisk.ldiv`.
+        With ``"multidimensional"``: the diversity that every class must have, as in
+        `anonrisk.ldiv`.
     tcloseness, distance, order
         With ``"multidimensional"``: the distance from the table that a class may have, as in
         `anonrisk.tcloseness`; not in a hierarchy.
@@ -166,7 +167,9 @@ def plan(
     _share(max_suppression, "max_suppression")
     if max_loss is not None:
         _share(max_loss, "max_loss")
-    wanted = AskedGoals.read(ldiv, kind, c, tcloseness, distance, order)
+    wanted = AskedGoals.read(
+        ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order
+    )
     method = _settled(
         method,
         goals=bool(wanted),

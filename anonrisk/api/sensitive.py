@@ -170,6 +170,7 @@ class AskedGoals:
     @classmethod
     def read(
         cls,
+        *,
         ldiv: float | None,
         kind: str,
         c: float | None,

@@ -54,7 +54,7 @@ class Ladder:
     @property
     def size(self) -> int:
         """Number of positions."""
-        return self.begins.shape[1]
+        return len(self.begins[0])
 
     def step(self, first: Integers, last: Integers) -> Integers:
         """Find the lowest step on which two positions are in one part."""
@@ -163,10 +163,10 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding]) -> Ladder:
             )
     position = (np.cumsum(new.T.ravel()) - 1).reshape(new.T.shape).T
     first = np.maximum.accumulate(np.where(new, position, 0), axis=1)
-    step, value = np.nonzero(new)
-    step, value = (x[np.argsort(position[step, value])] for x in (step, value))
-    own = np.arange(len(step))
-    below = np.arange(len(steps))[:, None] > step
+    # By value, then by step: in the order of positions.
+    value, begun_at = np.nonzero(new.T)
+    own = np.arange(len(value))
+    below = np.arange(len(steps))[:, None] > begun_at
     begins = np.where(below, own, first[:, value])
     # The last position before the next part of the same step, or of a step above it, begins.
     ends = np.empty_like(begins)

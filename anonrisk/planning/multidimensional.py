@@ -12,8 +12,9 @@ from anonrisk.engines import refusals
 from anonrisk.errors import PlanError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
-from anonrisk.planning.mondrian import SensitiveLimit, partition
+from anonrisk.planning.mondrian import partition
 from anonrisk.planning.plan import PlanOutcome
+from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
-    from anonrisk.planning.mondrian import Partition
     from anonrisk.planning.plan import SensitiveGoal
+    from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
 
 
@@ -55,21 +56,12 @@ def divide(
         _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
         for goal in goals
     ]
-    parts = partition(
-        axes,
-        positions[: len(qid)],
-        counts,
-        k,
-        weights=weights or [1.0] * len(qid),
-        limits=limits,
-        median=median,
-    )
+    rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
+    parts = partition(axes, positions[: len(qid)], counts, rule)
     return _told(axes, qid, tally, parts)
 
 
-def _limit(
-    goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally
-) -> SensitiveLimit:
+def _limit(goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally) -> SensitiveLimit:
     """Rank the values that occur, and see whether the table as a whole keeps to a goal."""
     domain, formula = tally.domains[goal.column], FORMULAS[goal.score]
     ranks = codes
@@ -97,7 +89,9 @@ def _in_order(goal: SensitiveGoal, domain: Domain) -> Integers:
     return np.array([*ranks, len(place)], dtype=np.int64)
 
 
-def _told(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> tuple[Regions, PlanOutcome]:
+def _told(
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
+) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
     cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
     n, losses = int(sizes.sum()), 0.0
@@ -106,10 +100,13 @@ def _told(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> tup
         first, last = parts.boxes[:, c].T
         losses += float(axis.losses(first, last) @ sizes)
         mine = cuts[:, 0] == c
-        tell = _parts if isinstance(axis, Ladder) else _ranges
-        columns[name], (cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1]) = tell(
-            axis, tally.domains[name], cuts[mine, 1], first, last  # type: ignore[arg-type]
+        at = cuts[mine, 1]
+        columns[name], places = (
+            _parts(axis, tally.domains[name], at, first, last)
+            if isinstance(axis, Ladder)
+            else _ranges(axis, at, first, last)
         )
+        cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
     regions = Regions(columns, cuts, boxes)
     labels = regions.labels()
     codes = [
@@ -135,7 +132,7 @@ _Places = tuple["Integers", "Integers", "Integers"]
 
 
 def _ranges(
-    axis: Ruler, domain: Domain, at: Integers, first: Integers, last: Integers
+    axis: Ruler, at: Integers, first: Integers, last: Integers
 ) -> tuple[NumberRanges, _Places]:
     """Keep the edges that a cut or a region has."""
     missing = len(axis.edges) + 1

@@ -129,7 +129,9 @@ def extent(  # noqa: PLR0911
     return None
 
 
-def _period_extent(label: str) -> tuple[float, float] | None:
+def _period_extent(  # noqa: PLR0911
+    label: str,
+) -> tuple[float, float] | None:
     if found := _EARLIER.match(label):
         return -math.inf, float(_ends(found[1])[0] - 1)
     if found := _LATER.match(label):

@@ -138,14 +138,11 @@ class Parts(ByRegion):
     @property
     def missing(self) -> int:
         """The part of missing values alone, or the one that has all."""
-        return next(
-            (
-                place
-                for place, (level, label, _) in enumerate(self.parts)
-                if label is None or self.levels[level].for_missing is not None
-            ),
-            -1,
-        )
+        for place, (_, label, _) in enumerate(self.parts):
+            if label is None:
+                return place
+        level = self.parts[0][0]
+        return 0 if self.levels[level].for_missing is not None else -1
 
     @property
     def n_places(self) -> int:
