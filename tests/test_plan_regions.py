@@ -62,7 +62,7 @@ class Tree:
             return
         cannot = [p for p in order if len(parts[p]) < k or not fits(parts[p])]
         free = sorted((p for p in order if p not in cannot), key=lambda p: len(parts[p]))
-        rest = sum((parts[p] for p in cannot), [])
+        rest = [r for p in cannot for r in parts[p]]
         while cannot and free and (len(rest) < k):
             rest = rest + parts[free.pop(0)]
         if cannot and free and not fits(rest):
@@ -144,7 +144,7 @@ def by_the_book(records, columns, k, fits=everything):
     # Of equal ones the first, and only those that keep to the limit.
     for score, parts in sorted(ways, key=lambda way: -way[0]):
         if score > 0 and all(map(fits, parts)):
-            return sum((by_the_book(part, columns, k, fits) for part in parts), [])
+            return [leaf for part in parts for leaf in by_the_book(part, columns, k, fits)]
     label = tuple(column.label([r[name] for r in records]) for name, column in columns.items())
     return [(label, len(records))]
 

@@ -22,7 +22,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposedCut:
     """The best way to cut each region along one column; a score of 0 where there is none."""
 
     column: int
@@ -46,13 +46,13 @@ class Proposal:
         return np.where(self.rest[place] == keys, self.axis.begins[at - 1, position], begins)
 
 
-def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[Proposal]:
+def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[ProposedCut]:
     """Propose ways to cut regions; with limits, numbers also in the middle, which may keep them."""
     made = []
     for c, axis in enumerate(axes):
         if rule.weights[c] <= 0 or not (part.first[c] < part.last[c]).any():
             continue
-        seen = _Seen.in_regions(part, c, axis)
+        seen = _Occurring.in_regions(part, c, axis)
         if isinstance(axis, Ladder):
             made.append(_down(seen, axis, part, rule))
         else:
@@ -62,7 +62,7 @@ def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[Pro
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Occurring:
     """The positions of one column that occur in each region, with their records."""
 
     column: int
@@ -75,7 +75,7 @@ class _Seen:
     before: Floats
 
     @classmethod
-    def in_regions(cls, part: RegionPart, c: int, axis: Axis) -> _Seen:
+    def in_regions(cls, part: RegionPart, c: int, axis: Axis) -> _Occurring:
         """Add up the records of each position."""
         of, position, counts = runs(part.owners, part.positions[c], axis.size, part.counts)
         first, last = part.first[c], part.last[c]
@@ -88,7 +88,7 @@ class _Seen:
         return np.round(scores * rule.weights[self.column], _DIGITS)
 
 
-def _down(seen: _Seen, axis: Ladder, part: RegionPart, rule: CutRule) -> Proposal:
+def _down(seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule) -> ProposedCut:
     """Go one step down: parts of it that keep to k and the limits go, the rest stays together."""
     step = axis.step(seen.first, seen.last)
     lowest = len(axis.begins) - 1
@@ -116,7 +116,7 @@ def _down(seen: _Seen, axis: Ladder, part: RegionPart, rule: CutRule) -> Proposa
     bits = np.bincount(of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step))
     bits = bits + kept * np.log2(seen.sizes / np.maximum(kept, 1))
     gained = _per_bit(seen.sizes * seen.before - left, bits, (step < lowest) & (kept < seen.sizes))
-    return Proposal(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
+    return ProposedCut(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
 
 
 def _rest(
@@ -142,7 +142,7 @@ def _rest(
     return stays
 
 
-def _across(seen: _Seen, axis: Ruler, rule: CutRule, *, middle: bool) -> Proposal:
+def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> ProposedCut:
     """Cut between two positions that occur; a missing value is cut off before all else."""
     below = np.cumsum(seen.counts)
     starts = np.flatnonzero(np.append(True, seen.of[1:] != seen.of[:-1]))
@@ -156,7 +156,7 @@ def _across(seen: _Seen, axis: Ruler, rule: CutRule, *, middle: bool) -> Proposa
     places = np.flatnonzero(fit)
     scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
     if not len(places):
-        return Proposal(seen.column, axis, scores, at, at[:0])
+        return ProposedCut(seen.column, axis, scores, at, at[:0])
     of, low, high = seen.of[places], below[places], above[places]
     n = seen.sizes[of]
     left = low * axis.losses(seen.first[of], seen.position[places])
@@ -170,7 +170,7 @@ def _across(seen: _Seen, axis: Ruler, rule: CutRule, *, middle: bool) -> Proposa
     top = top[np.append(True, of[top][1:] != of[top][:-1])]
     scores[of[top]], at[of[top]] = gained[top], following[places][top]
     scores = seen.scored(scores, rule)
-    return Proposal(seen.column, axis, scores, at, at[:0])
+    return ProposedCut(seen.column, axis, scores, at, at[:0])
 
 
 def _per_bit(gain: Floats, bits: Floats, fit: Booleans) -> Floats:
