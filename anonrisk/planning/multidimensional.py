@@ -51,7 +51,8 @@ def divide(
     keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     counts = np.rint(np.bincount(number, tally.counts)).astype(np.int64)
-    positions = [code[first] for code in codes]
+    # Half as wide, they are gathered twice as fast.
+    positions = [code[first].astype(np.int32) for code in codes]
     limits = [
         _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
         for goal in goals
@@ -156,13 +157,13 @@ def _parts(
     axis: Ladder, domain: Domain, at: Integers, first: Integers, last: Integers
 ) -> tuple[Parts, _Places]:
     """Keep the parts that a region has, those inside of others after them."""
-    ends = np.stack((first, -last), axis=1)
-    pairs, begin = np.unique(ends, axis=0, return_inverse=True)
-    begins, lasts = pairs[:, 0], -pairs[:, 1]
-    begin, step = begin.ravel(), axis.step(begins, lasts)
+    # By begin, the longest first.
+    keys, begin = np.unique(first * axis.size + (axis.size - 1 - last), return_inverse=True)
+    begins, lasts = keys // axis.size, axis.size - 1 - keys % axis.size
+    step = axis.step(begins, lasts)
     holder = np.zeros(axis.size, dtype=np.int64)
     holder[axis.place] = np.arange(len(axis.place))
-    names: list[str | None] = [None] * len(pairs)
+    names: list[str | None] = [None] * len(keys)
     for s in np.unique(step).tolist():
         recoding = axis.choices[s].recoding
         groups, labels = recoding.groups(domain)

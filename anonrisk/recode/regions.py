@@ -54,12 +54,12 @@ class ByRegion(Recoding):
 
     def with_labels(self, boxes: Integers) -> tuple[Integers, list[str]]:
         """Give each range of places the number of its label, -1 where missing; and the labels."""
-        pairs, number = np.unique(boxes, axis=0, return_inverse=True)
-        written = [self.label(int(first), int(last)) for first, last in pairs]
+        keys, number = np.unique(boxes[:, 0] * self.n_places + boxes[:, 1], return_inverse=True)
+        written = [self.label(*divmod(key, self.n_places)) for key in keys.tolist()]
         names = sorted({name for name in written if name is not None})
         place = {name: i for i, name in enumerate(names)}
         of = np.array([-1 if name is None else place[name] for name in written], dtype=np.int64)
-        return of[number.ravel()], names
+        return of[number], names
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines import refusals
@@ -61,11 +63,11 @@ def _found(f: Any, regions: Regions, places: list[str]) -> Any:
 def _inside(f: Any, regions: Regions, places: list[str]) -> Any:
     """Give the region if it has the place of every column, else NULL."""
     region = -f.col("found") - 1
-    inside = f.lit(value=True)
+    inside = []
     for i, place in enumerate(places):
         first, last = (_whole_numbers(f, ends) for ends in regions.boxes[:, i].T.tolist())
-        inside &= f.col(place).between(first[region], last[region])
-    return f.when(inside, region)
+        inside.append(f.col(place).between(first[region], last[region]))
+    return f.when(reduce(and_, inside), region)
 
 
 def _label(f: Any, of: Any, labels: list[str]) -> Any:
