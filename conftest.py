@@ -206,6 +206,19 @@ def postgres(postgres_server) -> str:
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """The machine's own Chromium, where there is one."""
+    from chromium import NoChromiumError, running
+
+    with contextlib.ExitStack() as stack:
+        try:
+            started = stack.enter_context(running())
+        except NoChromiumError as reason:
+            pytest.skip(f"no Chromium: {reason}")
+        yield started
+
+
+@pytest.fixture(scope="session")
 def reference() -> dict[str, dict[str, Any]]:
     """Numbers printed in the sources, and vectors derived from their formulas, by their id."""
     content = json.loads(REFERENCE.read_text(encoding="utf-8"))

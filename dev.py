@@ -7,6 +7,7 @@ python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the comma
 python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
 python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below
 python3 dev.py check           ruff and mypy only
+python3 dev.py docs            the documentation site, in build/docs/html; a warning is a failure
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
 python3 dev.py ready           write what follows from expectations/*.yaml and from the budgets
 python3 dev.py stubs           write what follows from functions, budgets and formulas
@@ -16,7 +17,8 @@ Every ARG goes to pytest: python3 dev.py test -x -k closeness
 
 Environments are made once, in folders that git ignores, and made again when pyproject.toml or
 the pins change. Where there is no fitting Java, a runtime comes from the package index;
-ANONRISK_JRE=package takes that one in any case.
+ANONRISK_JRE=package takes that one in any case. Tests in a browser take the Chromium on the PATH,
+or the one that ANONRISK_CHROMIUM names, and are skipped where there is none.
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ NIGHTLY = (
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
 )
 
-TYPED = ("anonrisk", "dev.py", "stubs.py", "spark_jobs", "examples", "benchmarks")
+TYPED = ("anonrisk", "dev.py", "stubs.py", "docs/site", "spark_jobs", "examples", "benchmarks")
 CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "."),
@@ -318,9 +320,10 @@ def do_example(args: Sequence[str]) -> None:
 
 
 def do_setup(_args: Sequence[str] = ()) -> str:
-    """Make the environments that the tests need, and find Java."""
+    """Make the environments that the tests need, fetch what they ask, and find Java."""
     set_up(LATEST)
     set_up(OLDEST)
+    run("axe-core in .axe", LATEST.python, "tests/axe.py", env=variables(LATEST))
     return find_java()
 
 
@@ -368,6 +371,12 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
     say("everything that ran has passed")
 
 
+def do_docs(args: Sequence[str]) -> None:
+    """Build the documentation site."""
+    set_up(LATEST)
+    run("docs", LATEST.python, "docs/site/build.py", *args, env=variables(LATEST))
+
+
 def do_bench(args: Sequence[str]) -> None:
     """Run one benchmark by its name, or all."""
     set_up(LATEST)
@@ -396,6 +405,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "test": do_test,
     "nightly": do_nightly,
     "check": do_check,
+    "docs": do_docs,
     "bench": do_bench,
     "ready": do_ready,
     "stubs": do_stubs,

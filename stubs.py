@@ -1,7 +1,7 @@
 """Write what follows from the code.
 
-What the package offers, the methods of `.anon` and the budgets of a policy for type checkers, and
-the formulas as each database is sent them.
+What the package offers, the methods of `.anon` and the budgets of a policy for type checkers, the
+formulas as each database is sent them, and on the page of each measure what its docstring says.
 
 Run by ``python3 dev.py stubs``; a test compares what is there with what would be written.
 """
@@ -10,24 +10,29 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import json
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
+from anonrisk.api.assess import MEANINGS
 from anonrisk.counts.question import Score
 from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
+from anonrisk.reporting.meanings import BEHIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGE = Path(__file__).parent / "anonrisk"
+MEASURES = Path(__file__).parent / "docs" / "measures"
 FORMULAS_SQL = Path(__file__).parent / "tests" / "data" / "formulas_sql.json"
 HEADER = "Written by python3 dev.py stubs; what is changed here is lost."
 # Of every stub: where a name comes from.
@@ -54,6 +59,8 @@ def written() -> dict[Path, str]:
         PACKAGE / "__init__.py": package((PACKAGE / "__init__.py").read_text(encoding="utf-8")),
         PACKAGE / "accessor.pyi": accessor(),
         PACKAGE / "policy" / "budget_arguments.py": budget_arguments(),
+        MEASURES / "index.md": index(),
+        **{path: page(path) for path in pages()},
     }
     # Without what translates them there is nothing to compare.
     if find_spec("sqlalchemy") and find_spec("sqlglot"):
@@ -233,6 +240,119 @@ def formulas_sql() -> str:
     for name, query in whole.items():
         found[name] = {dialect: in_dialect(query, dialect) for dialect in DIALECTS}
     return json.dumps(found, indent=1) + "\n"
+
+
+# ---- the pages of measures ----------------------------------------------------------------------
+
+_LINE = 120
+# What stands between two such lines on a page is written here; the rest of it is edited there.
+_BLOCK = re.compile(r"(<!-- (short|more)\b[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
+_MISLEADS = "When it misleads: "
+_ID = re.compile(r"\b[CHIPQSTUZ][1-9]?\d\b")
+
+
+def pages() -> list[Path]:
+    """Give the pages of measures; each has the name of its function."""
+    return sorted(path for path in MEASURES.glob("*.md") if path.stem != "index")
+
+
+def page(path: Path) -> str:
+    """Give a page, with what the docstring of its function says now."""
+    word = path.stem
+    blocks = {"short": short, "more": more}
+    text = path.read_text(encoding="utf-8")
+    return _BLOCK.sub(lambda found: f"{found[1]}\n{blocks[found[2]](word)}{found[3]}", text)
+
+
+def index() -> str:
+    """Give the list of all pages."""
+    lines = "".join(f"- [`{path.stem}`]({path.name}): {meaning(path.stem)}\n" for path in pages())
+    return (
+        f"<!-- {HEADER} -->\n\n# Measures\n\n"
+        "A page each: meaning, a number by hand, when it misleads, formula, source.\n"
+        f"Formulas have ids, which [formulas](../formulas.md) lists.\n\n{lines}"
+    )
+
+
+def meaning(word: str) -> str:
+    """Say what a measure means, as a report does; one that no report has, as its docstring does."""
+    reported = [one for one in BEHIND if one.word == word]
+    if len(reported) > 1:
+        return "; ".join(f"{one.number}: {one.meaning}" for one in reported)
+    if reported or word in MEANINGS:
+        return reported[0].meaning if reported else MEANINGS[word]
+    return _docstring(word).partition("\n")[0].rstrip(".")
+
+
+def short(word: str) -> str:
+    """Give the first lines of a page."""
+    said = meaning(word)
+    return _wrapped(f"**{said[0].upper()}{said[1:]}.**") + "\n"
+
+
+def more(word: str) -> str:
+    """Give what stands below the example: when it misleads, formula, source, related."""
+    sections = _sections(word)
+    formula, _, misleads = sections["Notes"].partition(_MISLEADS)
+    listed = " Ids such as these are listed in [formulas](../formulas.md)."
+    parts = {
+        "When it misleads": _markdown(misleads[0].upper() + misleads[1:]),
+        "Formula": _markdown(formula) + (listed.strip() + "\n" if _ID.search(formula) else ""),
+        "Source": _markdown(sections["References"]),
+        "Related": "".join(_related(line) for line in sections["See Also"].splitlines()),
+    }
+    return "".join(f"## {title}\n\n{text.rstrip()}\n\n" for title, text in parts.items())
+
+
+def _docstring(word: str) -> str:
+    (function,) = [function for function in FUNCTIONS if function.__name__ == word]
+    return inspect.cleandoc(str(function.__doc__))
+
+
+def _sections(word: str) -> dict[str, str]:
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", _docstring(word), flags=re.MULTILINE)
+    return {title: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _markdown(text: str) -> str:
+    """Write as Markdown what stands in a docstring."""
+    text = re.sub(r"\.\. math::\s+((?:.+\n?)+)", _displayed, text)
+    text = re.sub(r"`*docs/(\w+)\.md`*", r"[\1](../\1.md)", text).replace("``", "`")
+    return "\n\n".join(_paragraph(one) for one in text.strip().split("\n\n")) + "\n\n"
+
+
+def _displayed(found: re.Match[str]) -> str:
+    return f"$$\n{textwrap.dedent(found[1]).strip()}\n$$\n"
+
+
+def _paragraph(text: str) -> str:
+    if text.startswith("$$"):
+        return re.sub(r"^ +", "", text, flags=re.MULTILINE).strip()
+    if text.startswith("- "):
+        items = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
+        return "\n".join(_wrapped(f"- {item}", "  ").strip() for item in items)
+    return _wrapped(text).strip()
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    joined = " ".join(text.split())
+    return (
+        textwrap.fill(
+            joined,
+            _LINE,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )
+
+
+def _related(line: str) -> str:
+    name, _, said = line.partition(" : ")
+    word = name.removeprefix("anonrisk.")
+    known = (MEASURES / f"{word}.md").exists()
+    return f"- {f'[`{word}`]({word}.md)' if known else f'`{name}`'}: {said}\n"
 
 
 if __name__ == "__main__":

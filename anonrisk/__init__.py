@@ -80,6 +80,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ __all__ = [
     "delta_presence",
     "entropy",
     "explain_risk",
+    "explore",
     "find_qids",
     "generalize",
     "hipaa",

@@ -12,10 +12,15 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, reporting
+from anonrisk.api import roles as api_roles
+from anonrisk.core import render
 from anonrisk.core.columns import FrameT
+from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from anonrisk.core.columns import Name
 
 
 def _found() -> Iterator[Callable[..., Any]]:
@@ -32,18 +37,69 @@ def _found() -> Iterator[Callable[..., Any]]:
 
 
 FUNCTIONS = tuple(_found())
+# What each is asked for; a word that stands nowhere here measures, or is of a page.
+_ASKED = {
+    "measure": (),
+    "risk": (
+        *("risk", "rr", "kmap", "delta_presence", "at_risk", "suda"),
+        *("trajectory", "linkability"),
+    ),
+    "predict": ("predict_singletons", "predict_classes", "predict_population", "probabilistic_k"),
+    "find": ("find_qids", "is_quasi_identifier", "explain_risk"),
+    "change": (
+        *("plan", "apply", "utility", "generalize", "suppress", "microaggregate"),
+        *("perturb", "permute", "was_perturbed", "pseudonymize"),
+    ),
+    "gate": ("declare", "roles"),
+    "see": reporting.WORDS,
+}
+# Names of columns that anybody reads; what comes after them is counted.
+_NAMES = 20
 
 
-class AnonAccessor(Generic[FrameT]):
+class AnonAccessor(render.PrintedTable, Generic[FrameT]):
     """How many people in this table can be singled out; see the functions of `anonrisk`."""
 
     def __init__(self, frame: FrameT) -> None:
         """Keep the table; nothing is looked at before a question is asked."""
         self._frame = frame
 
+    def _lines(self) -> list[str]:
+        """Name the table and its roles, which are known without a look at its rows."""
+        kind = type(self._frame)
+        of = f".anon of a {kind.__module__.partition('.')[0]} {kind.__name__}"
+        try:
+            roles = api_roles.roles(self._frame)
+        except AnonRiskError as error:
+            return [of, str(error)]
+        of += f" with {render.count_of(len(roles.columns), 'column')}"
+        if not roles:
+            return [of, "no roles declared: declare(quasi=[…], sensitive=[…], unit=…) says them"]
+        declared: dict[str, list[Name]] = {}
+        for column in roles.columns:
+            declared.setdefault(roles.of(column) or "no role", []).append(column)
+        return [of, *(f"{role}: {_listed(names)}" for role, names in declared.items())]
+
+    def _header(self) -> tuple[str, ...]:
+        return "to", "ask"
+
+    def _rows(self) -> list[list[str]]:
+        known = {word for words in _ASKED.values() for word in words}
+        there = [function.__name__ for function in FUNCTIONS]
+        measures = [word for word in there if word not in known]
+        return [[what, ", ".join(words or measures)] for what, words in _ASKED.items()]
+
+    def _notes(self) -> list[str]:
+        return ["help(df.anon.k) tells more of one; anonrisk.Policy(…).check(df) gives a verdict"]
+
     def __dir__(self) -> list[str]:
         """Complete to the questions only."""
         return [function.__name__ for function in FUNCTIONS]
+
+
+def _listed(names: list[Name]) -> str:
+    more = [f"{len(names) - _NAMES:,} more"] if len(names) > _NAMES else []
+    return ", ".join([*map(render.named, names[:_NAMES]), *more])
 
 
 def anon(frame: FrameT) -> AnonAccessor[FrameT]:
@@ -60,6 +116,11 @@ def anon(frame: FrameT) -> AnonAccessor[FrameT]:
     -------
     AnonAccessor
         With every function of a table as a method.
+
+    See Also
+    --------
+    anonrisk.classes : one of the functions that it has as methods
+    anonrisk.declare : roles, so that later calls need no names
 
     Examples
     --------

@@ -44,6 +44,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
 from anonrisk.search.explain_risk import RiskExplanation
 from anonrisk.search.probabilistic_k import ProbabilisticK, QidAnswer
@@ -344,6 +345,7 @@ class AnonAccessor(Generic[FrameT]):
         tcloseness: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
+        progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for every class to have k records."""
     def predict_classes(
@@ -463,6 +465,7 @@ class AnonAccessor(Generic[FrameT]):
         *,
         sampling_fraction: float | None = None,
         missing: Missing = "value",
+        progress: bool | None = None,
     ) -> Suda:
         """Score every record by the smallest sets of columns that single it out."""
     def summary(
@@ -513,6 +516,7 @@ class AnonAccessor(Generic[FrameT]):
         ordered: bool = False,
         draws: int = 1,
         missing: Missing = "value",
+        progress: bool | None = None,
     ) -> Trajectory:
         """Tell how many users a few of their linked records single out, measured and modelled."""
     def uniqueness(
@@ -536,6 +540,20 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def explore(
+        self,
+        qids: Names | None = None,
+        k: int = 5,
+        *,
+        sensitive: Names | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+        bins: Cuts = "auto",
+        max_suppression: float = 0.02,
+        floor: int = 5,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Explorer:
+        """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(
         self,
         policy_or_qids: Policy | Names | None = None,
@@ -550,5 +568,6 @@ class AnonAccessor(Generic[FrameT]):
         population_size: int | None = None,
         group_size: int | None = None,
         n_original: int | None = None,
+        progress: bool | None = None,
     ) -> Report:
         """Say for people who decide how many can be singled out: a page, Markdown, JSON."""

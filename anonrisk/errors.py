@@ -136,6 +136,10 @@ class ApproximationWarning(UserWarning):
     """An approximation is used near the end of where it is good; the message says how good."""
 
 
+class StoppedWarning(UserWarning):
+    """Ctrl-C stopped the work; the result is what was known by then, and says how far it came."""
+
+
 class EngineError(AnonRiskError, RuntimeError):
     """The engine failed; its own message is withheld because it may quote a cell."""
 
@@ -248,9 +252,19 @@ def raise_alone(error: AnonRiskError) -> NoReturn:
 
 
 def warn_of_approximation(message: str) -> None:
+    """Warn that an approximation is used near the end of where it is good."""
+    _warn(message, ApproximationWarning)
+
+
+def warn_of_stop(message: str) -> None:
+    """Warn that a result is not all that was asked for."""
+    _warn(message, StoppedWarning)
+
+
+def _warn(message: str, kind: type[Warning]) -> None:
     """Warn, and point at the line outside of this library that asked."""
     inside = str(pathlib.Path(__file__).parent)
     frame, level = sys._getframe(1), 2  # noqa: SLF001
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, ApproximationWarning, stacklevel=level)
+    warnings.warn(message, kind, stacklevel=level)

@@ -113,14 +113,19 @@ def not_finished(path):
     return stored.status == "could_not_assess" and "not finished" in stored.findings[0].sentence
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("secret"), OSError(28, "full")])
-def test_no_earlier_result_outlives_a_run_that_has_none(check, earlier, monkeypatch, capsys, error):
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt, 130), (RuntimeError("secret"), 3), (OSError(28, "full"), 3)],
+)
+def test_no_earlier_result_outlives_a_run_that_has_none(
+    check, earlier, monkeypatch, capsys, error, code
+):
     def broken(*_, **__):
         raise error
 
     verdict, junit = earlier
     monkeypatch.setattr("anonrisk.cli.junit.document", broken)
-    assert check("--output", verdict, "--junit", junit) == 3
+    assert check("--output", verdict, "--junit", junit) == code
     assert not_finished(verdict)
     # What cannot be written is not there at all.
     assert not junit.exists()

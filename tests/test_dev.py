@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.util
 import os
 import re
 import sys
+import tarfile
 from pathlib import Path
 
+import axe
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -68,3 +72,26 @@ def test_the_quick_lanes_cover_what_they_say(dev):
 def test_programs_keep_what_they_compiled(dev, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert "PYTHONDONTWRITEBYTECODE" not in dev.variables(dev.QUICKLY)
+
+
+def test_axe_is_fetched_once_as_it_is_pinned(tmp_path):
+    inside, packed = tmp_path / "axe.min.js", tmp_path / "axe.tgz"
+    inside.write_text("axe = 1")
+    with tarfile.open(packed, "w:gz") as package:
+        package.add(inside, "package/axe.min.js")
+    digest = base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
+    pin, script = f"{packed.as_uri()}\nsha512-{digest}\n", tmp_path / ".axe" / "axe.min.js"
+    assert axe.fetch(pin, script) == "fetched"
+    assert script.read_text() == "axe = 1"
+    packed.unlink()
+    assert axe.fetch(pin, script) == "there"
+    assert axe.fetch(pin + "\n", script).startswith("not fetched, so that tests which ask it are")
+    packed.write_text("something else")
+    with pytest.raises(SystemExit, match=r"is not what axe-core\.txt says"):
+        axe.fetch(pin + "\n", script)
+
+
+def test_axe_is_pinned_by_version_and_content():
+    address, digest = axe.PIN.read_text(encoding="utf-8").split()
+    assert re.fullmatch(r"https://registry\.npmjs\.org/axe-core/-/axe-core-[\d.]+\.tgz", address)
+    assert re.fullmatch(r"sha512-[\w+/]{86}==", digest)

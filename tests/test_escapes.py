@@ -77,6 +77,7 @@ RESULTS = {
     "probabilistic_k": lambda df: df.anon.probabilistic_k(QID, 10_000, 0.5),
     "is_quasi_identifier": lambda df: df.anon.is_quasi_identifier(QID, 0.2, 10_000),
     "plan": lambda df: df.anon.plan(QID, 2, max_suppression=1.0),
+    "explore": lambda df: df.anon.explore(QID, sensitive=[C]),
     "utility": lambda df: anonrisk.utility(changed(df), df, QID),
     "trajectory": lambda df: df.anon.trajectory(WHO, [A], 2),
     "linkability": lambda df: df.anon.linkability(WHO, [A], WHEN, period="7D"),

@@ -17,7 +17,7 @@ import anonrisk
 from anonrisk import ClassSizes, errors
 from anonrisk.counts import shapes
 from anonrisk.counts.shapes import Shape
-from anonrisk.search import lookalikes, minimal, progress
+from anonrisk.search import lookalikes, minimal
 
 PEOPLE = {
     "zip": ["1", "1", "2", "2", "3", "3", None, "1"],
@@ -374,44 +374,6 @@ def test_more_sets_than_anybody_reads_are_not_printed():
     assert "and 30 sets more, which come after these" in repr(report)
     assert len(repr(report).splitlines()) < 60
     assert report._repr_html_().count("<tr>") == 51
-
-
-def test_progress_moves_within_each_size(monkeypatch):
-    told = []
-    monkeypatch.setattr(progress, "_SECONDS", 0.0)
-    tell = progress._reporter([3, 300, 10**6], lambda *shown: told.append(shown))
-    for done in (0, 3, 150, 302, 303, 5_303, 1_000_303):
-        tell(done, 7)
-    assert [shown[1:] for shown in told] == [
-        *((0, 3), (0, 300), (147, 300), (299, 300)),
-        *((0, 10**6), (5_000, 10**6), (10**6, 10**6)),
-    ]
-    assert told[2][0] == "sets of 2 columns: 147 of 300 decided, 7 found"
-    monkeypatch.setattr(progress, "_SECONDS", 3600.0)
-    told.clear()
-    tell = progress._reporter([3, 300], lambda *shown: told.append(shown))
-    for done in (0, 1, 2, 303):
-        tell(done, 0)
-    assert [shown[1] for shown in told] == [0, 300], "seldom, but the end is always shown"
-
-
-def test_what_is_shown_while_it_searches(capsys, monkeypatch):
-    table = pd.DataFrame(PEOPLE)
-    anonrisk.find_qids(table)
-    assert capsys.readouterr() == ("", ""), "nothing where standard error is no terminal"
-    anonrisk.find_qids(table, progress=True)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    monkeypatch.setitem(__import__("sys").modules, "rich.progress", None)
-    anonrisk.find_qids(table, progress=True)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "sets of 1 column: " in printed.err
-    assert printed.err.rpartition("\r\033[K")[2].startswith("sets of 4 columns: 1 of 1 decided, ")
-    assert printed.err.endswith("\n")
-    with progress.show_progress([10], progress=False) as tell:
-        tell(10, 1)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_the_report_is_a_table():

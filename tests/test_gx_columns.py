@@ -17,7 +17,7 @@ import databases  # noqa: E402
 from tables import spark_table  # noqa: E402
 
 from anonrisk import gx  # noqa: E402
-from anonrisk.errors import ReleaseBlocked  # noqa: E402
+from anonrisk.errors import ReleaseBlocked, StoppedWarning  # noqa: E402
 from anonrisk.gx import metrics  # noqa: E402
 
 SECRET = "Xavier-7741"
@@ -178,6 +178,19 @@ def test_what_cannot_be_searched_does_not_pass(batch_of, monkeypatch):
     monkeypatch.setattr(anonrisk, "find_qids", out_of_time)
     same = pd.DataFrame({"sex": ["f", "f"]})
     assert "not complete" in message(result_of(batch_of(same), E(**asked)))
+
+
+def test_what_was_found_before_ctrl_c_does_not_pass(batch_of, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("anonrisk.search.minimal._Search._grow", stop)
+    # Nobody is alone with one column, and somebody with both.
+    table = pd.DataFrame({"age": [1, 1, 2, 2, 2], "sex": list("fmffm")})
+    with pytest.warns(StoppedWarning, match="stopped: 2 of 3 sets decided"):
+        result = result_of(batch_of(table), E(max_size=2, max_fraction=0))
+    assert not result.success
+    assert "not complete" in message(result)
 
 
 def test_an_error_that_quotes_a_cell_is_withheld(batch_of, monkeypatch):

@@ -14,10 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonrisk import ClassSizes, errors, predict
-from anonrisk.predict import Distribution, contour, law, moments, pairs, stirling, subgroup
+from anonrisk.predict import (
+    Distribution,
+    contour,
+    density_limit,
+    law,
+    moments,
+    pairs,
+    stirling,
+    subgroup,
+)
 from anonrisk.predict.independent import Binomial, Poisson
 from anonrisk.predict.moments import covariance, expected_below, variance_below
-from anonrisk.predict.width import density_limit
 
 SMALL = [[0.1, 0.2, 0.3, 0.4], [0.25] * 4, [0.7, 0.2, 0.1], [0.5, 0.5], [0.05, 0.05, 0.3, 0.3, 0.3]]
 

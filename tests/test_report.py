@@ -220,6 +220,34 @@ def test_a_limit_that_is_just_missed_does_not_look_kept():
     assert "1.001%" in row["sentence"]
 
 
+@pytest.mark.parametrize(
+    ("k", "told"),
+    [
+        (3, "3.33 times what is asked for"),
+        (10, "just what is asked for"),
+        (40, "4 times too little"),
+    ],
+)
+def test_what_is_asked_for_is_told_as_such(k, told):
+    table = pd.DataFrame({"zip": ["a"] * 10 + ["b"] * 30})
+    (row,) = table.anon.report(Policy(quasi="zip", k=k)).to_dict()["budgets"]["rows"]
+    assert row["used_text"] == told
+    assert row["used"] == k / 10
+
+
+@pytest.mark.parametrize(
+    ("alone", "told"),
+    [(1, "less than 1% of the limit"), (100, "50% of the limit"), (200, "100% of the limit"),
+     (201, "just over the limit"), (500, "250% of the limit"), (3_000, "15 times the limit")],
+)  # fmt: skip
+def test_how_much_of_a_limit_is_used(alone, told):
+    table = pd.DataFrame({"zip": [*range(alone), *["a"] * (20_000 - alone)]}).astype(str)
+    made = table.anon.report(Policy(quasi="zip", max_unique_fraction=0.01))
+    (row,) = made.to_dict()["budgets"]["rows"]
+    assert row["used_text"] == told
+    assert row["word"] == ("broken" if alone > 200 else "kept")
+
+
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
@@ -228,6 +256,8 @@ def test_a_pass_names_the_columns_that_nobody_looked_at():
     headline = made.to_dict()["verdict"]["headline"]
     assert headline.startswith("Keeps every limit of the policy, for the columns it covers.")
     assert "Not looked at: zip, age, illness, cost" in headline
+    (step,) = made.to_dict()["verdict"]["next"]
+    assert step.startswith("Say in the policy what the columns are")
     assert "Not looked at (4)" in read(made).text
 
 
@@ -256,6 +286,50 @@ def test_a_failure_says_why_and_what_next():
     assert facts["Rows"] == "400"
     assert facts["Policy digest"] == policy().digest
     assert facts["Checked"].endswith(" UTC")
+
+
+@pytest.mark.parametrize(
+    ("limit", "few", "allowed"),
+    [
+        ({"max_fraction_below_k": {"k": 3, "at_most": 0.02}}, 3, "2%"),
+        ({"k": 5}, 5, "nobody"),
+        ({"k": 5, "max_fraction_below_k": {"k": 3, "at_most": 0.02}}, 3, "2%"),
+    ],
+)
+def test_a_failure_is_told_of_people(limit, few, allowed):
+    table = pd.DataFrame(cells())
+    told = table.anon.report(Policy(quasi=QID, unlisted="ignore", **limit)).to_dict()["verdict"]
+    below = table.anon.classes(QID).records_below(few)
+    assert told["headline"] == (
+        f"Do not publish this table as it is. {below} of 400 records ({below / 400:.1%}) hide "
+        f"among fewer than {few} by their zip, age and sex; the policy allows {allowed}."
+    )
+
+
+def test_every_verdict_says_what_next():
+    table = pd.DataFrame(cells())
+    seen = table[["zip"]].anon.report(Policy(quasi="zip", k=2)).to_dict()["verdict"]
+    assert seen["next"] == [
+        "Publish these rows and columns and no others: what changes must be checked again."
+    ]
+    # No step of its own helps a table whose only quasi-identifier is too fine for its illnesses.
+    broken = table.anon.report(policy(quasi=["zip"], k=1, max_unique_fraction=1, ldiv={"l": 7}))
+    assert broken.to_dict()["verdict"]["next"]
+    doubt = table.anon.report(Policy(quasi=["zip", "ages"], k=5, unlisted="ignore")).to_dict()
+    unjudged = table.anon.report("zip").to_dict()
+    for told, begins in ((doubt, "Mend what is said above"), (unjudged, "Say in a policy")):
+        assert told["verdict"]["next"][0].startswith(begins)
+
+
+def test_limits_beside_the_one_in_the_headline_are_counted():
+    table = pd.DataFrame(cells())
+    told = table.anon.report(policy(ldiv={"l": 7})).to_dict()["verdict"]
+    assert told["notes"] == ["Not looked at: cost.", "2 other limits are broken."]
+    told = table.anon.report(policy(sensitive=["illnes"])).to_dict()
+    others = [note for note in told["verdict"]["notes"] if "other limit" in note]
+    in_doubt = sum(row["status"] == "could_not_assess" for row in told["budgets"]["rows"])
+    assert in_doubt
+    assert any(f"{in_doubt} other limit" in note and "nobody can tell" in note for note in others)
 
 
 def test_what_cannot_be_assessed_is_no_pass():
@@ -398,7 +472,7 @@ def test_shell_and_notebook(monkeypatch):
             raise ImportError
         return found(name, *args, **kwargs)
 
-    page_module._template.cache_clear()
+    page_module.template.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     assert made._repr_html_() is None
     with pytest.raises(MissingLibraryError, match=r"pip install 'anonrisk\[report\]'"):

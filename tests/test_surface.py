@@ -89,7 +89,7 @@ def test_importing_again_does_not_warn():
 
 DOCUMENTS = [
     path
-    for folder in (".", "docs", "expectations")
+    for folder in (".", "docs", "docs/measures", "expectations")
     for path in sorted((ROOT / folder).glob("*.md"))
     if ">>> " in path.read_text()
 ]
@@ -106,7 +106,8 @@ def test_documents_are_true(path):
 def test_links_between_documents_lead_somewhere():
     import re
 
-    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("expectations/*.md")]:
+    folders = (".", "docs", "docs/measures", "expectations")
+    for document in [path for folder in folders for path in (ROOT / folder).glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             known = target.startswith("https://") or (document.parent / target).exists()
             assert known, f"{document.name}: {target}"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
+import pytest
 from steps import CELLS
+
+import anonrisk
+from anonrisk.errors import RolesLostError
 
 
 def test_random_steps_leave_a_mark(frame):
@@ -13,3 +18,25 @@ def test_random_steps_leave_a_mark(frame):
     expected = {"age": "perturb", "born": "perturb", "income": "permute"}
     assert both.anon.was_perturbed() == expected
     assert table.anon.was_perturbed() == {}
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"anonrisk_perturbed": [[{}, "perturb"]]},
+        {"anonrisk_perturbed": [["age"]]},
+        {"anonrisk_perturbed": [["age", 3]]},
+        {"anonrisk_perturbed": 5},
+        {"anonrisk_perturbed": None},
+        {"anonrisk_perturbed": [["gone", "perturb"]], "anonrisk_perturbed_among": "age"},
+    ],
+)
+def test_a_damaged_mark_never_passes(mark):
+    table = pd.DataFrame({"age": [1] * 10, "born": [2] * 10})
+    table.attrs = mark
+    policy = anonrisk.Policy(quasi=["age"], k=5, unlisted="ignore")
+    (finding,) = policy.check(table).failures
+    assert finding.status == "could_not_assess"
+    assert "mark is damaged" in finding.sentence
+    with pytest.raises(RolesLostError, match="damaged"):
+        table.anon.was_perturbed()

@@ -20,7 +20,7 @@ def alpha(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    """Give the largest share that one sensitive value has of a class.
+    r"""Give the largest share that one sensitive value has of a class.
 
     Parameters
     ----------
@@ -31,9 +31,26 @@ def alpha(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.ldiv : number of values that a class leaves in doubt
+    anonrisk.beta_likeness : the share compared with the table's
+    anonrisk.k : size of the smallest class, which belongs beside it
+
     Notes
     -----
-    The α of (α, k)-anonymity (Wong et al. 2006): max r₁ / n.
+    The α of (α, k)-anonymity: over all classes, r₁ the count of the commonest value and n its
+    number of records:
+
+    .. math:: \alpha = \max r_1 / n
+
+    When it misleads: a value that most people have anyway, such as no illness, counts like one that
+    harms; and a class of one always has α = 1.
+
+    References
+    ----------
+    R. C.-W. Wong et al., *(α, k)-Anonymity: an Enhanced k-Anonymity Model for Privacy-Preserving
+    Data Publishing*, KDD 2006, 754-759.
 
     Examples
     --------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def anvc(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
-    """Give the average number of value combinations of a quasi-identifier.
+    r"""Give the average number of value combinations of a quasi-identifier.
 
     Parameters
     ----------
@@ -25,9 +25,25 @@ def anvc(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.entropy : the entropy behind it, in bits
+    anonrisk.rr : the same over the number of records
+    anonrisk.classes : the number of classes itself
+
     Notes
     -----
-    H6: 2^H, with H the Shannon entropy in bits (Fischer-Hübner).
+    H6, with H the Shannon entropy in bits:
+
+    .. math:: \mathrm{ANVC} = 2^H
+
+    When it misleads: it never exceeds the number of classes and hardly counts the rare ones, which
+    are those that single people out.
+
+    References
+    ----------
+    S. Fischer-Hübner, *Privacy Enhancing Security Criteria* (slides), Definition 3; corrected as in
+    docs/errata.md, ``fischer-huebner-numbers``.
 
     Examples
     --------

@@ -42,6 +42,13 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         no table. Where a multidimensional plan has no region for a record, because no planned one
         was like it, the record has a star in every column that the plan recodes.
 
+    See Also
+    --------
+    anonrisk.plan : finds a plan
+    anonrisk.Plan.from_json : reads a stored one
+    anonrisk.generalize : recodes by hand
+    anonrisk.utility : what the result is still good for
+
     Examples
     --------
     >>> import pandas as pd

@@ -86,6 +86,12 @@ def assess(
     Assessment
         Each measure of each sensitive column, and the sizes of the classes.
 
+    See Also
+    --------
+    anonrisk.report : the same for people who decide
+    anonrisk.classes : class sizes alone
+    anonrisk.Policy.check : compares measures with limits
+
     Examples
     --------
     >>> import pandas as pd
@@ -93,10 +99,10 @@ def assess(
     >>> df = pd.DataFrame({"zip": ["a", "a", "b", "b"], "illness": ["flu", "cold", "flu", "flu"]})
     >>> df.anon.assess("zip", "illness", ["k", "ldiv", "tcloseness"])
     4 records, classes of zip
-       measure   sensitive   value   distance
-             k                   2
-          ldiv     illness       1
-    tcloseness     illness    0.25      equal
+    measure      sensitive   value   distance
+    k                            2
+    ldiv         illness         1
+    tcloseness   illness      0.25   equal
     """
     if isinstance(qids, AssessesTables):
         others = (sensitive, measures, c, order, hierarchy, unit)

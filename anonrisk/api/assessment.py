@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
 
+# Shares of the records, and chances that are averages over them.
+_SHARES = ("uniqueness", "highest_risk", "average_risk")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment:
+class Assessment(render.PrintedTable):
     """What one pass over a table has to say.
 
     Attributes
@@ -75,17 +78,16 @@ class Assessment:
         rows = []
         for (name, column), value in self.values.items():
             shown = f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+            if name in _SHARES:
+                shown = render.percent(value)
             distance = getattr(value, "distance", "")
-            rows.append([name, "" if column is None else str(column), shown, distance])
+            rows.append([name, "" if column is None else render.named(column), shown, distance])
         return rows
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        header = ("measure", "sensitive", "value", "distance")
-        people = render.count_of(self.sizes.n_records, "record")
-        of = render.joined(self.sizes.qid)
-        return f"{people}, classes of {of}\n{render.text_table(header, self._rows())}"
+    def _lines(self) -> list[str]:
+        who = "record" if self.sizes.unit is None else "person"
+        people = render.count_of(self.sizes.n_records, who)
+        return [f"{people}, classes of {render.joined(self.sizes.qid)}"]
 
-    def _repr_html_(self) -> str:
-        header = ("measure", "sensitive", "value", "distance")
-        return render.html_table(render.joined(self.sizes.qid), header, self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "measure", "sensitive", "value", "distance"

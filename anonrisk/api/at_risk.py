@@ -62,6 +62,12 @@ def at_risk(
     DataFrame
         The records in a class that breaks any of the limits. Lazy on Spark; see `anonrisk.sizes`.
 
+    See Also
+    --------
+    anonrisk.sizes : the class size of every record
+    anonrisk.suppress : leaves these records out
+    anonrisk.suda : scores records by what makes them stand out
+
     Examples
     --------
     >>> import pandas as pd

@@ -22,7 +22,7 @@ def beta_likeness(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    """Give the least β for which the table has β-likeness: the largest relative gain of a value.
+    r"""Give the least β for which the table has β-likeness: the largest relative gain of a value.
 
     Parameters
     ----------
@@ -36,10 +36,26 @@ def beta_likeness(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.delta_disclosure : gains and losses alike, by their logarithm
+    anonrisk.tcloseness : distance of whole distributions
+    anonrisk.ldiv : number of values that a class leaves in doubt
+
     Notes
     -----
-    Basic: max (p − q) / q over values whose share p in a class exceeds their share q in the table.
-    Enhanced: the least β with (p − q) / q ≤ min(β, −ln q) (Cao & Karras 2012).
+    p is the share of a value in a class and q its share in the table; the largest over values with
+    p > q, and the least β with which every gain keeps the enhanced limit:
+
+    .. math:: \beta = \max \frac{p - q}{q}, \qquad \frac{p - q}{q} \le \min(\beta, -\ln q)
+
+    When it misleads: it looks at gains only: that a value is *absent* from a class, which may tell
+    as much, does not count; and a rare value in a small class gains a lot by chance.
+
+    References
+    ----------
+    J. Cao & P. Karras, *Publishing Microdata with a Robust Privacy Guarantee*, PVLDB 5(11), 2012,
+    1388-1399.
 
     Examples
     --------

@@ -140,7 +140,7 @@ class BoxPlot(render.PrintedTable):
         return [*self.groups, ("overall", self.overall)]
 
     def _lines(self) -> list[str]:
-        within = "" if self.by is None else f" by {render.shown(self.by)}"
+        within = "" if self.by is None else f" by {render.named(self.by)}"
         return [f"Class sizes of {render.joined(self.qid)}{within}; whiskers {self._reach()}"]
 
     def _header(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class BoxPlot(render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                str(label),
+                render.named(label),
                 f"{each.sets:,}",
                 f"{each.min:,}",
                 *(f"{n:,.6g}" for n in (each.low, each.q1, each.median, each.q3, each.high)),
@@ -193,10 +193,21 @@ def box_plot(
     -------
     BoxPlot
 
+    See Also
+    --------
+    anonrisk.summary : the same numbers as a table
+    anonrisk.classes : the whole histogram
+
     Notes
     -----
-    Koot (2012), Figures 3.1 and 3.2, whose whiskers reach the ends. Quartiles are over classes,
-    with linear interpolation, as in `anonrisk.summary`; whiskers are Tukey's (1977).
+    Quartiles are over classes, with linear interpolation, as in `anonrisk.summary`. Tukey's
+    whiskers end within 1.5 heights of the box; those of Koot's figures reach the ends.
+
+    References
+    ----------
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Figures 3.1
+      and 3.2.
+    - J. W. Tukey, *Exploratory Data Analysis*, Addison-Wesley 1977.
 
     Examples
     --------
@@ -206,10 +217,10 @@ def box_plot(
     >>> df = pd.DataFrame({"zip": zips, "town": ["x"] * 13 + ["y"] * 3})
     >>> df.anon.box_plot("zip", by="town")
     Class sizes of zip by town; whiskers at most 1.5 boxes long
-      group   sets   min   low    q1   median     q3   high   max   outliers
-          x      4     1     1     1      1.5   3.75   3.75     9          1
-          y      2     1     1  1.25      1.5   1.75      2     2          0
-    overall      6     1     1     1      1.5      2      2     9          1
+    group     sets   min   low     q1   median     q3   high   max   outliers
+    x            4     1     1      1      1.5   3.75   3.75     9          1
+    y            2     1     1   1.25      1.5   1.75      2     2          0
+    overall      6     1     1      1      1.5      2      2     9          1
     """
     if whisker is not None:
         whisker = not_negative(whisker, "whisker")

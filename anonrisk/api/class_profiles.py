@@ -62,7 +62,7 @@ class ClassProfiles(ValueCounts):
         return (beta_likeness.BASIC if kind == "basic" else beta_likeness.ENHANCED).worst(self)
 
     def delta_disclosure(self, *, strict: bool = False) -> float:
-        """Largest |ln(p/q)|; see `anonrisk.delta_disclosure`."""
+        """Largest ``|ln(p/q)|``; see `anonrisk.delta_disclosure`."""
         return (delta_disclosure.STRICT if strict else delta_disclosure.PRESENT).worst(self)
 
     def classification_metric(self) -> float:

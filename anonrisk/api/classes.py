@@ -34,6 +34,13 @@ def classes(
     ClassSizes
         The histogram of class sizes, which answers for k, uniqueness, entropy and more.
 
+    See Also
+    --------
+    anonrisk.k : the smallest class alone
+    anonrisk.sizes : the class size of every record
+    anonrisk.summary : several quasi-identifiers, or groups, at once
+    anonrisk.assess : many measures in as few passes as possible
+
     Examples
     --------
     >>> import pandas as pd

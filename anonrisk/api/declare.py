@@ -43,6 +43,12 @@ def declare(  # noqa: PLR0917
         filtering, selection and Parquet. A column that is dropped leaves the quasi-identifier; one
         that may have been renamed is an error when the table is measured.
 
+    See Also
+    --------
+    anonrisk.roles : reads the roles back
+    anonrisk.Policy.draft : proposes a role for every column
+    anonrisk.find_qids : which columns single people out
+
     Examples
     --------
     >>> import pandas as pd

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def degree(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
-    """Give the degree of anonymity: 0 when every record is unique, 1 when all are alike.
+    r"""Give the degree of anonymity: 0 when every record is unique, 1 when all are alike.
 
     Parameters
     ----------
@@ -25,10 +25,29 @@ def degree(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.entropy : the entropy behind it
+    anonrisk.predict.degree : of an attacker who suspects some more than others
+    anonrisk.k : the worst class instead of a mean
+
     Notes
     -----
-    H2: d = Σ (f/n) log2 f / log2 n = 1 − H/log2 n (Koot 2012, 2.2.1, for an attacker who knows the
-    quasi-identifier). The entropy of the values over log2 n runs the other way and is no anonymity.
+    H2, for an attacker who knows the quasi-identifier; f the sizes of the classes, n the number of
+    records:
+
+    .. math:: d = \sum \frac{f}{n} \frac{\log_2 f}{\log_2 n} = 1 - \frac{H}{\log_2 n}
+
+    The entropy of the values over log2 n runs the other way and is no anonymity.
+
+    When it misleads: it is a mean over records: where most are in large classes it stays high
+    although some are alone.
+
+    References
+    ----------
+    - C. Díaz et al., *Towards Measuring Anonymity*, PET 2002, LNCS 2482, 54-68.
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 2.2.1;
+      corrected as in docs/errata.md, ``koot-2.2.1``.
 
     Examples
     --------

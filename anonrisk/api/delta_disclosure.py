@@ -21,7 +21,7 @@ def delta_disclosure(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    """Give the least δ for which the table has δ-disclosure privacy.
+    r"""Give the least δ for which the table has δ-disclosure privacy.
 
     Parameters
     ----------
@@ -34,10 +34,25 @@ def delta_disclosure(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.beta_likeness : gains only
+    anonrisk.tcloseness : distance of whole distributions
+    anonrisk.alpha : the largest share alone
+
     Notes
     -----
-    max |ln(p / q)| over the values of each class, p their share in the class and q in the table
-    (Brickell & Shmatikov 2008).
+    p is the share of a value in a class and q its share in the table:
+
+    .. math:: \delta = \max \left| \ln \frac{p}{q} \right|
+
+    When it misleads: without `strict` a value that a class lacks is not counted, although its
+    absence is certain; with it nearly every real table is infinite.
+
+    References
+    ----------
+    J. Brickell & V. Shmatikov, *The Cost of Privacy: Destruction of Data-Mining Utility in
+    Anonymized Data Publishing*, KDD 2008, 70-78.
 
     Examples
     --------

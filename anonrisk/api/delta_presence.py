@@ -19,7 +19,7 @@ def delta_presence(
     *,
     missing: Missing = "value",
 ) -> Presence:
-    """Give the least and largest share of a population class that is in the release.
+    r"""Give the least and largest share of a population class that is in the release.
 
     Parameters
     ----------
@@ -31,8 +31,27 @@ def delta_presence(
     Returns
     -------
     Presence
-        `lowest` and `highest` f/F over the classes of the population; 0 where the release has none
-        (Nergiz et al. 2007).
+        `lowest` and `highest` f/F over the classes of the population; 0 where the release has none.
+
+    See Also
+    --------
+    anonrisk.kmap : smallest class of the population instead of a share
+    anonrisk.risk : chance of finding somebody of that population
+
+    Notes
+    -----
+    f and F are the sizes of a class in the release and in the population; f = 0 where the release
+    has none:
+
+    .. math:: \delta_{\min} = \min f / F, \qquad \delta_{\max} = \max f / F
+
+    When it misleads: it is about the population that was given: an attacker who knows that somebody
+    belongs to a smaller one is surer; and near 0 it is as telling as near 1.
+
+    References
+    ----------
+    M. E. Nergiz, M. Atzori & C. Clifton, *Hiding the Presence of Individuals from Shared
+    Databases*, SIGMOD 2007, 665-676.
 
     Examples
     --------

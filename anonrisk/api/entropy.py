@@ -21,7 +21,7 @@ def entropy(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> float:
-    """Give the entropy of a quasi-identifier in bits: how much its value tells.
+    r"""Give the entropy of a quasi-identifier in bits: how much its value tells.
 
     Parameters
     ----------
@@ -38,10 +38,28 @@ def entropy(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.degree : the same as a degree of anonymity, from 0 to 1
+    anonrisk.anvc : the same as a number of values
+    anonrisk.kl_after : distance from uniform, also after recoding
+
     Notes
     -----
-    H1: H = −Σ p log2 p; H3: H_α = log2(Σ p^α) / (1 − α), with p = f/n (Koot 2012, 2.2). With a
-    `unit`, p is over (person, class) pairs.
+    H1, and H3 for another order α, with p = f/n the share of each class; with a `unit`, p is over
+    (person, class) pairs:
+
+    .. math:: H = -\sum p \log_2 p, \qquad H_\alpha = \frac{\log_2 \sum p^\alpha}{1 - \alpha}
+
+    When it misleads: it is about values, not about people: the few who are alone hardly move a mean
+    over everybody, and of a small table it cannot exceed log2 of the number of records.
+
+    References
+    ----------
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 2.2 and 2.2.2;
+      corrected as in docs/errata.md, ``koot-2.2.2``.
+    - A. Rényi, *On Measures of Entropy and Information*, Berkeley Symposium on Mathematical
+      Statistics and Probability 1, 1961, 547-561.
 
     Examples
     --------

@@ -29,6 +29,12 @@ def explain_risk(
     RiskExplanation
         Each change with the singletons after it, measured on this table; the best first.
 
+    See Also
+    --------
+    anonrisk.plan : looks for the best coarsening of all columns
+    anonrisk.suda : which columns single out each record
+    anonrisk.find_qids : which sets of columns single out many
+
     Notes
     -----
     A column of numbers, dates or instants is coarsened to half as many bins of equal width as it
@@ -43,10 +49,10 @@ def explain_risk(
     >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"], "age": [30, 30, 41, 41]})
     >>> df.anon.explain_risk(["zip", "age"])
     zip + age: 4 of 4 records (100.0%) are singletons
-    column               change   singletons    share   fewer
-       zip   first 3 characters            0     0.0%       4
-       zip              dropped            0     0.0%       4
-       age              dropped            4   100.0%       0
+    column   change               singletons    share   fewer
+    zip      first 3 characters            0     0.0%       4
+    zip      dropped                       0     0.0%       4
+    age      dropped                       4   100.0%       0
     """
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     counter = counter_of(engine, frame, question)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
-from anonrisk.counts.counter import BITS
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import shown, tell
+from anonrisk.counts.counter import BITS, DECIDED, number_of_sets
 from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
 from anonrisk.search import lookalikes
-from anonrisk.search.minimal import number_of_sets, search
+from anonrisk.search.minimal import search
 from anonrisk.search.probabilistic import domain_size, share_between
-from anonrisk.search.progress import show_progress
 from anonrisk.search.qid_report import FoundQid, LookAlike, QidReport, SearchPlan
 
 if TYPE_CHECKING:
@@ -92,10 +93,12 @@ def find_qids(
     time_budget : float, optional
         Seconds after which what was found so far is returned, marked as partial; its `coverage`
         says which sizes were searched to the end. Without it the search goes on until it is done.
+        Ctrl-C has the same effect, and look-alikes of direct identifiers are then not looked for.
     explain : bool
         Only say how many sets and passes over the table there are.
     progress : bool, optional
-        Show a bar on standard error; left out, only on a terminal.
+        Whether to show on standard error how far it is. Left out: by itself, after two seconds,
+        on a terminal or in a notebook.
 
     Returns
     -------
@@ -104,14 +107,27 @@ def find_qids(
         look like direct identifiers, and columns that cannot be searched, apart. With `explain`, a
         `SearchPlan` instead.
 
+    See Also
+    --------
+    anonrisk.is_quasi_identifier : about given columns, and a population
+    anonrisk.suda : the smallest sets record by record
+    anonrisk.explain_risk : which column of a set to change
+    anonrisk.Policy.draft : a policy from what was found
+
     Notes
     -----
     Sets are searched by size. One is left out uncounted only where it is proven that it is not
     minimal or cannot exceed the share; `anonrisk.search.minimal` states the proofs. Distinction is
-    classes over records, separation the share of pairs that are told apart (Motwani & Xu 2007). The
-    share by domain (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to
-    expect where no more values are possible than the table shows: information about the domain, no
-    bound on what was measured, and never used to leave out a set.
+    classes over records, separation the share of pairs that are told apart. The share by domain
+    (`domain_share`) is Q1 of Lodha & Thomas, the largest share of singletons to expect where no
+    more values are possible than the table shows: information about the domain, no bound on what
+    was measured, and never used to leave out a set.
+
+    References
+    ----------
+    - R. Motwani & Y. Xu, *Efficient Algorithms for Masking and Finding Quasi-Identifiers*, 2007.
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorems 1 and 2; corrected as in
+      docs/errata.md, ``lodha-theorems-1-2``.
 
     Examples
     --------
@@ -121,10 +137,11 @@ def find_qids(
     >>> df.anon.find_qids(alpha=0.5)
     2 minimal sets of at most 4 columns single out more than 50.0% of 4 records
     7 sets decided by 7 counts, the others by proof
-      columns    share   singletons   classes   distinction   separation   by domain
-    zip + age   100.0%            4         4        1.0000       1.0000       42.2%
-    zip + sex   100.0%            4         4        1.0000       1.0000       42.2%
-    by domain: the most to expect of people who have no more values than occur here; what was ...
+    columns      share   singletons   classes   distinction   separation   by domain
+    zip + age   100.0%            4         4        100.0%       100.0%       42.2%
+    zip + sex   100.0%            4         4        100.0%       100.0%       42.2%
+    by domain: the most to expect of people who have no more values than occur here;
+      what was measured may be more. 50.0% take more than 5 values
     """
     alpha = share_between(alpha, "alpha")
     max_size = whole_number(max_size, "max_size", at_least=1)
@@ -136,21 +153,27 @@ def find_qids(
     question, apart, left_out = _asked(engine, frame, columns, unit, missing)
     if explain:
         return _plan(engine, question.qid, max_size)
-    counter = engine.count(frame, ManySets(question))
-    if not counter.columns:
-        raise NoColumnsError(
-            "none of the columns can be searched: "
-            + "; ".join({**apart, **counter.unsupported}.values())
-        )
-    by_size = tuple(number_of_sets(len(counter.columns), max_size))
-    with show_progress(by_size, progress=progress) as tell:
-        outcome = search(counter, alpha, max_size, time_budget=budget, tell=tell)
+    with shown(progress=progress):
+        tell("reading the columns")
+        counter = engine.count(frame, ManySets(question))
+        if not counter.columns:
+            raise NoColumnsError(
+                "none of the columns can be searched: "
+                + "; ".join({**apart, **counter.unsupported}.values())
+            )
+        outcome = search(counter, alpha, max_size, time_budget=budget)
+        stopped = outcome.stopped
+        direct: tuple[LookAlike, ...] = ()
+        # Whoever has stopped the search does not wait for another look at the table.
+        if not stopped:
+            with interruptible() as interruption:
+                direct = _look_alikes(counter, outcome)
+            stopped = interruption.keep(outcome.n_settled, outcome.n_sets, DECIDED)
     n_records = outcome.columns[0].n_records
     if population_size is not None and population_size < n_records:
         raise ArgumentError(
             f"population_size is smaller than the table, which has {n_records:,} records"
         )
-    direct = _look_alikes(counter, outcome)
     return QidReport(
         sets=_ranked(outcome, {item.column for item in direct}, population_size),
         direct=direct,
@@ -165,7 +188,8 @@ def find_qids(
         n_sets=outcome.n_sets,
         n_counted=outcome.n_counted,
         n_settled=outcome.n_settled,
-        by_size=by_size,
+        by_size=tuple(number_of_sets(len(counter.columns), max_size)),
+        stopped=stopped,
     )
 
 
@@ -236,6 +260,7 @@ def _ranked(
 
 def _look_alikes(counter: Counter, outcome: MinimalSets) -> tuple[LookAlike, ...]:
     look_alikes = []
+    tell("looking for direct identifiers")
     for sizes, shape in zip(outcome.columns, counter.shapes(), strict=True):
         n_different = sizes.n_classes - (shape.n_known < sizes.n_rows)
         reason = lookalikes.reason(shape, n_different)

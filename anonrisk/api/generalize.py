@@ -65,6 +65,13 @@ def generalize(
         A new table of the same kind, lazy on Spark. A missing value stays missing, except at the
         top of a hierarchy.
 
+    See Also
+    --------
+    anonrisk.plan : finds how coarse each column must become
+    anonrisk.microaggregate : means of groups instead of bins
+    anonrisk.suppress : leaves out what stays rare
+    anonrisk.recode.Bins : one of the recodings
+
     Examples
     --------
     >>> import pandas as pd

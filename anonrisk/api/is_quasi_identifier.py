@@ -25,7 +25,7 @@ def is_quasi_identifier(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> QidAnswer:
-    """Tell whether some columns can single out more than a share of the population.
+    r"""Tell whether some columns can single out more than a share of the population.
 
     Parameters
     ----------
@@ -46,9 +46,26 @@ def is_quasi_identifier(
         singletons, whatever the population; ``"excluded in expectation"`` where no distribution
         over the given domain makes more than `alpha` of the population unique; else ``"possible"``.
 
+    See Also
+    --------
+    anonrisk.find_qids : searches for them by measuring
+    anonrisk.probabilistic_k : the k that so many values leave
+    anonrisk.uniqueness : measured in the table
+
     Notes
     -----
-    Q1 and Q2 in their exact form (Lodha & Thomas, theorems 1 to 3).
+    Q1 and Q2 in their exact form: of n people on a domain of D values the expected share of
+    singletons is, whatever the distribution, at most
+
+    .. math:: (1 - 1/D)^{n - 1} \; (D \ge n), \qquad \frac{D}{n} (1 - 1/n)^{n - 1} \; (D \le n)
+
+    When it misleads: ``"possible"`` is not yes: most distributions stay far below the bound. And
+    what is excluded is so in expectation, for a domain that holds every value somebody may have.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorems 1 to 3; corrected as in
+    docs/errata.md, ``lodha-theorem-2``, ``lodha-theorems-1-2``.
 
     Examples
     --------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def k(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> int:
-    """Give the size of the smallest class: the table is k-anonymous for this k.
+    r"""Give the size of the smallest class: the table is k-anonymous for this k.
 
     Parameters
     ----------
@@ -25,9 +25,27 @@ def k(
     -------
     int
 
+    See Also
+    --------
+    anonrisk.uniqueness : share of the records that are alone
+    anonrisk.classes : the sizes of all classes
+    anonrisk.ldiv : what a class gives away
+    anonrisk.plan : how coarse the columns must become for a larger k
+
     Notes
     -----
-    T1: k = min f over all classes (Samarati & Sweeney 1998).
+    T1, f the sizes of the classes:
+
+    .. math:: k = \min f
+
+    When it misleads: it is about the worst class alone, and says nothing of what a class gives
+    away: ten people who share a combination may share a diagnosis too.
+
+    References
+    ----------
+    - P. Samarati & L. Sweeney, *Protecting Privacy when Disclosing Information: k-Anonymity and its
+      Enforcement through Generalization and Suppression*, SRI-CSL-98-04, 1998.
+    - L. Sweeney, *k-Anonymity: a Model for Protecting Privacy*, IJUFKS 10(5), 2002, 557-570.
 
     Examples
     --------

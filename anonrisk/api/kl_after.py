@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     _Way: TypeAlias = tuple[dict[Any, float], dict[Any, Recoding]]
 
 
-@dataclass(frozen=True)
-class KlStep:
+@dataclass(frozen=True, repr=False)
+class KlStep(render.PrintedFields):
     """One way of putting values together.
 
     Attributes
@@ -85,7 +85,15 @@ class KlAfter(render.PrintedTable):
         return [f"Distance from uniform of {render.joined(self.qid)}"]
 
     def _header(self) -> tuple[str, ...]:
-        return "step", "records", "classes", "values", "nats", "of it, if a sample"
+        return "step", "records", "classes", "values", "nats", "by chance"
+
+    def _notes(self) -> list[str]:
+        return [
+            (
+                "by chance: about what a sample shows of people who are spread evenly; where that "
+                "is no less than the distance, the distance may be chance alone"
+            )
+        ]
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -107,7 +115,7 @@ def kl_after(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> KlAfter:
-    """Measure the distance from uniform of a quasi-identifier whose values are put together.
+    r"""Measure the distance from uniform of a quasi-identifier whose values are put together.
 
     Parameters
     ----------
@@ -125,12 +133,28 @@ def kl_after(
     -------
     KlAfter
 
+    See Also
+    --------
+    anonrisk.entropy : the entropy in bits
+    anonrisk.ClassSizes.kl : of one table, without recoding
+    anonrisk.predict.uniqueness : what follows from a distance
+
     Notes
     -----
-    H4: κ = ln N − H in nats, against the uniform law on N values (Koot 2012, Figure 4.4). Values
-    that nobody has raise κ by ln(N'/N), so state how many there are where you compare tables. A
-    sample of n records is further from uniform than its population, by about (J − 1)/(2n) with J
-    values that occur; coarse steps are less so. Each step is a scan of the table.
+    H4, in nats, against the uniform law on N values:
+
+    .. math:: \kappa = \ln N - H
+
+    Each step is a scan of the table.
+
+    When it misleads: values that nobody has raise κ by ln(N'/N), so state how many there are where
+    you compare tables. A sample of n records is further from uniform than its population, by about
+    (J − 1)/(2n) with J values that occur; coarse steps are less so.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 4,
+    Figure 4.4; corrected as in docs/errata.md, ``koot-4.3.2-sum``, ``koot-4.3.2-power``.
 
     Examples
     --------
@@ -139,10 +163,11 @@ def kl_after(
     >>> df = pd.DataFrame({"age": [0, 0, 0, 1, 2, 2, 4, 5, 6, 6, 7, 9]})
     >>> df.anon.kl_after("age", [{"age": 2}, {"age": 5}], n_values=[10, 5, 2])
     Distance from uniform of age
-                   step   records   classes   values     nats   of it, if a sample
+                   step   records   classes   values     nats   by chance
                as it is        12         8       10   0.3234               0.2917
     age: intervals of 2        12         5        5   0.0923               0.1667
-    age: intervals of 5        12         2        2   0.0140               0.0417
+    age: intervals of 5        12         2        2   0.0140      0.0417
+    by chance: about what a sample shows of people who are spread evenly; ...
     """
     engine, question = question_of(frame, qids, unit=unit, missing=missing)
     known = engine.schema(frame).columns
@@ -189,6 +214,6 @@ def _read(step: Mapping[Any, Any], qid: Qid, known: Sequence[Name]) -> _Way:
 
 
 def _words(widths: Mapping[Any, float], recodings: Mapping[Any, Recoding]) -> str:
-    rounded = [f"{render.shown(name)}: intervals of {width:g}" for name, width in widths.items()]
-    recoded = [f"{render.shown(name)}: {how}" for name, how in recodings.items()]
+    rounded = [f"{render.named(name)}: intervals of {width:g}" for name, width in widths.items()]
+    recoded = [f"{render.named(name)}: {how}" for name, how in recodings.items()]
     return "; ".join([*rounded, *recoded]) or "as it is"

@@ -18,7 +18,7 @@ def kmap(
     *,
     missing: Missing = "value",
 ) -> int:
-    """Give the size of the smallest population class that the release has a record of (k-map).
+    r"""Give the size of the smallest population class that the release has a record of (k-map).
 
     Parameters
     ----------
@@ -30,6 +30,26 @@ def kmap(
     Returns
     -------
     int
+
+    See Also
+    --------
+    anonrisk.k : the same within the table alone
+    anonrisk.delta_presence : share of a population class that is in the release
+    anonrisk.risk : the risks that follow from it
+
+    Notes
+    -----
+    f and F are the sizes of a class in the release and in the population:
+
+    .. math:: k_{\mathrm{map}} = \min_{f > 0} F
+
+    When it misleads: it protects nobody from an attacker who knows that they are in the release:
+    that one looks at f, not at F.
+
+    References
+    ----------
+    - L. Sweeney, *Computational Disclosure Control: a Primer on Data Privacy Protection*, MIT 2001.
+    - K. El Emam & F. K. Dankar, *Protecting Privacy Using k-Anonymity*, JAMIA 15(5), 2008, 627-637.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def ldiv(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> float:
-    """Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt.
+    r"""Give the l-diversity of a table: how many sensitive values the worst class leaves in doubt.
 
     Parameters
     ----------
@@ -47,11 +47,33 @@ def ldiv(
     int or float
         An int, but a float for ``kind="entropy"``, never rounded.
 
+    See Also
+    --------
+    anonrisk.k : whether a person can be found at all
+    anonrisk.tcloseness : distance between a class and the table
+    anonrisk.alpha : largest share of one value
+    anonrisk.at_risk : the records of classes below a limit
+
     Notes
     -----
-    T2: min m; T3: exp(min H), H = −Σ p ln p within the class; T4: the largest l with
-    r₁ < c (r_l + … + r_m) in every class, strictly, 0 if even l = 1 fails, r being the counts of a
-    class from the largest down (Machanavajjhala et al. 2007).
+    m is the number of different values in a class, r₁ ≥ … ≥ r_m their counts and p their shares.
+    T2, distinct; T3, entropy; T4, recursive: the largest l for which the last holds in every class,
+    0 if even l = 1 fails:
+
+    .. math::
+
+        l = \min m, \qquad l = \exp(\min H), \; H = -\sum p \ln p,
+        \qquad r_1 < c \, (r_l + \dots + r_m)
+
+    When it misleads: different values may mean the same (two kinds of cancer), and one of them may
+    be nearly certain.
+
+    References
+    ----------
+    - A. Machanavajjhala et al., *l-Diversity: Privacy Beyond k-Anonymity*, ACM TKDD 1(1), 2007,
+      article 3, section 4.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 3.2; corrected as in
+      docs/errata.md, ``mahiou-3.2-entropy``, ``mahiou-3.2-recursive``.
 
     Examples
     --------

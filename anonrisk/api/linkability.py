@@ -29,7 +29,7 @@ def linkability(
     period: str | timedelta | None = None,
     missing: Missing = "value",
 ) -> Linkability:
-    """Tell how many persons' records before and after a change of pseudonyms can be linked again.
+    r"""Tell how many persons' records before and after a change of pseudonyms can be linked again.
 
     Parameters
     ----------
@@ -57,20 +57,36 @@ def linkability(
         With `linked`, `expected`, `chance` and the counts behind them. Without any change of
         pseudonyms all would be 1.
 
+    See Also
+    --------
+    anonrisk.pseudonymize : gives pseudonyms that change
+    anonrisk.trajectory : what the records of one pseudonym tell
+    anonrisk.uniqueness : people alone within one table
+
     Notes
     -----
-    Fischer-Hübner's degrees of linkability, made countable. Of all persons with records both
-    before and after a change, *linked* are those with a value of the quasi-identifier that, before,
-    no other person has and, after, no other person has: whoever looks for it finds the same person
+    Fischer-Hübner's degrees of linkability, made countable. Of all persons with records both before
+    and after a change, *linked* are those with a value of the quasi-identifier that, before, no
+    other person has and, after, no other person has: whoever looks for it finds the same person
     twice. A pseudonym links all values of a person in a period, so that a person is linked as well
     if nobody else has exactly their set of values, before and after. *Expected* is the mean over
     persons of the best chance that any one of their values, or their set, gives to an attacker who
-    guesses among all who have it after the change; 0 where nothing stays. Values that one person
-    has before and another one after link wrongly, and are counted too.
+    guesses among all who have it after the change; 0 where nothing stays. Over the m pairs of a
+    person and a change, a the persons who have the value or set v after it:
 
-    All shares are of pairs of a person and a change: somebody who is there in five periods in a row
-    counts four times. They are lower bounds: sets that resemble each other without being equal, and
+    .. math:: \text{expected} = \frac{1}{m} \sum \max_v \frac{1}{a_v}
+
+    Values that one person has before and another one after link wrongly, and are counted too. All
+    shares are of pairs of a person and a change: somebody who is there in five periods in a row
+    counts four times.
+
+    When it misleads: they are lower bounds: sets that resemble each other without being equal, and
     times and numbers of records, link people too.
+
+    References
+    ----------
+    S. Fischer-Hübner, *Privacy Enhancing Security Criteria* (slides), 2.1, pseudonymity and
+    unlinkability.
 
     Examples
     --------

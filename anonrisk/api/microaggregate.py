@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
-    """Replace numbers by the mean of a group of at least k records.
+    r"""Replace numbers by the mean of a group of at least k records.
 
     Parameters
     ----------
@@ -34,9 +34,25 @@ def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
         counted and grouped on the driver; above that, and for MDAV above 100,000 different
         records on any engine, it is refused.
 
+    See Also
+    --------
+    anonrisk.generalize : bins and prefixes instead of means
+    anonrisk.perturb : noise instead of means
+    anonrisk.recode.quantile_map : medians of groups, by hand
+
     Notes
     -----
-    Hansen & Mukherjee 2003 by the recursion of Q5; Domingo-Ferrer & Mateo-Sanz 2002.
+    One column: Hansen & Mukherjee's groups, by the recursion of Q5 with the squared error of a
+    group for its cost c; several: MDAV.
+
+    .. math:: \mathrm{cost}(i) = \min_{k \le m < 2k} \mathrm{cost}(i - m) + c(i - m + 1, \dots, i)
+
+    References
+    ----------
+    - S. L. Hansen & S. Mukherjee, *A Polynomial Algorithm for Optimal Univariate Microaggregation*,
+      IEEE TKDE 15(4), 2003, 1043-1044.
+    - J. Domingo-Ferrer & J. M. Mateo-Sanz, *Practical Data-Oriented Microaggregation for
+      Statistical Disclosure Control*, IEEE TKDE 14(1), 2002, 189-201.
 
     Examples
     --------

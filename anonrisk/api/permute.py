@@ -36,6 +36,11 @@ def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None
         random order of its group, so none keeps its own unless it is alone; how often each value
         occurs in a group is exactly kept. Marked as `perturb` marks it.
 
+    See Also
+    --------
+    anonrisk.perturb : noise instead of a new order
+    anonrisk.was_perturbed : tells which columns were changed
+
     Examples
     --------
     >>> import pandas as pd

@@ -39,6 +39,12 @@ def perturb(
         A new table of the same kind, lazy on Spark, marked as perturbed: equal cells do not mean
         equal people any more, so a gate cannot judge it by its classes (`was_perturbed`).
 
+    See Also
+    --------
+    anonrisk.permute : a new order instead of noise
+    anonrisk.microaggregate : means of groups
+    anonrisk.was_perturbed : tells which columns were changed
+
     Examples
     --------
     >>> import pandas as pd

@@ -12,31 +12,27 @@ import numpy as np
 
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import AskedGoals, question_about
-from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import Loss, PlanMethod, Split
-from anonrisk.core.render import percent
+from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
-from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
-from anonrisk.planning.lattice import Lattice
+from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
+from anonrisk.planning.full_domain import full_domain
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import divide
-from anonrisk.planning.offer import CUTS, offer
+from anonrisk.planning.multidimensional import better, divide, worthwhile
+from anonrisk.planning.offer import CUTS
 from anonrisk.planning.plan import Plan, PlanOutcome
-from anonrisk.planning.search import BestNode, search
-from anonrisk.recode import Star
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts, Distance, Diversity
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
-    from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
@@ -62,6 +58,7 @@ def plan(
     tcloseness: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
+    progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for every class to have k records.
 
@@ -113,12 +110,22 @@ def plan(
     tcloseness, distance, order
         With ``"multidimensional"``: the distance from the table that a class may have, as in
         `anonrisk.tcloseness`; not in a hierarchy.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Plan
         The combination of offered recodings of least loss, suppression included; see
-        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it.
+        `anonrisk.apply`. A plan that cannot be met is a `PlanError` that says what stops it. After
+        Ctrl-C it is the best that was found by then, and `partial`, if any would do.
+
+    See Also
+    --------
+    anonrisk.apply : makes the table that a plan promises
+    anonrisk.utility : what the changed table is still good for
+    anonrisk.explain_risk : a quick look at single columns
+    anonrisk.hipaa.safe_harbor : a plan by rule
 
     Notes
     -----
@@ -126,14 +133,23 @@ def plan(
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12; Mahiou &
-    Nagle 4.5) over that of equally likely sensitive values.
+    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
+    that of equally likely sensitive values.
 
-    A multidimensional plan is Mondrian's (LeFevre, DeWitt & Ramakrishnan 2006), strict: the table
-    is cut in two or more regions, these again, as long as every part keeps k records and the other
-    goals; equal records stay together. Of all columns the one is cut that gains most loss per bit,
-    (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ). In a hierarchy, nodes that have k records part from
-    their parent, and the others stay with it.
+    A multidimensional plan is Mondrian's, strict: the table is cut into regions, these again, as
+    long as every part keeps k records and the other goals; equal records stay together. Of all
+    columns the one is cut that gains most loss per bit, (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ).
+    In a hierarchy, nodes that have k records part from their parent, and the others stay with it.
+
+    References
+    ----------
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
+      docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+    - K. LeFevre, D. DeWitt & R. Ramakrishnan, *Mondrian Multidimensional K-Anonymity*, ICDE 2006.
+    - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
+      IJUFKS 10(5), 2002, 571-588.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
+      as in docs/errata.md, ``mahiou-4.2``, ``mahiou-4.5``.
 
     Examples
     --------
@@ -143,16 +159,16 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after                           becomes
-       age        8       4   4 bins: <35, 35-39, 40-44, >=45
-       sex        2       2                          as it is
-                        before      after
-           records            8          8
-           classes            8          4
+    column   values   after   becomes
+    age           8       4   4 bins: <35, 35-39, 40-44, >=45
+    sex           2       2   as it is
+                         before      after
+    records                   8          8
+    classes                   8          4
     smallest class            1          2
-           below 2   8 (100.0%)   0 (0.0%)
-        suppressed     0 (0.0%)   0 (0.0%)
-              loss        0.000      0.104
+    below 2          8 (100.0%)   0 (0.0%)
+    suppressed         0 (0.0%)   0 (0.0%)
+    loss                   0.0%      10.4%
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
@@ -161,12 +177,12 @@ def plan(
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(Loss))
+    require_share(beta, "beta", exclusive=True)
+    require_share(max_suppression, "max_suppression")
+    if max_loss is not None:
+        require_share(max_loss, "max_loss")
     one_of(method, "method", get_args(PlanMethod))
     one_of(split, "split", get_args(Split))
-    _share(beta, "beta", exclusive=True)
-    _share(max_suppression, "max_suppression")
-    if max_loss is not None:
-        _share(max_loss, "max_loss")
     wanted = AskedGoals.read(
         ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order
     )
@@ -189,7 +205,9 @@ def plan(
     require(given, "hierarchy of", question.qid)
     weighted = _weights(question.qid, weights)
     free = tuple(name for name in question.qid if name not in given)
-    tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+    with shown(progress=progress):
+        tell("counting the classes")
+        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
     pairs = _pairs(tally, question.qid, about_whom) if loss == "private" else {}
     whole = tally.only(question.qid) if about_whom else tally
     n = tally.n_records
@@ -213,101 +231,27 @@ def plan(
         loss=loss,
         goals=goals,
     )
-    if method != "multidimensional":
-        full = partial(
-            _full_domain, made, whole, question.qid, pairs,
-            n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
-            budget=budget, max_loss=max_loss,
-        )  # fmt: skip
+    by_column = partial(
+        full_domain, made, whole, question.qid, pairs,
+        n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
+        budget=budget, max_loss=max_loss,
+    )  # fmt: skip
+    with shown(progress=progress):
         if method == "full-domain":
-            return full()
-    regions, after = divide(
-        tally, question.qid, k, given=given, weights=weighted, goals=goals, median=split == "median"
-    )
-    by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
-    if method == "auto":
-        return _better(full, by_region, max_loss)
-    return _worthwhile(by_region, max_loss)
-
-
-def _full_domain(
-    made: Plan,
-    tally: Tally,
-    qid: Qid,
-    pairs: Mapping[Name, Tally],
-    *,
-    n: int,
-    beta: float,
-    weights: list[float] | None,
-    given: Mapping[Name, Any],
-    bins: str,
-    budget: float | None,
-    max_loss: float | None,
-) -> Plan:
-    """Find the best combination of offered recodings, each for a whole column."""
-    k = made.k or 1
-    about = _budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
-    offered = {
-        name: offer(
-            tally.domains[name],
-            tally.margin(name),
-            k=k,
-            share=share,
-            given=given.get(name),
-            column=name,
-            bins=bins,
+            return by_column()
+        regions, after = divide(
+            tally,
+            question.qid,
+            k,
+            given=given,
+            weights=weighted,
+            goals=goals,
+            median=split == "median",
         )
-        for name, share in zip(qid, about.per_column, strict=True)
-    }
-    lattice = Lattice.of(tally, offered, k, weights, pairs)
-    allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
-    found = search(lattice, allowed)
-    best = _met(lattice, found, allowed, made.max_suppression, max_loss)
-    chosen = {
-        name: lattice.choices[c][i].recoding
-        for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
-    }
-    after = PlanOutcome(
-        tally.n_records - best.n_below,
-        best.n_classes - best.n_small,
-        best.k_kept,
-        best.n_below,
-        lattice.plain_loss(best.node),
-        best.discernibility,
-        tuple(lattice.present(best.node)),
-    )
-    return replace(made, recodings=chosen, after=after, budget=about, optimal=found.optimal)
-
-
-def _better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:
-    """Take the plan of smaller loss, and say why."""
-    loss = _after(by_region).loss
-    try:
-        full = full_domain()
-    except PlanError:
-        found = _worthwhile(by_region, max_loss)
-        return replace(found, note="multidimensional: no full-domain plan keeps to the limits")
-    whole = _after(full).loss
-    if whole <= loss:
-        why = f"full-domain: it loses {whole:.3f}, and by region no less ({loss:.3f})"
-        return replace(full, note=why)
-    why = f"multidimensional: it loses {loss:.3f}, where full-domain loses {whole:.3f}"
-    return replace(by_region, note=why)
-
-
-def _worthwhile(by_region: Plan, max_loss: float | None) -> Plan:
-    loss = _after(by_region).loss
-    if max_loss is not None and loss > max_loss * (1 + 1e-9):
-        raise PlanError(
-            f"max_loss={max_loss:g} stops every plan with k={by_region.k}: the regions found lose "
-            f"{loss:.3f}. Raise it, or lower k"
-        )
-    return by_region
-
-
-def _after(made: Plan) -> PlanOutcome:
-    assert made.after is not None  # noqa: S101
-    return made.after
+        by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
+        if method == "auto":
+            return better(by_column, by_region, max_loss)
+    return worthwhile(by_region, max_loss)
 
 
 def _settled(
@@ -369,7 +313,8 @@ def refuse_persons(unit: Name | None) -> None:
         )
 
 
-def _share(given: Any, what: str, *, exclusive: bool = False) -> None:
+def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
+    """Refuse what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
     if not inside:
         raise ArgumentError(
@@ -395,25 +340,6 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     return [float(weight) for weight in weights]
 
 
-def _budget(
-    tally: Tally,
-    qid: Qid,
-    *,
-    k: int,
-    n: int,
-    beta: float,
-    weights: list[float] | None,
-    given: float | None,
-) -> ValueBudget:
-    exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
-    values = exact if given is None else positive(given, "budget")
-    caps = [int((tally.margin(name) > 0).sum()) for name in qid]
-    # A column without weight is worth one value.
-    worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
-    split = shares(max(values, 1.0), worth, caps)
-    return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
-
-
 def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> PlanOutcome:
     counts = tally.counts
     # What is unknown of a sensitive value before anything has become coarse.
@@ -430,29 +356,3 @@ def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> Plan
         int((counts**2).sum()),
         tuple(int((tally.margin(name) > 0).sum()) for name in qid),
     )
-
-
-def _met(
-    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
-) -> MeasuredNode:
-    """Give the best node, or say which constraint stops all of them."""
-    n = lattice.n
-    if found.best is None:
-        unfinished = [
-            repr(name)
-            for name, choices in zip(lattice.columns, lattice.choices, strict=True)
-            if not any(isinstance(choice.recoding, Star) for choice in choices)
-        ]
-        raise PlanError(
-            f"no combination of the offered recodings reaches k={lattice.k}: max_suppression="
-            f"{percent(max_suppression)} stops it, the least that would do is "
-            f"{percent(found.least_below / n)}. Raise it, lower k, or offer coarser recodings"
-            + (f" for {', '.join(unfinished)}" if unfinished else "")
-        )
-    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
-        raise PlanError(
-            f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
-            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
-            f"suppression than {allowed:,} records"
-        )
-    return found.best

@@ -28,7 +28,7 @@ def predict_classes(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> PredictedClasses:
-    """Predict in classes of which size the people of a group will be, judging by this table.
+    r"""Predict in classes of which size the people of a group will be, judging by this table.
 
     Parameters
     ----------
@@ -41,10 +41,28 @@ def predict_classes(
     -------
     PredictedClasses
 
+    See Also
+    --------
+    anonrisk.predict_singletons : classes of one only, with their law
+    anonrisk.predict.classes : from a distribution, before there is a table
+    anonrisk.predict.records_below : people in classes smaller than k
+
     Notes
     -----
-    S17: E C_j = Σ C(c, j) C(n − c, k − j) / C(n, k), and P2 beyond the table's size; intervals of
-    another group by P13; S7 and S8 with replacement.
+    S17, of k of the table's n records, over classes with sizes c; P2 beyond the table's size,
+    intervals of another group by P13; S7 and S8 with replacement:
+
+    .. math:: E\,C_j = \sum \binom{c}{j} \binom{n - c}{k - j} \Big/ \binom{n}{k}
+
+    When it misleads: for a group drawn by chance; people who were chosen for what they have in
+    common are more alike. Beyond the table's size only the smallest classes can be told.
+
+    References
+    ----------
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3;
+      corrected as in docs/errata.md, ``koot-remark-5.3``.
+    - I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population
+      Coverage, when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 
     Examples
     --------

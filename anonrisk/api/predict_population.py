@@ -30,7 +30,7 @@ def predict_population(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> PopulationEstimate:
-    """Say how many people are unique in the population that this table is a sample of.
+    r"""Say how many people are unique in the population that this table is a sample of.
 
     Parameters
     ----------
@@ -62,12 +62,32 @@ def predict_population(
         If the class sizes are not those of a simple random sample, or if a model asked for by
         name fits badly.
 
+    See Also
+    --------
+    anonrisk.risk : what that means for three attackers
+    anonrisk.predict_singletons : a group instead of the population
+    anonrisk.predict.population.bounds : the bounds, from class sizes alone
+    anonrisk.uniqueness : who is alone in the table
+
     Notes
     -----
     The table is taken to be a simple random sample, one record a person. P0: over all numbers D_F
     of population classes of size F that agree with the table's class sizes (with 95% confidence,
-    all rows together) and have N people, the least and the largest D_1 and Σ D_F P(1 | F)/F.
-    Models: P3 to P10, and Skinner & Shlomo (2008). See ``docs/predict_population.md``.
+    all rows together) and have N people, the least and the largest of both:
+
+    .. math:: D_1, \qquad \sum_F D_F \, P(1 \mid F) / F
+
+    Models: P3 to P10, and Skinner & Shlomo's. See ``docs/predict_population.md``.
+
+    When it misleads: only where everybody had the same chance to be in the table; models assume
+    more, and disagree where they are wrong.
+
+    References
+    ----------
+    - F. K. Dankar et al., *Estimating the Re-identification Risk of Clinical Data Sets*, BMC
+      Medical Informatics and Decision Making 12:66, 2012.
+    - C. Skinner & N. Shlomo, *Assessing Identification Risk in Survey Microdata Using Log-Linear
+      Models*, JASA 103(483), 2008, 989-1001.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def predict_singletons(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> Prediction:
-    """Predict how many of a group will be singletons, judging by this table.
+    r"""Predict how many of a group will be singletons, judging by this table.
 
     Parameters
     ----------
@@ -56,12 +56,32 @@ def predict_singletons(
     -------
     Prediction
 
+    See Also
+    --------
+    anonrisk.predict_classes : in classes of which size they will be
+    anonrisk.predict_population : the population itself instead of a group
+    anonrisk.predict.singletons : from a distribution, before there is a table
+
     Notes
     -----
-    Of another group the mean is that of a subgroup (S17), beyond the table's size that of Good &
-    Toulmin (1956; P2), and interval, `pmf`, `p_none` and `p_any` follow an approximate law (P13),
-    which tests hold to its level in worlds that it was not made in. S2 to S14 with replacement, S5
-    and S6 from the divergence (Koot 2012, chapter 5; corrected).
+    Of another group the mean is that of a subgroup of k of the table's n records (S17), over
+    classes with sizes c:
+
+    .. math:: E\,S = \sum c \binom{n - c}{k - 1} \Big/ \binom{n}{k}
+
+    beyond the table's size it is that of Good & Toulmin (P2); interval, `pmf`, `p_none` and `p_any`
+    follow an approximate law (P13), which tests hold to its level in worlds that it was not made
+    in. S2 to S14 with replacement, S5 and S6 from the divergence.
+
+    When it misleads: for a group drawn by chance; people who were chosen for what they have in
+    common are more alike.
+
+    References
+    ----------
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 5;
+      corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``, ``koot-5.4.3``.
+    - I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population
+      Coverage, when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 
     Examples
     --------

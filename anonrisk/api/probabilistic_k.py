@@ -29,7 +29,7 @@ def probabilistic_k(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> ProbabilisticK:
-    """Give the k that each value has in the population with probability 1 − beta.
+    r"""Give the k that each value has in the population with probability 1 − beta.
 
     Parameters
     ----------
@@ -49,12 +49,28 @@ def probabilistic_k(
         `table_k` from the table's own distribution, each with the number of values that are
         expected to have fewer.
 
+    See Also
+    --------
+    anonrisk.k : measured in the table instead
+    anonrisk.is_quasi_identifier : whether so many values can single out a share
+    anonrisk.predict.k_anonymous : chance that *no* class is smaller
+
     Notes
     -----
-    Q3: the largest k with P(Bin(N, 1/D) < k) ≤ β, D the product of the domain sizes; Chernoff's
-    bound of Lodha & Thomas, theorem 4, beside it. The promise is per value: of D values about βD
-    fail. The table's shares are taken for the population's; a value that occurs once in the table
-    may be rarer than that.
+    Q3: the largest k with which one value fails with a chance of β at most, D the product of the
+    domain sizes and N the population; Chernoff's bound of theorem 4 beside it:
+
+    .. math:: P(\mathrm{Bin}(N, 1/D) < k) \le \beta
+
+    The table's shares are taken for the population's in `table_k`.
+
+    When it misleads: the promise is per value: of D values about βD fail. Values are hardly ever
+    equally likely, and one that occurs once in the table may be rarer than that.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4; corrected as in docs/errata.md,
+    ``lodha-theorem-4``.
 
     Examples
     --------
@@ -63,12 +79,13 @@ def probabilistic_k(
     >>> df = pd.DataFrame({"sex": ["f", "m"] * 4, "half_year": list(range(8))})
     >>> df.anon.probabilistic_k(["sex", "half_year"], 300_000_000, 0.1,
     ...     domain_sizes={"half_year": 1_200_000})
-    sex + half_year in a population of 300,000,000, with probability 0.9 for each value by itself
+    sex + half_year in a population of 300,000,000, with probability 0.9 for each
+      value by itself
     2,400,000 values are possible (from the values that this table shows)
-                   assumption            k   values expected below k
-    all values equally likely          111     2.29e+05 of 2,400,000
-        the same, by Chernoff          102
-       the table's own shares   37,492,659               0.7999 of 8
+    assumption                           k   values expected below k
+    all values equally likely          111    229,022.8 of 2,400,000
+    the same, by Chernoff              102
+    the table's own shares      37,492,659                  0.8 of 8
     """
     size = population_of(population_size)
     beta = share_between(beta, "beta")

@@ -43,6 +43,12 @@ def profiles(
     ClassProfiles
         Value counts per kind of class, by rank; no value of the table is among them.
 
+    See Also
+    --------
+    anonrisk.ldiv : one number of them
+    anonrisk.tcloseness : another one
+    anonrisk.classes : sizes alone
+
     Examples
     --------
     >>> import pandas as pd

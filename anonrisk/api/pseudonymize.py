@@ -67,17 +67,27 @@ def pseudonymize(
         declare again, for example with ``unit=``, if the column was declared ``direct``. Lazy on
         Spark.
 
+    See Also
+    --------
+    anonrisk.keys.Key : where the secret comes from
+    anonrisk.linkability : whether a new pseudonym helped
+    anonrisk.identity.IdentityProtector : pseudonyms that can be revealed
+
     Notes
     -----
-    HMAC-SHA-256 (RFC 2104) over the bytes that `anonrisk.core.pseudonyms` lists, the same on every
-    engine. On Spark the key is in no plan, event log or page of the UI, but it travels to the
-    executors inside the function that they run: encrypt Spark's network traffic
-    (``spark.network.crypto.enabled``, TLS for Connect). On Connect the client's debug log
-    (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function
-    and the key in it.
+    HMAC-SHA-256 over the bytes that `anonrisk.core.pseudonyms` lists, the same on every engine. On
+    Spark the key is in no plan, event log or page of the UI, but it travels to the executors inside
+    the function that they run: encrypt Spark's network traffic (``spark.network.crypto.enabled``,
+    TLS for Connect). On Connect the client's debug log (``SPARK_CONNECT_LOG_LEVEL=debug``) must be
+    off: it writes every request, with the function and the key in it.
 
     Transaction and relationship pseudonyms are Fischer-Hübner's; see also `anonrisk.linkability`,
     which tells whether a new pseudonym helped.
+
+    References
+    ----------
+    - RFC 2104, *HMAC: Keyed-Hashing for Message Authentication*, 1997.
+    - S. Fischer-Hübner, *Privacy Enhancing Security Criteria* (slides), 2.1, pseudonymity.
 
     Examples
     --------

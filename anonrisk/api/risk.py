@@ -34,7 +34,7 @@ def risk(
     unit: Name | None = None,
     missing: Missing = "value",
 ) -> Risk:
-    """Give the risk of re-identification by prosecutor, journalist and marketer.
+    r"""Give the risk of re-identification by prosecutor, journalist and marketer.
 
     Parameters
     ----------
@@ -63,10 +63,21 @@ def risk(
         `share_interval(threshold)` have both ends. `unique_match` bounds the share of correct ones
         among matches with exactly one record, where that can be told.
 
+    See Also
+    --------
+    anonrisk.k : the prosecutor's highest risk is 1 / k
+    anonrisk.kmap : smallest class of a population that is known
+    anonrisk.predict_population : how many are unique in a population that is not
+    anonrisk.suda : which records stand out by few columns
+
     Notes
     -----
-    T13, f and F the sizes of a class in the table and in the population: prosecutor 1/f,
-    journalist 1/F, marketer (1/n) Σ f/F. A household's risk is 1 − Π (1 − its members' risks).
+    T13, f and F the sizes of a class in the table and in the population, n the number of records;
+    prosecutor, journalist and marketer:
+
+    .. math:: \frac{1}{f}, \qquad \frac{1}{F}, \qquad \frac{1}{n} \sum \frac{f}{F}
+
+    A household's risk is 1 − Π (1 − its members' risks).
 
     F is counted where `population` is given. A sample bounds it (P12): with `sampling_fraction` and
     `population_size` each class by itself, also after small classes were removed; with
@@ -75,6 +86,19 @@ def risk(
     holds is F ≥ f: nobody reaches more than the prosecutor. Beside weights stands what Benedetti
     and Franconi's model says (P10), which is no bound. See ``docs/risk.md``.
 
+    When it misleads: a guess needs no name: where a whole class shares a sensitive value, nobody
+    need be found. Of journalist and marketer: without a population, weights or its size nobody
+    knows them; they lie at or below the prosecutor's, since a class of the population is at least
+    as large.
+
+    References
+    ----------
+    - K. El Emam & F. K. Dankar, *Protecting Privacy Using k-Anonymity*, JAMIA 15(5), 2008, 627-637.
+    - F. K. Dankar & K. El Emam, *A Method for Evaluating Marketer Re-identification Risk*,
+      EDBT/ICDT Workshops 2010.
+    - R. Benedetti & L. Franconi, *Statistical and Technological Solutions for Controlled Data
+      Dissemination*, New Techniques and Technologies for Statistics, 1998.
+
     Examples
     --------
     >>> import pandas as pd
@@ -82,18 +106,19 @@ def risk(
     >>> df = pd.DataFrame({"zip": ["a", "a", "b"]})
     >>> people = pd.DataFrame({"zip": ["a"] * 8 + ["b"] * 4})
     >>> df.anon.risk("zip", people)
-      attacker   highest   average
-    prosecutor         1    0.6667
-    journalist      0.25    0.1667
-      marketer         -    0.1667
+    attacker     highest   average
+    prosecutor    100.0%     66.7%
+    journalist     25.0%     16.7%
+    marketer           -     16.7%
     (class sizes counted in the population)
     >>> tenth = pd.DataFrame({"zip": [i // 8 for i in range(80)]})
     >>> tenth.anon.risk("zip", sampling_fraction=0.1, population_size=800)
-      attacker            highest            average
-    prosecutor              0.125              0.125
-    journalist   0.0125 to 0.0417   0.0125 to 0.0417
-      marketer                  -   0.0125 to 0.0417
-    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed since)
+    attacker          highest        average
+    prosecutor          12.5%          12.5%
+    journalist   1.2% to 4.2%   1.2% to 4.2%
+    marketer                -   1.2% to 4.2%
+    (95%, if 10.0% of 800 people were drawn with equal chances, whatever was removed
+      since)
     """
     from anonrisk.predict.sample_risk import at_most, of_sample, of_weighted, sampling_of
 

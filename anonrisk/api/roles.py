@@ -11,6 +11,21 @@ from anonrisk.engines import engine_for
 def roles(frame: Any) -> column_roles.Roles:
     """Read back the roles that a table carries; an empty `Roles` where there are none.
 
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of any library that the functions take.
+
+    Returns
+    -------
+    Roles
+        The columns by role; those that are gone are left out.
+
+    See Also
+    --------
+    anonrisk.declare : gives a table its roles
+    anonrisk.Policy.with_roles : roles of a policy
+
     Examples
     --------
     >>> import pandas as pd

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def rr(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> LowerBound:
-    """Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
+    r"""Give Fischer-Hübner's average risk: a lower bound, shown beside classes / records.
 
     Parameters
     ----------
@@ -27,10 +27,25 @@ def rr(
     LowerBound
         A float that prints classes / records beside itself.
 
+    See Also
+    --------
+    anonrisk.risk : risks that a gate may use
+    anonrisk.anvc : what it divides by the number of records
+    anonrisk.uniqueness : share of the records that are alone
+
     Notes
     -----
-    H6: min(1, 2^H / n). Since 2^H never exceeds the number of classes, this understates the
-    average risk of classes / records wherever classes differ in size. No gate may use it.
+    H6, with H the Shannon entropy in bits and n the number of records:
+
+    .. math:: \mathrm{RR} = \min(1, 2^H / n)
+
+    When it misleads: 2^H never exceeds the number of classes, so that it understates the average
+    risk of classes / records wherever classes differ in size. No gate may use it.
+
+    References
+    ----------
+    S. Fischer-Hübner, *Privacy Enhancing Security Criteria* (slides), Definition 4; corrected as in
+    docs/errata.md, ``fischer-huebner-rr``, ``fischer-huebner-numbers``.
 
     Examples
     --------

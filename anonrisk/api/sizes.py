@@ -37,6 +37,12 @@ def sizes(
         the sizes come from a window over the quasi-identifier. There a missing unit, or a missing
         value under ``missing="error"``, fails when the table is computed.
 
+    See Also
+    --------
+    anonrisk.classes : how many classes there are of each size
+    anonrisk.at_risk : the records of small classes
+    anonrisk.suppress : leaves them out
+
     Examples
     --------
     >>> import pandas as pd

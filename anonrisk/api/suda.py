@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
+from anonrisk.core.progress import shown, tell
 from anonrisk.counts.change import MinimalUniques
+from anonrisk.counts.counter import number_of_sets
 from anonrisk.counts.question import ManySets
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.measures.suda import MAX_COLUMNS, Suda, dis
@@ -27,8 +29,9 @@ def suda(
     *,
     sampling_fraction: float | None = None,
     missing: Missing = "value",
+    progress: bool | None = None,
 ) -> Suda:
-    """Score every record by the smallest sets of columns that single it out.
+    r"""Score every record by the smallest sets of columns that single it out.
 
     Parameters
     ----------
@@ -39,20 +42,49 @@ def suda(
     sampling_fraction : float, optional
         Share of the population that is in the table, for DIS-SUDA scores. There is no default: a
         wrong fraction makes a wrong score.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Suda
-        The score of each record, in the table's own kind, and what they add up to.
+        The score of each record, in the table's own kind, and what they add up to. After Ctrl-C it
+        holds, in process, the sets of columns that were looked at by then, and is `partial`.
+
+    See Also
+    --------
+    anonrisk.explain_risk : which column to change, for the whole table
+    anonrisk.find_qids : which sets of columns single out many
+    anonrisk.risk : chances instead of scores
 
     Notes
     -----
     A minimal unique of a record is a set of columns with which it is alone, while with no proper
-    subset it is. Of size s among m columns it scores (m − s)!, whatever `max_size` (Elliot et al.
-    2002; sdcMicro's ``original_scores=TRUE``). A column's contribution is the share of the score
-    that goes to minimal uniques with it. DIS-SUDA is 1 / (1 + (U/DIS − U) / (score^q A)), q = 1 +
-    (8 − m)/20, A = Σ score^−q and U the number of scored records, so that the mean of its inverse
-    is 1/DIS. A missing value is a value here; sdcMicro leaves it out of minimal uniques.
+    subset it is. Over its minimal uniques, each of s among m columns and whatever `max_size`, a
+    record scores as sdcMicro's ``original_scores=TRUE`` does:
+
+    .. math:: \text{score} = \sum (m - s)!
+
+    A column's contribution is the share of the score that goes to minimal uniques with it.
+    DIS-SUDA, of U scored records and with DIS of P9, so that the mean of its inverse is 1/DIS:
+
+    .. math::
+
+        \frac{1}{1 + (U/\mathrm{DIS} - U) / (\text{score}^q A)}, \quad q = 1 + \frac{8 - m}{20},
+        \quad A = \sum \text{score}^{-q}
+
+    A missing value is a value here; sdcMicro leaves it out of minimal uniques.
+
+    When it misleads: a score orders the records of one table with one set of columns; it is no
+    chance, and one column more multiplies it. DIS-SUDA is scaled to a chance, but only its mean is
+    one.
+
+    References
+    ----------
+    - M. J. Elliot, A. M. Manning & R. W. Ford, *A Computational Algorithm for Handling the Special
+      Uniques Problem*, IJUFKS 10(5), 2002, 493-509.
+    - M. J. Elliot, *DIS: a New Approach to the Measurement of Statistical Disclosure Risk*, Risk
+      Management 2(4), 2000, 39-48.
 
     Examples
     --------
@@ -67,9 +99,9 @@ def suda(
     minimal uniques by number of columns: 2 of 1, 0 of 2, 0 of 3
     scores: 4 in all, 2 at most
     column   contribution
-       zip          50.0%
-       age          50.0%
-       sex           0.0%
+    zip             50.0%
+    age             50.0%
+    sex              0.0%
     """
     max_size = whole_number(max_size, "max_size", at_least=1)
     fraction = _fraction(sampling_fraction)
@@ -80,6 +112,14 @@ def suda(
         )
     if len(question.qid) > MAX_COLUMNS:
         raise ArgumentError(f"suda takes at most {MAX_COLUMNS} columns")
+    with shown(progress=progress):
+        return _scored(engine, frame, question, max_size, fraction)
+
+
+def _scored(
+    engine: Engine, frame: Any, question: Question, max_size: int, fraction: float | None
+) -> Suda:
+    tell("counting the classes")
     counter = counter_of(engine, frame, question)
     (sizes,) = counter.count([tuple(range(len(question.qid)))])
     n_pairs = int(sizes.classes[sizes.sizes == 2].sum())
@@ -96,7 +136,9 @@ def suda(
     names = ["suda_score", "minimal_uniques", "" if fraction is None else "dis_suda_score"]
     names += [f"suda_{name}" for name in question.qid]
     asked = MinimalUniques(counter, max_size, names, odds)
+    tell("scoring the records")
     scores, records, totals = engine.annotate(frame, asked)
+    n_sets = sum(number_of_sets(len(question.qid), max_size))
     return Suda(
         scores=scores,
         records=records,
@@ -115,6 +157,8 @@ def suda(
         },
         sampling_fraction=fraction,
         dis=correct,
+        n_sets=n_sets,
+        n_decided=n_sets if totals.n_decided is None else totals.n_decided,
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.render import joined
+from anonrisk.core.render import shown
 from anonrisk.errors import UnsupportedColumnError, raise_alone
 
 if TYPE_CHECKING:
@@ -52,10 +52,21 @@ def summary(
         least, quartiles, mean and largest size, and the records in classes of at most 1, 5, ….
         With ``missing="drop"``, also the rows that were dropped.
 
+    See Also
+    --------
+    anonrisk.classes : the histogram of one quasi-identifier
+    anonrisk.box_plot : to draw, group by group
+    anonrisk.assess : measures instead of sizes
+
     Notes
     -----
-    The columns of Koot (2012), Tables 3.2 to 3.5; quartiles are over classes, with linear
-    interpolation. With a `unit`, records are persons.
+    The columns of Koot's tables; quartiles are over classes, with linear interpolation. With a
+    `unit`, records are persons.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Tables 3.2 to
+    3.5; corrected as in docs/errata.md, ``koot-table-3.2``, ``koot-table-3.3``.
 
     Examples
     --------
@@ -107,7 +118,7 @@ def _check_at(at: Any) -> list[int]:
 
 
 def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
-    return [joined(qid) for qid in qids]
+    return [" + ".join(map(shown, qid)) for qid in qids]
 
 
 def _row(

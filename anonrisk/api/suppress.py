@@ -44,6 +44,12 @@ def suppress(
         A new table of the same kind that is k-anonymous. On Spark it is lazy; for cells after one
         look at what is left.
 
+    See Also
+    --------
+    anonrisk.at_risk : the records that would go
+    anonrisk.plan : coarser columns, so that fewer go
+    anonrisk.generalize : coarser columns by hand
+
     Examples
     --------
     >>> import pandas as pd

@@ -27,7 +27,7 @@ def tcloseness(
     missing: Missing = "value",
     missing_sensitive: Missing = "value",
 ) -> Closeness:
-    """Give the t-closeness of a table: how far the worst class is from the table as a whole.
+    r"""Give the t-closeness of a table: how far the worst class is from the table as a whole.
 
     Parameters
     ----------
@@ -46,12 +46,32 @@ def tcloseness(
     Closeness
         A float that prints the kind of distance beside itself.
 
+    See Also
+    --------
+    anonrisk.ldiv : number of values that a class leaves in doubt
+    anonrisk.delta_disclosure : the worst value instead of the whole distribution
+    anonrisk.hierarchy.Hierarchy.of : the trees that it takes
+
     Notes
     -----
-    The largest earth mover's distance between a class and the table. T6, equal: ½ Σ |p − q|;
-    T5, ordered: Σ |P_i − Q_i| / (m − 1) over the m values that the table has, a missing one last;
-    T7, hierarchical: the cost of a move is the height of the lowest common ancestor over the
-    height of the tree (Li et al. 2007).
+    The largest earth mover's distance between a class and the table, p and q their shares of a
+    value, P and Q their cumulative ones. T6, equal; T5, ordered, over the m values that the table
+    has, a missing one last:
+
+    .. math:: t = \max \tfrac{1}{2} \sum |p - q|, \qquad t = \max \frac{1}{m - 1} \sum |P - Q|
+
+    T7, hierarchical: the cost of a move is the height of the lowest common ancestor over the height
+    of the tree.
+
+    When it misleads: small classes are far from the table by chance; and it depends on how far
+    apart two values are said to be.
+
+    References
+    ----------
+    - N. Li, T. Li & S. Venkatasubramanian, *t-Closeness: Privacy Beyond k-Anonymity and
+      l-Diversity*, ICDE 2007, 106-115.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 3.3; corrected as in
+      docs/errata.md, ``mahiou-3.3``.
 
     Examples
     --------

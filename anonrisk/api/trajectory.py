@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.core.progress import shown, tell
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, MissingTimeError, RoleConflictError
 
@@ -34,8 +35,9 @@ def trajectory(
     ordered: bool = False,
     draws: int = 1,
     missing: Missing = "value",
+    progress: bool | None = None,
 ) -> Trajectory:
-    """Tell how many users a few of their linked records single out, measured and modelled.
+    r"""Tell how many users a few of their linked records single out, measured and modelled.
 
     Parameters
     ----------
@@ -71,33 +73,58 @@ def trajectory(
         How many sets of points are drawn of each user.
     missing : {"value", "drop", "error"}
         A missing item is an item like any other, is left out and counted, or is refused.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Trajectory
-        A row a length; the Zipf fit of the items and what it predicts; `plot()`.
+        A row a length; the Zipf fit of the items and what it predicts; `plot()`. After Ctrl-C it
+        holds, in process, the lengths and draws that were measured by then, and is `partial`.
+
+    See Also
+    --------
+    anonrisk.predict.fit_zipf : the fit behind the model
+    anonrisk.predict.zipf.Zipf : the model by itself
+    anonrisk.pseudonymize : pseudonyms that live for so many records only
+    anonrisk.linkability : whether a new pseudonym helped
 
     Notes
     -----
     *Any* points are measured by drawing: of each user with at least `length` different items, that
     many are drawn with equal probability, and counted is who has them all anywhere in their
-    records (de Montjoye et al. 2013); if `ordered`, in the order of the user's first visits,
-    with anything between them. Wilson's interval for one draw a user; for several, the
-    same with the number of independent draws that scatter as much as the users do. *Consecutive*
-    records are counted, not drawn: every run of `length` records of every user, against the runs
-    of all others; if not `ordered`, runs of the same items in any order are one. `singled_out` is
-    then the mean over users of the share of their runs that fewer than `k` users have, not the
-    share of all runs, which is `suppressed`. Users with too few points are counted apart.
+    records; if `ordered`, in the order of the user's first visits, with anything between them.
+    Wilson's interval for one draw a user; for several, the same with the number of independent
+    draws that scatter as much as the users do. *Consecutive* records are counted, not drawn: every
+    run of `length` records of every user, against the runs of all others; if not `ordered`, runs of
+    the same items in any order are one. `singled_out` is then the mean over users of the share of
+    their runs that fewer than `k` users have, not the share of all runs, which is `suppressed`.
+    Users with too few points are counted apart.
 
     Modelled is another question than the one measured: a table of as many users with exactly
     `length` records each, drawn independently from the fitted law and compared in their order, and
-    the share of users whose records fewer than `k` users have (Z1 to Z5; Kikuchi and Takahashi
-    2016, corrected; sums over whole ranks). Others match more often than the model knows where
-    people have more than `length` records, and where order is not known; less where people have
-    habits.
+    the share of users whose records fewer than `k` users have (Z1 to Z5; sums over whole ranks).
+    Others match more often than the model knows where people have more than `length` records, and
+    where order is not known; less where people have habits.
 
     On Spark the drawing depends on the seed and the values alone, not on partitions; it differs
     from the drawing on pandas.
+
+    The model's law of the item of rank x among d, c the fitted exponent (Z1):
+
+    .. math:: p(x) = x^{-c} \Big/ \sum_{i=1}^{d} i^{-c}
+
+    When it misleads: it is about exact matches of the records named: an attacker who knows places
+    roughly, or how often somebody was there, needs fewer; and who has few records is not measured
+    at all.
+
+    References
+    ----------
+    - Y.-A. de Montjoye et al., *Unique in the Crowd: the Privacy Bounds of Human Mobility*,
+      Scientific Reports 3:1376, 2013.
+    - H. Kikuchi & K. Takahashi, *Zipf Distribution Model for Quantifying Risk of Re-identification
+      from Trajectory Data*, 2016, 3.2 to 3.5; corrected as in docs/errata.md, ``kikuchi-3.2``,
+      ``kikuchi-theorem-3.1``, ``kikuchi-theorem-3.3``.
 
     Examples
     --------
@@ -108,13 +135,17 @@ def trajectory(
     ...     "station": ["a", "b", "c", "a", "b", "d", "a", "b", "c"],
     ... })
     >>> df.anon.trajectory("card", "station", length=3, seed=1)
-    Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k = 2
+    Traces of card over station: 9 records of 3 users, 4 items; records, as a set, k
+      = 2
     Zipf: exponent 0.713 by least squares over 4 items, R² = 0.685
-    model: users with just so many records, in order; measured: points of whole traces, in any order
-    length   users   singled out            95%   model   suppressed    model
-         1       3          0.0%   0.0% - 56.1%   44.1%         0.0%   100.0%
-         2       3          0.0%   0.0% - 56.1%   78.5%         0.0%   100.0%
-         3       3         33.3%   6.1% - 79.2%   93.1%        33.3%   100.0%
+    model: users with just so many records, in order; measured: points of whole
+      traces, in any order
+    length   users   singled out    95% interval    model:   suppressed       model:
+                                                   singled                suppressed
+                                                       out
+         1       3          0.0%   0.0% to 56.1%     44.1%         0.0%       100.0%
+         2       3          0.0%   0.0% to 56.1%     78.5%         0.0%       100.0%
+         3       3         33.3%   6.1% to 79.2%     93.1%        33.3%       100.0%
     """
     from anonrisk.counts.traces import TraceQuestion
 
@@ -161,7 +192,11 @@ def trajectory(
         missing,
     )
     schema.check(question.roles())
-    return _result(engine.traces(frame, question), question, asked)
+    with shown(progress=progress):
+        tell("reading the records")
+        counts = engine.traces(frame, question)
+        tell("fitting the model")
+        return _result(counts, question, asked)
 
 
 def _seed(seed: Any) -> int:
@@ -186,7 +221,8 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
         fit = zipf.fit(sizes, items)
         fit_ml = zipf.fit(sizes, items, "maximum likelihood")
         model = zipf.Zipf(fit.n_items, fit.c, counts.n_users)
-        steps = tuple(model.step(s, question.k, discrete=True) for s in question.lengths)
+        lengths = [step.length for step in counts.steps]
+        steps = tuple(model.step(s, question.k, discrete=True) for s in lengths)
     return Trajectory(
         question.user,
         question.item,
@@ -206,6 +242,8 @@ def _result(counts: TraceCounts, question: TraceQuestion, length: int) -> Trajec
         _mean_gap(counts),
         None if question.consecutive else question.seed,
         question.missing,
+        question.n_steps,
+        sum(step.draws for step in counts.steps),
     )
 
 
@@ -217,11 +255,11 @@ def _measured(step: StepCounts, question: TraceQuestion) -> TrajectoryStep:
         return TrajectoryStep(step.length, 0, step.n_short, None, None, None)
     interval = None
     if not question.consecutive:
-        one = question.draws == 1
+        one = step.draws == 1
         interval = (
             proportion.wilson(step.total, step.n_users)
             if one
-            else proportion.clustered(step.total, step.squares, step.n_users, question.draws)
+            else proportion.clustered(step.total, step.squares, step.n_users, step.draws)
         )
     return TrajectoryStep(
         step.length,

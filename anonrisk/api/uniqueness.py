@@ -25,9 +25,25 @@ def uniqueness(
     -------
     float
 
+    See Also
+    --------
+    anonrisk.k : size of the smallest class
+    anonrisk.predict_population : who of them is alone in the population
+    anonrisk.explain_risk : which column makes them unique
+
     Notes
     -----
-    T1 with K = 2: records in classes smaller than two, over all records (Koot 2012, chapter 3).
+    T1 with K = 2: s₁ the number of classes of one record, n the number of records:
+
+    .. math:: u = s_1 / n
+
+    When it misleads: alone in the table is not alone in the population; and columns that nobody
+    named as quasi-identifiers may single out more.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 3,
+    Tables 3.2 and 3.3; corrected as in docs/errata.md, ``koot-table-3.3``, ``koot-3.3.2``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def utility(
     *,
     hierarchies: Mapping[Any, Any] | None = None,
 ) -> Utility:
-    """Tell what a changed table is still good for.
+    r"""Tell what a changed table is still good for.
 
     Parameters
     ----------
@@ -50,12 +50,37 @@ def utility(
         A measure is None where a column holds values that name no values of the original, as after
         microaggregation or noise; how its mean moved is still told.
 
+    See Also
+    --------
+    anonrisk.plan : looks for the least loss
+    anonrisk.apply : makes the changed table
+    anonrisk.generalize : makes single columns coarser
+
     Notes
     -----
-    T8 to T12. The loss metric is a mean over original records and columns: a suppressed cell or
-    record costs 1, an unchanged value 0. Mutual information and its loss add up to the mean entropy
-    of the columns, private mutual information and its loss to the entropy of the sensitive column.
-    A suppressed record tells nothing of it. Bits throughout.
+    T8, the classification metric; T9, the loss metric, of a cell that stands for M_g of the
+    column's M values, or for a part of its range; T11, mutual information; T12 likewise of the
+    sensitive value y. B is the set that a cell x became, n and r are records and columns. T10 is
+    monotone entropy:
+
+    .. math::
+
+        \mathrm{LM} = \frac{1}{nr} \sum \frac{M_g - 1}{M - 1},
+        \qquad \mathrm{MI} = \frac{1}{nr} \sum \log_2 \frac{\Pr(x \mid B)}{\Pr(x)}
+
+    The loss metric is a mean over original records and columns: a suppressed cell or record costs
+    1, an unchanged value 0. Mutual information and its loss add up to the mean entropy of the
+    columns, private mutual information and its loss to the entropy of the sensitive column. A
+    suppressed record tells nothing of it. Bits throughout.
+
+    When it misleads: none of them knows what the table is for: columns count alike, each by itself,
+    and a question about two of them together may be lost where each loses little.
+
+    References
+    ----------
+    - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
+    - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, chapter 4; corrected
+      as in docs/errata.md, ``mahiou-4.1``, ``mahiou-4.2``, ``mahiou-4.3``, ``mahiou-4.5``.
 
     Examples
     --------

@@ -15,6 +15,21 @@ def was_perturbed(frame: Any) -> dict[Name, str]:
 
     The mark travels as roles do: in `attrs` on pandas, in column metadata on Spark.
 
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of any library that the functions take.
+
+    Returns
+    -------
+    dict of name to str
+        The column, and the function that changed it.
+
+    See Also
+    --------
+    anonrisk.perturb : adds noise
+    anonrisk.permute : shuffles cells
+
     Examples
     --------
     >>> import pandas as pd

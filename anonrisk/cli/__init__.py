@@ -29,12 +29,17 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
-EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess."
+EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess, 130 Ctrl-C."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; give the exit code."""
     source = Files()
+    return parse_and_perform(parser_of(source)[0], source, arguments)
+
+
+def parser_of(source: Source) -> tuple[Parser, dict[str, Parser]]:
+    """Make the parser of the command line, and give those of its commands by their names."""
     parser = Parser(
         prog="anonrisk",
         description="How many people in a table can be singled out.",
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one = subparsers.add_parser(name, description=said, help=said, epilog=EPILOG)
         command.arguments(one, source)
         one.set_defaults(run=getattr(command, "run", None))
-    return parse_and_perform(parser, source, arguments)
+    return parser, subparsers.choices
 
 
 def load(name: str) -> Any:

@@ -7,14 +7,15 @@ import os
 import sys
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, output_paths
-from anonrisk.cli.outcome import CODES, Outcome
-from anonrisk.core.render import escaped, escaped_json, shown
-from anonrisk.errors import AnonRiskError, ArgumentError
+from anonrisk.cli.outcome import CODES, INTERRUPTED, Outcome
+from anonrisk.core.render import escaped, escaped_json, fitted, shown
+from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
@@ -38,26 +39,28 @@ def perform(
     except OSError as error:
         print_error(f"wrong usage: a path cannot be used: {error.strerror}")
         return CODES["wrong_usage"]
-    code = None
+    delivered = False
+    code = CODES[COULD_NOT_ASSESS]
     try:
-        code = _perform(run, given, source)
+        delivered, code = _perform(run, given, source)
     finally:
-        if code is None:
+        if not delivered:
             _clear_results(given, source)
-    return CODES[COULD_NOT_ASSESS] if code is None else code
+    return code
 
 
 def _perform(
     run: Callable[[Any, Source], Outcome], given: argparse.Namespace, source: Source
-) -> int | None:
-    """Run a command and deliver its result; None, and a message, if that cannot be done."""
+) -> tuple[bool, int]:
+    """Run a command and deliver its result; tell whether that could be done, and the exit code."""
     try:
         with source.open():
             _not_finished(given, source)
             outcome = _attempt(run, given, source)
-            return _deliver(outcome, given, source)
+            return True, _deliver(outcome, given, source)
     except KeyboardInterrupt:
         print_error("interrupted")
+        return False, INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
         print_error("could not assess: whoever reads the output has closed it")
@@ -70,7 +73,7 @@ def _perform(
         if getattr(given, "traceback", False):
             raise
         print_error(f"could not assess: {_unexpected(error)}")
-    return None
+    return False, CODES[COULD_NOT_ASSESS]
 
 
 def print_error(message: str) -> None:
@@ -78,7 +81,9 @@ def print_error(message: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(f"anonrisk: {shown(message)}", file=sys.stderr, flush=True)
+        told = f"anonrisk: {shown(message)}"
+        # Programs that read it expect one line.
+        print(fitted(told) if sys.stderr.isatty() else told, file=sys.stderr, flush=True)
     except (OSError, ValueError):
         return
 
@@ -102,6 +107,8 @@ def _attempt(
         # Warnings of other libraries are for their users, and may quote a cell.
         if warning.category.__module__.startswith("anonrisk."):
             print_error(f"note: {warning.message}")
+    if any(issubclass(warning.category, StoppedWarning) for warning in caught):
+        return replace(outcome, code=INTERRUPTED)
     return outcome
 
 

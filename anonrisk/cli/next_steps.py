@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import WIDTH, folded
 from anonrisk.policy.finding import FAIL
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
 
 _PAGE = "report.html"
+_REMARK = "  # "
+_PYTHON = "df.anon."
 
 
 def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> list[str]:
@@ -29,8 +32,26 @@ def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> l
 
 def as_text(commands: Iterable[str]) -> str:
     """Give commands as the end of a text; nothing if there are none."""
-    lines = [f"  {command}" for command in commands]
+    lines = [line for command in commands for line in _lines(command)]
     return "\n".join(("", "", "What next:", *lines)) if lines else ""
+
+
+def _lines(command: str) -> list[str]:
+    """Break a command as a shell takes it again, a remark about it first."""
+    said, _, remark = command.partition(_REMARK)
+    above = [f"  # {remark}"] if remark else []
+    if len(said) + 2 <= WIDTH:
+        return [*above, f"  {said}"]
+    if said.startswith(_PYTHON):
+        return [*above, *folded(f"  {said}", indent="    ")]
+    lines = [" "]
+    for word in map(shlex.quote, shlex.split(said)):
+        # Room for the sign that the line goes on.
+        if len(lines[-1]) + len(word) + 3 > WIDTH:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {word}"
+    return [*above, *lines]
 
 
 def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Iterator[str]:
@@ -42,11 +63,11 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
         # A plan knows no groups.
         if k is not None and finding.status == FAIL and finding.qid and finding.group is None:
             sizes[finding.qid] = max(k, sizes.get(finding.qid, 1))
-    rows = "" if verdict.unit is None else "  # counts rows, not persons: check what it gives"
+    rows = "" if verdict.unit is None else f"{_REMARK}counts rows, not persons: check what it gives"
     for qid, k in sizes.items():
         start = source.starts("plan")
         if start is None:
-            yield f"df.anon.plan({list(qid)!r}, k={k})  # in Python"
+            yield f"{_PYTHON}plan({list(qid)!r}, k={k}){_REMARK}in Python"
         else:
             words = [*start, *_table(given), *_option("--qids", map(str, qid)), "--k", str(k)]
             yield shlex.join(words) + rows

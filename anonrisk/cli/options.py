@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
 from anonrisk.core.columns import MISSING
+from anonrisk.core.literals import Cuts
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
 
@@ -83,6 +84,29 @@ def sample_of(given: argparse.Namespace) -> dict[str, Any]:
     names = ("sampling_fraction", "population_size", "unsuppressed")
     said = {name: getattr(given, name, None) for name in names}
     return {name: value for name, value in said.items() if value is not None}
+
+
+def of_hierarchies(group: argparse._ArgumentGroup) -> None:
+    """Say in which files hierarchies are."""
+    group.add_argument(
+        "--hierarchies",
+        nargs="+",
+        action="extend",
+        type=pair("FILE"),
+        default=[],
+        metavar="COLUMN=FILE",
+        help="a row for each value, from the value up to one common one, separated by ;",
+    )
+
+
+def of_bins(group: argparse._ArgumentGroup) -> None:
+    """Say how numbers are cut."""
+    group.add_argument(
+        "--bins",
+        choices=get_args(Cuts),
+        default="auto",
+        help="how numbers are cut (default: by even widths, quantiles and medians)",
+    )
 
 
 def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:

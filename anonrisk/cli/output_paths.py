@@ -26,15 +26,17 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
     taken = [(name, "part of the table that is read") for name in tables if name != STDIN]
     if getattr(given, "policy", None) is not None:
         taken.append((given.policy, "the policy"))
+    if getattr(given, "plan", None) is not None:
+        taken.append((given.plan, "the plan"))
     population = getattr(given, "population", None) or ()
     taken += [(name, "part of the population that is read") for name in population]
-    for option in ("apply", "html", "junit", "output", "draft"):
+    for option in ("apply", "changed", "html", "junit", "output", "draft"):
         path = getattr(given, option, None)
         if path is None:
             continue
         for other, what in taken:
             if _same_file(Path(path), Path(other)):
-                name = "output" if option == "draft" else option
+                name = "output" if option in ("draft", "changed") else option
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in ("junit", "output") and "://" not in path:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonrisk.cli.options import pair
+from anonrisk.core.progress import shown, tell
+from anonrisk.core.render import count_of
 from anonrisk.engines.reading import files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.errors import ArgumentError
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anonrisk.engines.reading.files import Wanted
-
-# Who waits for less than this needs no company.
-_PATIENCE = 2.0
 
 
 class Source(Protocol):
@@ -81,13 +79,13 @@ class Files:
         if paths is None:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
             self._named = tuple(part.place for part in found)
-        with _progress() as progress:
+        with shown():
             return read(
                 found,
                 wanted,
                 text_format(given),
                 format=given.format,
-                progress=progress,
+                progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
             )
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
@@ -215,29 +213,10 @@ def text_format(given: argparse.Namespace) -> TextFormat:
     return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
 
 
-def wanted(*columns: Any, unit: str | None = None, numbers: Any = ()) -> Wanted:
+def wanted(*columns: Any, unit: str | None = None, numbers: Any = (), dates: Any = ()) -> Wanted:
     """List the columns that a command needs; every one where no quasi-identifier is named."""
     if not columns[0]:
-        return files.Wanted(None, frozenset(numbers))
+        return files.Wanted(None, frozenset(numbers), frozenset(dates))
     names = [name for given in columns for name in given or ()]
     names += [] if unit is None else [unit]
-    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers))
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Say on a terminal how many rows were read, and wipe it out in the end."""
-    begin = time.monotonic()
-    shown = False
-
-    def tell(n_rows: int) -> None:
-        nonlocal shown
-        if sys.stderr and sys.stderr.isatty() and time.monotonic() - begin > _PATIENCE:
-            shown = True
-            print(f"\rreading: {n_rows:,} rows", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers), frozenset(dates))

@@ -18,7 +18,7 @@ def show(text: str) -> bool:
             r"(?m)(?P<good>^ *pass\b)",
             r"(?m)(?P<bad>^ *FAIL\b)",
             r"(?m)(?P<doubt>^ *(COULD NOT ASSESS|\?|warn)(?=[ :]))",
-            r"(?m)(?P<told>^- .*$)",
+            r"(?m)(?P<told>^- .*$(?:\n  .*$)*)",
         ]
 
     theme = Theme(
@@ -30,6 +30,6 @@ def show(text: str) -> bool:
         }
     )
     console = Console(theme=theme, highlighter=Words())
-    # As wide as it is: a table that is folded cannot be read.
+    # As it is: results fit a terminal already, and a table that is folded cannot be read.
     console.print(text, markup=False, emoji=False, soft_wrap=True)
     return True

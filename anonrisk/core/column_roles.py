@@ -24,8 +24,8 @@ ROLE_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Roles:
+@dataclass(frozen=True, repr=False)
+class Roles(render.PrintedTable):
     """The roles of a table's columns, and the columns it had when they were declared.
 
     Attributes
@@ -87,15 +87,14 @@ class Roles:
                 "the roles that this table carries cannot be read; declare them again"
             ) from None
 
-    def __repr__(self) -> str:
-        """Print a table of columns and roles."""
-        rows = [("column", "role"), *((render.shown(c), self.of(c) or "-") for c in self.columns)]
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name.ljust(width)}   {role}" for name, role in rows)
+    def _lines(self) -> list[str]:
+        return []
 
-    def _repr_html_(self) -> str:
-        rows = [(str(column), self.of(column) or "-") for column in self.columns]
-        return render.html_table("Column roles", ("column", "role"), rows)
+    def _header(self) -> tuple[str, ...]:
+        return "column", "role"
+
+    def _rows(self) -> list[list[str]]:
+        return [[render.named(column), self.of(column) or "-"] for column in self.columns]
 
 
 def _restored(value: Any) -> Any:

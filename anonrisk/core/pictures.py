@@ -54,18 +54,8 @@ def start(ax: Axes | None, rows: int = 0) -> tuple[Axes, Colours]:
 
 
 def short(name: object, width: int = _NAME) -> str:
-    """Write a name in one line of at most so many characters: its beginning and its end.
-
-    Examples
-    --------
-    >>> short("age"), short("income of the household in the year before", 20)
-    ('age', 'income of …ar before')
-    """
-    text = render.shown(name)
-    if len(text) <= width:
-        return text
-    end = (width - 1) // 2
-    return f"{text[: width - 1 - end]}…{text[-end:]}"
+    """Write a name as short as a picture has room for."""
+    return render.short(name, width)
 
 
 def joined(names: Sequence[object], most: int = 5) -> str:

@@ -1,13 +1,32 @@
-"""Small tables as text and as HTML, for results that print themselves."""
+"""Text that fits a terminal and HTML for a notebook, for results that print themselves."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from abc import ABC, abstractmethod
+from dataclasses import fields
+from html import escape
 from typing import TYPE_CHECKING
+
+from anonrisk.core.results import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
+
+    Row: TypeAlias = Sequence[str]
+
+# Characters of a line: what a terminal has that nobody made wider.
+WIDTH = 80
+_NAME = 40
+# Stands for a blank at which no line ends: printable, and in no name that `shown` has escaped.
+_TIE = "\u2420"
+# Blanks between columns, and where room is scarce.
+_BETWEEN = (3, 2)
+# A column of words is not folded to less, unless its words are shorter.
+_NARROW = 28
+_NUMBER = re.compile(r"(?:[\d.,%<>≤≥()+/-]+|at|e|fewer|in|inf|least|most|nan|of|than|to|\s)*")
 
 # Build servers take these for commands: at the beginning of a line, and anywhere.
 _COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)")
@@ -37,6 +56,11 @@ def escaped(text: str, but: str = "") -> str:
     return "".join(c if c.isprintable() or c in but else _escape(c) for c in text)
 
 
+def named(name: object) -> str:
+    """Write a name in a sentence or a cell; one that nobody would read to its end is shortened."""
+    return short(name, _NAME)
+
+
 def joined(names: Iterable[object]) -> str:
     """Write the names of a quasi-identifier.
 
@@ -45,7 +69,7 @@ def joined(names: Iterable[object]) -> str:
     >>> joined(["zip", "age"])
     'zip + age'
     """
-    return " + ".join(map(shown, names))
+    return " + ".join(map(named, names))
 
 
 def escaped_json(text: str) -> str:
@@ -95,41 +119,182 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Set rows under a header, every column right-aligned."""
-    header, *rows = [[shown(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [
-        "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (header, *rows)
-    ]
-    return "\n".join(lines)
+def expectation(people: float) -> str:
+    """Write an expected number: few digits, and never a risk as nothing.
+
+    Examples
+    --------
+    >>> expectation(1234.5), expectation(0.0), expectation(0.0321), expectation(5e-11)
+    ('1,234.5', '0.0', '0.032', 'fewer than 0.001')
+    """
+    if people == 0 or people >= 0.05:
+        return f"{people:,.1f}"
+    return f"{people:.2g}" if people >= 0.001 else "fewer than 0.001"
 
 
-def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Set rows under a header as an HTML table; everything is escaped."""
-    from html import escape
+def short(name: object, width: int) -> str:
+    """Write a name in one line of at most so many characters: its beginning and its end.
 
-    header, *rows = [[shown(cell) for cell in row] for row in (header, *rows)]
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    Examples
+    --------
+    >>> short("age", 20), short("income of the household in the year before", 20)
+    ('age', 'income of …ar before')
+    """
+    text = shown(name)
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def folded(line: str, width: int = WIDTH, indent: str = "  ") -> list[str]:
+    """Fold a line between words; a word that no line has room for is shortened in its middle.
+
+    Examples
+    --------
+    >>> folded("- one of two, and three", 12)
+    ['- one of', '  two, and', '  three']
+    """
+    if len(line) <= width:
+        return [line]
+    room = width - len(indent)
+    words = " ".join(short(word, room) for word in _words(line))
+    wrapper = textwrap.TextWrapper(
+        width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
-    return (
-        f"<table><caption>{escape(shown(caption))}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return [part.replace(_TIE, " ") for part in wrapper.wrap(words)]
+
+
+def _words(line: str) -> list[str]:
+    """Split between words; a plus stays with the name before it."""
+    return line.replace(" + ", f"{_TIE}+ ").split(" ")
+
+
+def fitted(*texts: str) -> str:
+    """Write texts one below the other, in lines that a terminal does not fold."""
+    lines = (line for text in texts for line in text.split("\n"))
+    return "\n".join(part for line in lines for part in folded(line))
+
+
+def text_table(header: Row, rows: Sequence[Row]) -> str:
+    """Set rows under a header in lines that a terminal does not fold, numbers right-aligned.
+
+    Where there is not enough room, cells are folded between words. Columns of words that would
+    still not fit stand above the numbers of their row, the widest first.
+    """
+    table = [[shown(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    between = _BETWEEN[0]
+    numbers = _numbers(table[1:], len(widths))
+    if sum(widths) + between * (len(widths) - 1) <= WIDTH:
+        lines = (_side_by_side(row, widths, numbers, " " * between, "") for row in table)
+        return "\n".join(line for folds in lines for line in folds)
+    return _folded_table(table, widths, numbers)
+
+
+def _folded_table(table: list[list[str]], widths: list[int], numbers: list[bool]) -> str:
+    places = range(len(widths))
+    by_width = sorted((i for i in places if not numbers[i]), key=lambda i: -widths[i])
+    for n_above in range(len(by_width) + 1):
+        above = sorted(by_width[:n_above])
+        below = [i for i in places if i not in above]
+        kinds = [numbers[i] for i in below]
+        for between in _BETWEEN:
+            indent = 2 if above else 0
+            cells = [[row[i] for i in below] for row in table]
+            narrow = _narrowed(cells, kinds, WIDTH - indent - between * (len(below) - 1))
+            if narrow is None:
+                continue
+            lines: list[str] = []
+            for row, rest in zip(table, cells, strict=True):
+                named = ", ".join(row[i] for i in above if row[i])
+                lines += folded(named, indent="    ") if named else []
+                lines += _side_by_side(rest, narrow, kinds, " " * between, " " * indent)
+            return "\n".join(lines)
+    head, *rows = table
+    pairs = (
+        ", ".join(f"{name} {cell}" for name, cell in zip(head, row, strict=True)) for row in rows
     )
+    return fitted(*pairs)
+
+
+def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
+    """Tell which columns hold numbers, but for a word here and there."""
+    columns = [[row[i] for row in rows if row[i] not in ("", "-")] for i in range(n_columns)]
+    return [sum(map(bool, map(_NUMBER.fullmatch, cells))) * 2 >= len(cells) for cells in columns]
+
+
+def _narrowed(cells: list[list[str]], numbers: list[bool], room: int) -> list[int] | None:
+    """Give widths that fit, the header folded first, then the widest; None where nothing fits."""
+    columns = list(zip(*cells, strict=True))
+    words = [max(len(word) for cell in column for word in _words(cell)) for column in columns]
+    least = [n if number else min(n, _NARROW) for n, number in zip(words, numbers, strict=True)]
+    if sum(least) > room:
+        return None
+    widest = [max(len(cell) for cell in column[1:]) for column in columns]
+    caps = range(room, -1, -1)
+    tried = ([max(n, min(w, cap)) for n, w in zip(least, widest, strict=True)] for cap in caps)
+    widths = next(widths for widths in tried if sum(widths) <= room)
+    for place, (head, *_) in enumerate(columns):
+        widths[place] += max(0, min(len(head) - widths[place], room - sum(widths)))
+    return widths
+
+
+def _side_by_side(
+    row: Row, widths: Sequence[int], numbers: Sequence[bool], between: str, indent: str
+) -> list[str]:
+    """Fold each cell to its width, and set them beside each other."""
+    parts = [folded(cell, width, "") for cell, width in zip(row, widths, strict=True)]
+    lines = []
+    for i in range(max(map(len, parts))):
+        cells = [part[i] if i < len(part) else "" for part in parts]
+        aligned = [
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(cells, widths, numbers, strict=True)
+        ]
+        lines.append((indent + between.join(aligned)).rstrip())
+    return lines
+
+
+def html_lines(lines: Sequence[str]) -> str:
+    """Write sentences as HTML, a paragraph each; everything is escaped."""
+    return "".join(f"<p>{escape(shown(line))}</p>" for line in lines)
+
+
+def html_table(lines: str | Sequence[str], header: Row, rows: Sequence[Row]) -> str:
+    """Set rows under a header as an HTML table, below sentences; everything is escaped.
+
+    Sentences are no caption, which would be folded to the width of the table, and there is no
+    colour, so that a notebook's own theme decides.
+    """
+    cells = [[shown(cell) for cell in row] for row in rows]
+    sides = ["right" if number else "left" for number in _numbers(cells, len(header))]
+    head = _html_row("th", [shown(cell) for cell in header], sides)
+    body = "".join(_html_row("td", row, sides) for row in cells)
+    told = html_lines([lines] if isinstance(lines, str) else lines)
+    return f"{told}<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _html_row(tag: str, cells: Row, sides: Sequence[str]) -> str:
+    inside = "".join(
+        f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
+        for cell, side in zip(cells, sides, strict=True)
+    )
+    return f"<tr>{inside}</tr>"
 
 
 class PrintedTable(ABC):
-    """A result that prints itself as a few lines and a table."""
+    """A result that prints itself as a few lines, a table, and what is to be said of it."""
 
     def __repr__(self) -> str:
         """Print as text."""
-        return "\n".join((*self._lines(), text_table(self._header(), self._rows())))
+        rows = self._rows()
+        table = [text_table(self._header(), rows)] if rows else []
+        return fitted(*self._lines(), *table, *self._notes())
 
     def _repr_html_(self) -> str:
-        return html_table(". ".join(self._lines()), self._header(), self._rows())
+        table = html_table(self._lines(), self._header(), self._rows())
+        return table + html_lines(self._notes())
 
     @abstractmethod
     def _lines(self) -> list[str]: ...
@@ -140,17 +305,45 @@ class PrintedTable(ABC):
     @abstractmethod
     def _rows(self) -> Sequence[Sequence[str]]: ...
 
+    def _notes(self) -> list[str]:
+        return []
+
 
 class PrintedLines(ABC):
     """A result that prints itself as sentences."""
 
     def __repr__(self) -> str:
         """Print as sentences."""
-        return "\n".join(self._lines())
+        return fitted(*self._lines())
 
     def _repr_html_(self) -> str:
-        first, *rest = self._lines()
-        return html_table(first, (), [[line] for line in rest])
+        return html_lines(self._lines())
 
     @abstractmethod
     def _lines(self) -> list[str]: ...
+
+
+class PrintedFields(PrintedTable):
+    """A part of a result that prints its fields, but for what no line has room for."""
+
+    def _lines(self) -> list[str]:
+        return [type(self).__name__]
+
+    def _header(self) -> tuple[str, ...]:
+        return "field", "value"
+
+    def _rows(self) -> list[list[str]]:
+        told = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        written = ((name, _field(value)) for name, value in told)
+        return [[name, value] for name, value in written if value is not None]
+
+
+def _field(value: object) -> str | None:
+    """Write the value of a field; None for one that is not there, and for arrays and the like."""
+    if isinstance(value, Interval):
+        return " to ".join(f"{end:,.6g}" for end in value)
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, tuple) and all(isinstance(part, str | int) for part in value):
+        return ", ".join(map(named, value)) or "-"
+    return shown(value) if isinstance(value, str | int) else None

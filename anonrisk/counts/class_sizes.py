@@ -152,7 +152,7 @@ class ClassCounts(render.PrintedTable):
 
     @property
     def k(self) -> int:
-        """Size of the smallest class."""
+        """Size of the smallest class (T1)."""
         return int(self.sizes[0])
 
     @property
@@ -313,7 +313,7 @@ class ClassCounts(render.PrintedTable):
         ]
         if self.unit is not None:
             rows = render.count_of(self.n_rows, "row")
-            who = render.shown(self.unit)
+            who = render.named(self.unit)
             lines.append(f"{rows}; a person ({who}) counts in the smallest of their classes")
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 # A set of columns is at most so many bits of a number where several sets share a pass.
 BITS = 62
+# What is counted of sets where Ctrl-C came before all of them were looked at.
+DECIDED = "sets decided"
+
+
+def number_of_sets(n_columns: int, max_size: int) -> list[int]:
+    """Count the sets of each size.
+
+    Examples
+    --------
+    >>> number_of_sets(10, 4), sum(number_of_sets(10, 4))
+    ([10, 45, 120, 210], 385)
+    """
+    return [comb(n_columns, size) for size in range(1, min(max_size, n_columns) + 1)]
 
 
 class Counter(Protocol):

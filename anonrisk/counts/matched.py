@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from anonrisk.core.arguments import not_negative
+from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ArgumentError
 
@@ -24,8 +25,8 @@ GRID = 100_000
 ABOVE = 1 + 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Attacker:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attacker(PrintedFields):
     """The risk that one attacker is to the records of a table.
 
     Where it is counted, an interval has two equal ends; where it is bounded, from a sample, the

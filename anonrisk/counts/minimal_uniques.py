@@ -15,3 +15,5 @@ class Totals:
     adjustment: float
     n_minimal: tuple[int, ...]
     contributions: tuple[float, ...]
+    # How many sets of columns were looked at, if Ctrl-C came before all of them were.
+    n_decided: int | None = None

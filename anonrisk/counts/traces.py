@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
 
 
+# What is counted of steps where Ctrl-C came before all of them were taken.
+MEASURED = "measurements made, each of one length in one draw"
+
+
 @dataclass(frozen=True)
 class TraceQuestion:
     """Whose records are linked, what an attacker knows of them, and how it is drawn."""
@@ -31,6 +35,11 @@ class TraceQuestion:
     missing: str = "value"
 
     @property
+    def n_steps(self) -> int:
+        """Number of steps to the answer: draws of every length."""
+        return self.draws * len(self.lengths)
+
+    @property
     def in_time(self) -> bool:
         """Whether the order of the records matters."""
         return self.ordered or self.consecutive
@@ -45,7 +54,7 @@ class TraceQuestion:
 class StepCounts:
     """How many users `length` of their records single out, and the sums behind an interval.
 
-    A user counts as the share of their point sets that fewer than k users have.
+    A user counts as the share of their point sets that fewer than k users have, of so many draws.
     """
 
     length: int
@@ -55,6 +64,7 @@ class StepCounts:
     squares: float
     weighted: float
     weight: float
+    draws: int = 1
 
 
 @dataclass(frozen=True)

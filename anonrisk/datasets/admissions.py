@@ -99,6 +99,11 @@ def hospital(
         are admitted more than once), ``pc4``, ``date_of_birth``, ``gender``,
         ``admission_date`` (in 2010), ``diagnosis`` (one of 22 main groups) and ``cost`` (euros).
 
+    See Also
+    --------
+    anonrisk.datasets.citizens : the people
+    anonrisk.datasets.write_example : such a table as a file, with a policy
+
     Notes
     -----
     The very young and the old are admitted most often, and people differ in how often they

@@ -40,6 +40,11 @@ def write_example(folder: str | Path = ".") -> tuple[Path, Path]:
     tuple of Path
         The table and the policy.
 
+    See Also
+    --------
+    anonrisk.datasets.hospital : the table
+    anonrisk.Policy.load : reads the policy
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

@@ -100,6 +100,11 @@ def citizens(n: int = TOTAL, *, seed: int = 0) -> pd.DataFrame:
         that in one town, and that in one municipality. Dates are ``datetime64[us]``, all other
         columns are strings of pandas' default type; nothing is missing.
 
+    See Also
+    --------
+    anonrisk.datasets.hospital : admissions of such people
+    anonrisk.summary : the tables that it was made to resemble
+
     Notes
     -----
     Strings rather than categories, because tables with categories group differently in pandas

@@ -35,6 +35,17 @@ class ExpectColumnsToBePublishable(GateExpectation):
             assessed; they join the quasi-identifier of every other expectation, which says so
             too; or the result says that nobody has looked at them.
         reviewed (bool): Whether somebody has read the policy that this is a part of.
+
+    See Also
+    --------
+    anonrisk.declare : roles kept with a table, which are looked at too
+    anonrisk.gx.to_suite : makes it from a policy
+
+    Examples
+    --------
+    >>> from anonrisk import gx
+    >>> gx.ExpectColumnsToBePublishable(direct="name", classified=["zip"]).direct
+    ['name']
     """
 
     direct: list[pydantic.StrictStr] = pydantic.Field(default_factory=list)

@@ -45,6 +45,20 @@ _MISSING = """\
     missing_sensitive ("value", "drop", "error"): What a missing sensitive value means; left
         out, a batch that misses one cannot be assessed.
 """
+_BESIDE = """\
+See Also
+--------
+anonrisk.{function} : what is measured
+anonrisk.gx.to_suite : makes it from a policy
+anonrisk.gx.run_gate : runs it, and stops a release
+
+Examples
+--------
+>>> from anonrisk import gx
+>>> asked = gx.{name}({example})
+>>> asked.qids
+['zip']
+"""
 
 
 def _made() -> Iterator[type[PrivacyExpectation]]:
@@ -90,9 +104,9 @@ def _doc(source: Expectation, own: dict[str, Field], *, sensitive: bool) -> str:
     args = [_QIDS, *([_SENSITIVE] if sensitive else ()), *said]
     wrapped = [fill(arg, 96, initial_indent="    ", subsequent_indent="        ") for arg in args]
     more = f"{_MISSING if sensitive else ''}{_COMMON}"
-    return "\n".join(
-        (source.about, "", "Args:", *wrapped, "", "Other Parameters", "----------------", more)
-    )
+    other = ("Other Parameters", "----------------", more)
+    beside = _BESIDE.format(name=source.name, function=source.function, example=source.example)
+    return "\n".join((source.about, "", "Args:", *wrapped, "", *other, beside))
 
 
 _OF_CLASSES = tuple(_made())

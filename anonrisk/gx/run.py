@@ -46,6 +46,15 @@ def load_suite(source: str | Path | Mapping[str, Any]) -> ExpectationSuite:
     source : path or mapping
         A file as in ``expectations/`` or in a project's own store, or what it holds.
 
+    Returns
+    -------
+    ExpectationSuite
+
+    See Also
+    --------
+    anonrisk.gx.suite_to_json : writes it
+    anonrisk.gx.run_gate : runs it
+
     Examples
     --------
     >>> from anonrisk.gx import load_suite
@@ -156,6 +165,12 @@ def run_gate(
         would validate the last alone; if a suite is not the one that its policy gives; also if a
         pandas or Spark table still has a column that it declares to be a direct identifier
         (`anonrisk.declare`), or may have it under another name. Its `verdict` says all of it.
+
+    See Also
+    --------
+    anonrisk.gx.to_suite : makes a suite of a policy
+    anonrisk.gx.AnonriskGateAction : the same in a checkpoint of one's own
+    anonrisk.Policy.check : without Great Expectations
 
     Examples
     --------

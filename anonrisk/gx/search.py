@@ -33,6 +33,17 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
         max_size (int): The most columns that a set may have.
         max_fraction (float): The largest share of the records, below 1, that a set may single out.
         unit (str): The column that says whose a row is; singletons are then persons.
+
+    See Also
+    --------
+    anonrisk.find_qids : the search
+    anonrisk.gx.run_gate : runs it, and stops a release
+
+    Examples
+    --------
+    >>> from anonrisk import gx
+    >>> gx.ExpectColumnsNotToBeQuasiIdentifiers(max_size=2, max_fraction=0.2).max_size
+    2
     """
 
     columns: Columns | None = None

@@ -49,6 +49,12 @@ def to_suite(policy: Policy, name: str | None = None) -> ExpectationSuite:
     PolicyError
         If a part of the policy cannot become an expectation; it says which.
 
+    See Also
+    --------
+    anonrisk.gx.run_gate : runs it
+    anonrisk.gx.suite_to_json : stores it
+    anonrisk.Policy.to_suite : the same as a method
+
     Examples
     --------
     >>> import anonrisk
@@ -103,7 +109,31 @@ def changed(suite: ExpectationSuite, policy: Policy) -> list[str]:
 
 
 def suite_to_json(suite: ExpectationSuite) -> str:
-    """Write a suite as JSON, as a project of Great Expectations stores it; see `load_suite`."""
+    """Write a suite as JSON, as a project of Great Expectations stores it.
+
+    Parameters
+    ----------
+    suite : ExpectationSuite
+        Of our expectations, or of others.
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    anonrisk.gx.load_suite : reads it
+    anonrisk.gx.to_suite : makes one
+
+    Examples
+    --------
+    >>> import anonrisk
+    >>> from anonrisk.gx import load_suite, suite_to_json
+    >>> text = suite_to_json(anonrisk.Policy(quasi="zip", k=5).to_suite())
+    >>> import json
+    >>> load_suite(json.loads(text)).expectations[-1].k
+    5
+    """
     stored = []
     for one in suite.expectations:
         written = one.configuration.to_json_dict()

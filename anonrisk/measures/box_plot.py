@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonrisk.core.render import PrintedFields
+
 if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
-@dataclass(frozen=True)
-class Box:
+@dataclass(frozen=True, repr=False)
+class Box(PrintedFields):
     """The class sizes of a table or a group, as a box with whiskers.
 
     Attributes

@@ -12,8 +12,6 @@ from anonrisk.core import pictures, render
 from anonrisk.counts.matched import Attacker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
 
     from anonrisk.core.results import Interval
@@ -29,7 +27,7 @@ BASES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Risk:
+class Risk(render.PrintedTable):
     """Re-identification risk by attacker.
 
     Attributes
@@ -138,15 +136,14 @@ class Risk:
         """What the numbers rest on, in words."""
         return [BASES[self.basis]]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        header = ("attacker", "highest", "average")
-        table = render.text_table(header, self._rows())
-        return "\n".join((table, *(f"({note})" for note in self.notes)))
+    def _lines(self) -> list[str]:
+        return []
 
-    def _repr_html_(self) -> str:
-        header = ("attacker", "highest", "average")
-        return render.html_table("; ".join(self.notes), header, self._rows())
+    def _header(self) -> tuple[str, ...]:
+        return "attacker", "highest", "average"
+
+    def _notes(self) -> list[str]:
+        return [f"({note})" for note in self.notes]
 
 
 def _one_in(risk: float) -> str:
@@ -164,18 +161,12 @@ def _between(interval: Interval) -> str:
 
 
 def _ends(interval: Interval) -> str:
-    if interval.low == interval.high:
-        return f"{interval.high:.4g}"
-    return f"{_outwards(interval.low, floor)} to {_outwards(interval.high, ceil)}"
-
-
-def _outwards(number: float, how: Callable[[float], int]) -> str:
-    """Keep three digits, so that a bound never looks tighter than it is."""
-    if number <= 0:
-        return "0"
-    scale = 10.0 ** (2 - floor(log10(number)))
-    # A hair, so that one stays one.
-    return f"{how(number * scale + (-1e-6 if how is ceil else 1e-6)) / scale:.3g}"
+    low, high = interval
+    if low == high:
+        return render.percent(high)
+    # Outwards, so that a bound never looks tighter than it is; a hair, so that one stays one.
+    outer = (floor(1000 * low + 1e-6) / 1000, ceil(1000 * high - 1e-6) / 1000)
+    return " to ".join(map(render.percent, outer))
 
 
 def of_release(sizes: ClassCounts) -> Risk:

@@ -7,7 +7,8 @@ from math import factorial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
-from anonrisk.counts.counter import BITS
+from anonrisk.core.interrupt import stopped_after
+from anonrisk.counts.counter import BITS, DECIDED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +90,8 @@ class Suda(render.PrintedTable):
         add up to more than 1.
     dis : float or None
         Probability that a unique match is correct, if a sampling fraction was given.
+    n_sets, n_decided : int
+        How many sets of columns there are up to `max_size`, and how many of them were looked at.
     """
 
     scores: Any
@@ -105,6 +108,18 @@ class Suda(render.PrintedTable):
     contributions: dict[Any, float]
     sampling_fraction: float | None
     dis: float | None
+    n_sets: int
+    n_decided: int
+
+    @property
+    def partial(self) -> bool:
+        """Whether Ctrl-C stopped it: scores may be higher, and records without one may have one."""
+        return self.n_decided < self.n_sets
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set was looked at; the opposite of `partial`."""
+        return not self.partial
 
     def to_frame(self) -> pd.DataFrame:
         """Give a pandas table: the contribution of each column, the largest first."""
@@ -119,7 +134,8 @@ class Suda(render.PrintedTable):
         plain = {name: value for name, value in vars(self).items() if name not in left_out}
         plain["n_minimal"] = list(self.n_minimal)
         contributions = [[name, share] for name, share in self.contributions.items()]
-        return {"qid": list(self.qid), **plain, "contributions": contributions}
+        ended = {"partial": self.partial, "complete": self.complete}
+        return {"qid": list(self.qid), **plain, **ended, "contributions": contributions}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how much of the score goes to minimal uniques with each column.
@@ -137,7 +153,7 @@ class Suda(render.PrintedTable):
         shares = [share for _, share in columns]
         texts = [render.percent(share) for share in shares]
         pictures.bars(ax, labels, shares, texts, colours=colours)
-        pictures.rows(ax, labels, self._lines()[0])
+        pictures.rows(ax, labels, ". ".join(self._lines()[: 2 if self.partial else 1]))
         ax.set_xlabel("share of the score in which the column has a part; they overlap")
         pictures.noted(ax, pictures.left_out(len(self.contributions), "columns"))
         return ax
@@ -152,13 +168,16 @@ class Suda(render.PrintedTable):
             f"minimal uniques by number of columns: {sizes}",
             f"scores: {self.total:,.6g} in all, {self.largest:,.6g} at most",
         ]
+        if self.partial:
+            stopped = stopped_after(self.n_decided, self.n_sets, DECIDED)
+            lines.insert(1, f"PARTIAL: {stopped}; others may raise scores, and score more records")
         if self.dis is not None:
-            lines.append(f"a unique match is correct with probability {self.dis:.4g} (DIS)")
+            lines.append(f"a unique match is correct with probability {render.percent(self.dis)}")
         return lines
 
     def _rows(self) -> list[list[str]]:
         ordered = sorted(self.contributions.items(), key=lambda item: -item[1])
-        return [[str(name), render.percent(share)] for name, share in ordered]
+        return [[render.named(name), render.percent(share)] for name, share in ordered]
 
     def _header(self) -> tuple[str, ...]:
         return "column", "contribution"

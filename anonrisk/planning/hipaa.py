@@ -64,9 +64,20 @@ def safe_harbor(
         For `anonrisk.apply`. It suppresses no records and promises no k: measure the result. Names,
         numbers and the other identifiers that the rule lists must be left out apart from this.
 
+    See Also
+    --------
+    anonrisk.apply : makes the table
+    anonrisk.plan : a plan that promises a k
+    anonrisk.Policy.ready : a gate in the same spirit, ``"hipaa_style"``
+
     Notes
     -----
-    Lodha & Thomas, example 8; 45 CFR 164.514(b)(2)(i).
+    Rule and not measure: the classes that remain may be of any size.
+
+    References
+    ----------
+    - 45 CFR 164.514(b)(2)(i).
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, example 8.
 
     Examples
     --------

@@ -54,6 +54,10 @@ class Choice:
         present = np.unique(groups[tally.margin(name) > 0])
         return cls(recoding, groups, losses, len(present))
 
+    def mean_loss(self, margin: Integers) -> float:
+        """Give what a cell of the column loses on average, without suppression (T9)."""
+        return float(self.losses[self.groups] @ margin) / int(margin.sum())
+
 
 @dataclass(frozen=True)
 class MeasuredNode:
@@ -104,7 +108,7 @@ class Lattice:
         """Apply every offered recoding to its column's domain, once."""
         columns, told = tuple(offered), pairs or {}
         choices = [
-            _different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
+            different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
         ]
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
         return cls(tally, columns, choices, k, share / share.sum())
@@ -114,7 +118,7 @@ class Lattice:
         self.n = self.tally.n_records
         margins = [self.tally.margin(c) for c in self.columns]
         self.mean_loss = [
-            np.array([float(c.losses[c.groups] @ m) / self.n for c in offered])
+            np.array([c.mean_loss(m) for c in offered])
             for offered, m in zip(self.choices, margins, strict=True)
         ]
         self.least_gain = [
@@ -186,7 +190,7 @@ class Lattice:
         self.work += len(counts)
         rolled = _Rolled(
             node,
-            *_merged(
+            *merged(
                 groups, counts, [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
             ),
         )
@@ -206,7 +210,7 @@ class Lattice:
         return [self.choices[c][i].n_groups for c, i in enumerate(node)]
 
 
-def _merged(
+def merged(
     groups: list[Integers], counts: Integers, sizes: list[int]
 ) -> tuple[list[Integers], Integers]:
     """Add up the classes that have become one."""
@@ -227,7 +231,7 @@ def _merged(
     return [group[rows] for group in groups], np.add.reduceat(counts[order], starts)
 
 
-def _different(choices: list[Choice]) -> list[Choice]:
+def different(choices: list[Choice]) -> list[Choice]:
     """Leave out recodings that put the values together as an earlier one does."""
     kept: dict[bytes, Choice] = {}
     for choice in choices:

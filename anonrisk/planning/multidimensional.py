@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +20,17 @@ from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from numpy.typing import NDArray
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
-    from anonrisk.planning.plan import SensitiveGoal
+    from anonrisk.planning.plan import Plan, SensitiveGoal
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
 
@@ -52,7 +55,7 @@ def divide(
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     counts = np.rint(np.bincount(number, tally.counts)).astype(np.int64)
     # Half as wide, they are gathered twice as fast.
-    positions = [code[first].astype(np.int32) for code in codes]
+    positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
     limits = [
         _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
         for goal in goals
@@ -178,3 +181,35 @@ def _parts(
     parts = tuple(zip(level, names, inside.tolist(), strict=True))
     kept = all(isinstance(recoding, Keep) for recoding in levels)
     return Parts(levels, parts, kept), (np.searchsorted(begins, at), begin, inside[begin])
+
+
+def better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:
+    """Take the plan of smaller loss, and say why."""
+    loss = _after(by_region).loss
+    try:
+        full = full_domain()
+    except PlanError:
+        found = worthwhile(by_region, max_loss)
+        return replace(found, note="multidimensional: no full-domain plan keeps to the limits")
+    whole = _after(full).loss
+    if whole <= loss:
+        why = f"full-domain: it loses {whole:.3f}, and by region no less ({loss:.3f})"
+        return replace(full, note=why)
+    why = f"multidimensional: it loses {loss:.3f}, where full-domain loses {whole:.3f}"
+    return replace(by_region, note=why)
+
+
+def worthwhile(by_region: Plan, max_loss: float | None) -> Plan:
+    """Refuse a plan that loses too much."""
+    loss = _after(by_region).loss
+    if max_loss is not None and loss > max_loss * (1 + 1e-9):
+        raise PlanError(
+            f"max_loss={max_loss:g} stops every plan with k={by_region.k}: the regions found lose "
+            f"{loss:.3f}. Raise it, or lower k"
+        )
+    return by_region
+
+
+def _after(made: Plan) -> PlanOutcome:
+    assert made.after is not None  # noqa: S101
+    return made.after

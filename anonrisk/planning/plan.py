@@ -28,8 +28,8 @@ _VERSION = 1
 _READER = documents.Reader("plan", PlanError)
 
 
-@dataclass(frozen=True)
-class PlanOutcome:
+@dataclass(frozen=True, repr=False)
+class PlanOutcome(render.PrintedFields):
     """What is true of a table: before a plan, or after it.
 
     Attributes
@@ -111,6 +111,8 @@ class Plan:
         Whether no other combination of the offered recodings has a smaller loss.
     loss : str
         By what recodings were compared: ``"range"`` or ``"private"``; see `anonrisk.plan`.
+    partial : bool
+        Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.
     regions : Regions or None
         Of a multidimensional plan, where a column is how coarse; None where it is so everywhere.
     goals : tuple of SensitiveGoal
@@ -127,6 +129,7 @@ class Plan:
     optimal: bool = False
     loss: str = "range"
     note: str = field(default="", repr=False)
+    partial: bool = False
     regions: Regions | None = None
     goals: tuple[SensitiveGoal, ...] = ()
 
@@ -152,6 +155,7 @@ class Plan:
             "columns": [_plain(c) for c in self.columns],
             "recodings": [{"column": _plain(c), **r.to_dict()} for c, r in self.recodings.items()],
             "optimal": self.optimal,
+            "partial": self.partial,
             "loss": self.loss,
             "note": self.note,
         }
@@ -216,6 +220,7 @@ class Plan:
                 optimal=bool(stored["optimal"]),
                 loss=str(stored.get("loss", "range")),
                 note=str(stored.get("note", "")),
+                partial=bool(stored.get("partial", False)),
                 **parts,
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -311,27 +316,27 @@ class Plan:
         lines = [self._title(), render.text_table(header, rows)]
         if self.before is not None and self.after is not None:
             lines.append(render.text_table(*self._outcomes_table()))
-        lines += [self.note] if self.note else []
-        return "\n".join(lines)
+        return render.fitted(*lines, *([self.note] if self.note else []))
 
     def _repr_html_(self) -> str:
         tables = [render.html_table(self._title(), *self._columns_table())]
         if self.before is not None and self.after is not None:
             tables.append(render.html_table("Before and after", *self._outcomes_table()))
-        return "".join(tables)
+        return "".join((*tables, render.html_lines([self.note] if self.note else [])))
 
     def _title(self) -> str:
         names = render.joined(self.qids)
         if self.k is None:
             return f"Plan for {names}"
         best = ", the best of those offered" if self.optimal else ""
+        best = ", PARTIAL: stopped, not proven best" if self.partial else best
         if self.regions is not None:
             best = f" in {render.count_of(len(self.regions), 'region')}"
         also = "".join(f", {goal}" for goal in self.goals)
         return f"Plan for {names}: k = {self.k}{also}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        names = [(str(c), str(r)) for c, r in self.recodings.items()]
+        names = [(render.named(c), str(r)) for c, r in self.recodings.items()]
         if self.before is None or self.after is None:
             return ("column", "becomes"), [*names]
         counts = zip(names, self.before.values, self.after.values, strict=True)
@@ -354,8 +359,8 @@ class Plan:
             ("suppressed", share(0), share(after.n_below)),
             (
                 "private loss" if self.loss == "private" else "loss",
-                f"{before.loss:.3f}",
-                f"{after.loss:.3f}",
+                render.percent(before.loss),
+                render.percent(after.loss),
             ),
         ]
 

@@ -113,8 +113,10 @@ def _down(seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule) -> Pr
     kept = np.bincount(of, np.where(stays, counts, 0), len(step))
     left = np.bincount(of, np.where(stays, 0, counts * losses), len(step)) + kept * seen.before
     parted = np.where(stays, 1, counts)
-    bits = np.bincount(of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step))
-    bits = bits + kept * np.log2(seen.sizes / np.maximum(kept, 1))
+    spent = np.bincount(
+        of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step)
+    )
+    bits: Floats = np.asarray(spent + kept * np.log2(seen.sizes / np.maximum(kept, 1)))
     gained = _per_bit(seen.sizes * seen.before - left, bits, (step < lowest) & (kept < seen.sizes))
     return ProposedCut(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import tell
+
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
     from anonrisk.planning.lattice import Lattice, MeasuredNode, Node
@@ -21,26 +24,42 @@ MAX_MEASURED = 20_000
 
 @dataclass(frozen=True)
 class BestNode:
-    """The best node, and whether no other can be better; the least suppression of any node."""
+    """The best node, and whether no other can be better; the least suppression of any node.
+
+    Stopped by Ctrl-C, it is the best of those that were measured by then.
+    """
 
     best: MeasuredNode | None
     optimal: bool
     least_below: int
+    stopped: bool = False
 
 
 def search(lattice: Lattice, allowed: int) -> BestNode:
     """Find the node of least loss among those that suppress at most so many records."""
+    best, optimal = None, False
+    with interruptible() as interruption:
+        best, optimal = _search(lattice, allowed)
+    measured = list(lattice.measured.values())
+    if interruption.stopped:
+        best = min((one for one in measured if one.n_below <= allowed), key=_rank, default=None)
+    # Without a plan that will do there is nothing to give.
+    done = len(measured) if best is not None else 0
+    interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
+    least = min(one.n_below for one in measured)
+    return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
+
+
+def _search(lattice: Lattice, allowed: int) -> tuple[MeasuredNode | None, bool]:
     best = _greedy(lattice, allowed)
     if best is not None:
         best = _descend(lattice, best, allowed)
-    optimal = False
     if math.prod(lattice.shape) <= MAX_NODES:
-        best, optimal = _bounded(lattice, best, allowed)
-    elif best is not None:
+        return _bounded(lattice, best, allowed)
+    if best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
         best = min(best, top, key=_rank) if top.n_below <= allowed else best
-    least = min(m.n_below for m in lattice.measured.values())
-    return BestNode(best, optimal, least)
+    return best, False
 
 
 def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
@@ -116,7 +135,9 @@ def _bounded(
     while lattice.work <= MAX_WORK and len(lattice.measured) < MAX_MEASURED:
         if best is not None:
             open_ &= loss + below * gain < best.loss * (1 - 1e-12)
-        if not open_.any():
+        n_open = int(np.count_nonzero(open_))
+        tell("combinations of recodings decided", open_.size - n_open, open_.size)
+        if not n_open:
             return best, True
         # The node that most others refine teaches most.
         place = int(np.argmax(np.where(open_, finer_than, -1.0)))

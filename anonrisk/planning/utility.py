@@ -24,20 +24,21 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import Tally
 
 _WORDS = {
-    "loss_metric": "loss metric (T9): share of detail lost, 0 to 1",
-    "mutual_information": "mutual information (T11): bits kept a cell",
+    "loss_metric": "loss metric: share of detail lost",
+    "mutual_information": "mutual information: bits kept a cell",
     "information_loss": "its loss: bits lost a cell",
-    "monotone_entropy": "monotone entropy (T10): bits, all cells",
-    "classification_metric": "classification metric (T8): share misclassified or suppressed",
-    "private_mutual_information": "private mutual information (T12): bits a cell tells",
+    "monotone_entropy": "monotone entropy: bits, all cells",
+    "classification_metric": "classification metric: share misclassified or suppressed",
+    "private_mutual_information": "private mutual information: bits a cell tells",
     "private_information_loss": "its loss: bits a cell leaves unknown",
     "discernibility": "discernibility: sum of squared class sizes",
     "average_class_size": "average class size",
 }
+_SHARES = ("loss_metric", "classification_metric")
 
 
-@dataclass(frozen=True)
-class Moved:
+@dataclass(frozen=True, repr=False)
+class Moved(render.PrintedFields):
     """How the distribution of one column has changed.
 
     Attributes
@@ -95,16 +96,20 @@ class Utility:
 
     def __repr__(self) -> str:
         """Print the measures, and how each column moved."""
-        lines = [self._title(), render.text_table(("measure", "value"), self._measures())]
-        lines.append(render.text_table(*self._columns()))
-        if self.untold:
-            names = ", ".join(map(repr, self.untold))
-            lines.append(f"untold: {names} holds values that name no values of the original")
-        return "\n".join(lines)
+        measures = render.text_table(("measure", "value"), self._measures())
+        columns = render.text_table(*self._columns())
+        return render.fitted(self._title(), measures, columns, *self._untold())
 
     def _repr_html_(self) -> str:
         first = render.html_table(self._title(), ("measure", "value"), self._measures())
-        return first + render.html_table("Columns", *self._columns())
+        columns = render.html_table("Columns", *self._columns())
+        return first + columns + render.html_lines(self._untold())
+
+    def _untold(self) -> list[str]:
+        if not self.untold:
+            return []
+        names = ", ".join(map(repr, self.untold))
+        return [f"untold: {names} holds values that name no values of the original"]
 
     def _title(self) -> str:
         names = render.joined(self.qid)
@@ -113,17 +118,21 @@ class Utility:
 
     def _measures(self) -> list[tuple[str, str]]:
         told = {name: getattr(self, name) for name in _WORDS}
-        return [(_WORDS[name], _shown(value)) for name, value in told.items() if value is not None]
+        return [
+            (_WORDS[name], render.percent(value) if name in _SHARES else _shown(value))
+            for name, value in told.items()
+            if value is not None
+        ]
 
     def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         header = ("column", "values", "after", "suppressed", "moved", "mean", "mean after")
         rows: list[tuple[str, ...]] = [
             (
-                str(m.column),
+                render.named(m.column),
                 f"{m.values_before:,}",
                 f"{m.values_after:,}",
                 render.percent(m.suppressed),
-                _shown(m.total_variation),
+                "-" if m.total_variation is None else render.percent(m.total_variation),
                 _shown(m.mean_before),
                 _shown(m.mean_after),
             )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
 from anonrisk.policy.budgets.base import TableBudget
+from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
-from anonrisk.policy.messages import in_short
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import CheckedTable
 
@@ -29,8 +29,8 @@ _FEW = 5
 _SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Without:
+@dataclass(frozen=True, repr=False)
+class Without(render.PrintedFields):
     """A budget as it would be without one column of its quasi-identifier."""
 
     column: Name
@@ -48,8 +48,8 @@ class Without:
         return _gain(self.before, self.after)
 
 
-@dataclass(frozen=True)
-class WithoutSeveral:
+@dataclass(frozen=True, repr=False)
+class WithoutSeveral(render.PrintedFields):
     """A budget as it would be without several columns, where no single one is enough."""
 
     dropped: tuple[Name, ...]
@@ -119,7 +119,7 @@ class Explanation:
             groups.setdefault(id(one.before), []).append(one)
         return list(groups.values())
 
-    def _rows(self) -> list[list[str]]:
+    def _rows(self, said: Qid) -> list[list[str]]:
         """List what changes something, the best first."""
         rows = []
         for tried in self._by_finding()[:_SHOWN]:
@@ -127,12 +127,14 @@ class Explanation:
             # The sort is stable: of what does as much, fewer columns come first.
             for one in sorted(told, key=lambda one: one.gain, reverse=True):
                 before, after = one.before, one.after
-                numbers = map(in_short, (before.value, after.value, before.limit))
+                numbers = (before.numbers[0], after.numbers[0], before.numbers[1])
                 status = after.status.replace("_", " ")
-                rows.append(
-                    [before.budget, _about(before), render.joined(one.dropped), *numbers, status]
-                )
+                dropped = render.joined(one.dropped)
+                rows.append([before.budget, dropped, *numbers, status, about_of(before, said)])
         return rows
+
+    def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
+        return named_once((one.before for one in self.columns), _HEADER, self._rows)
 
     def _told(self) -> list[str]:
         told = list(self.advice())
@@ -143,49 +145,45 @@ class Explanation:
         """Print as text: what helps in a sentence, then what changes how much."""
         if not self.columns:
             return "There is no budget that did not pass and has a column to drop."
-        rows = self._rows()
-        return "\n".join((*self._told(), *([render.text_table(_HEADER, rows)] if rows else ())))
+        of, header, rows = self._table()
+        table = [*of, render.text_table(header, rows)] if rows else []
+        return render.fitted(*self._told(), *table)
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        table = render.html_table("Without some columns", _HEADER, self._rows())
+        of, header, rows = self._table()
+        table = render.html_table(["Without some columns", *of], header, rows)
         told = "".join(f"<li>{escape(line)}</li>" for line in self._told())
         return f"{table}<ul>{told}</ul>" if told else table
 
 
-_HEADER = ("budget", "of", "without", "value", "would be", "limit", "then")
+_HEADER = ("budget", "without", "value", "would be", "limit", "then", "of")
 
 
 def _both(one: Without | WithoutSeveral) -> dict[str, Any]:
     return {"before": one.before.to_dict(), "after": one.after.to_dict()}
 
 
-def _about(finding: Finding) -> str:
-    sensitive = "" if finding.sensitive is None else f" : {render.shown(finding.sensitive)}"
-    group = "" if finding.group is None else f" in {render.shown(finding.group)}"
-    return f"{render.joined(finding.qid)}{sensitive}{group}"
-
-
 def _sentence(tried: Sequence[Without | WithoutSeveral]) -> str:
     """Say whether one column is enough, several together are, or none."""
     before = tried[0].before
-    about = f"{before.budget} of {_about(before)}"
+    about = f"{before.budget} of {about_of(before)}"
     enough = [one for one in tried if one.after.passed]
     if not enough:
         return (
             f"{about}: dropping columns is not enough, as far as tried; make them coarser (plan)."
         )
     best = enough[0]
-    then = f"it would be {in_short(best.after.value)}, the limit is {in_short(before.limit)}"
+    then = f"it would be {best.after.numbers[0]}, the limit is {before.numbers[1]}"
     if isinstance(best, WithoutSeveral):
         return (
             f"{about}: no single column is enough; dropping "
             f"{render.joined(best.dropped)} together is ({then})."
         )
-    others = ", ".join(render.shown(one.column) for one in enough[1:] if isinstance(one, Without))
+    others = ", ".join(render.named(one.column) for one in enough[1:] if isinstance(one, Without))
     or_else = f"; so is {others}" if others else ""
-    return f"{about}: dropping {render.shown(best.column)} is enough ({then}){or_else}."
+    return f"{about}: dropping {render.named(best.column)} is enough ({then}){or_else}."
 
 
 # ---- measuring ----------------------------------------------------------------------------------

@@ -6,21 +6,22 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import shown
+from anonrisk.core.render import PrintedFields, joined, named, shown
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
 from anonrisk.policy.budgets.base import SEVERITIES
-from anonrisk.policy.messages import inside
+from anonrisk.policy.messages import as_given, in_short, inside, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from anonrisk.core.columns import Name, Qid
 
 PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
 STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
 # What a finding may be about beside the budgets; one of another name was not written here.
+_SHARES = ("max_dropped_fraction", "missing_sensitive")
 _OTHERS = {
     "max_dropped_fraction": "The share of rows left out",
     "find_qids": "",
@@ -28,8 +29,8 @@ _OTHERS = {
 }
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(PrintedFields):
     """One budget, measured.
 
     Attributes
@@ -77,6 +78,17 @@ class Finding:
     def passed(self) -> bool:
         """Whether the budget is kept."""
         return self.status == PASS
+
+    @property
+    def numbers(self) -> tuple[str, str, str]:
+        """Value, limit and margin as a table has them: shares in percent."""
+        value, limit, margin = self.value, self.limit, self.margin
+        if value is None or not (budgets.of_shares(self.budget) or self.budget in _SHARES):
+            return in_short(value), in_short(limit), in_short(margin)
+        if limit is None or margin is None:
+            return percent(value), in_short(limit), in_short(margin)
+        room = as_given if 0 < abs(margin) < 0.001 else percent
+        return percent(value, limit), as_given(limit), room(margin)
 
     def blocks(self, fail_on: str = "fail") -> bool:
         """Tell whether it keeps a table from being published; see `Verdict.fail_on`."""
@@ -160,6 +172,32 @@ class Finding:
             return True
         kept = within(value, limit, at_least=at_least)
         return self.status == (FAIL if kept else PASS)
+
+
+def about_of(finding: Finding, said: Qid = ()) -> str:
+    """Write what a finding is about, but for the quasi-identifier that was said already."""
+    parts = [
+        "" if finding.qid == said else joined(finding.qid),
+        "" if finding.sensitive is None else f": {named(finding.sensitive)}",
+        "" if finding.group is None else f"in {shown(finding.group)}",
+    ]
+    return " ".join(filter(None, parts)).removeprefix(": ")
+
+
+def named_once(
+    findings: Iterable[Finding],
+    header: tuple[str, ...],
+    rows_of: Callable[[Qid], list[list[str]]],
+) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
+    """Name a quasi-identifier above a table that is all about it, not in each of its rows.
+
+    The last column says what a row is about; where nothing is left to say there is none.
+    """
+    qids = {finding.qid for finding in findings if finding.qid}
+    said = qids.pop() if len(qids) == 1 else ()
+    rows = rows_of(said)
+    width = None if any(row[-1] for row in rows) else -1
+    return [f"of {joined(said)}"] if said else [], header[:width], [row[:width] for row in rows]
 
 
 def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) -> Finding:

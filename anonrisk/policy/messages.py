@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonrisk.core.render import shown
+from anonrisk.core import render
 
 
 def label(group: Any) -> str:
@@ -18,15 +18,28 @@ def label(group: Any) -> str:
         return f"(a {type(group).__name__})"
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage of six digits, so that a limit just missed looks missed.
+def percent(share: float, limit: float | None = None) -> str:
+    """Write a share as results do; with all its digits where its limit, just missed, looks kept.
 
     Examples
     --------
-    >>> percent(0.25), percent(1 / 3), percent(0.0)
-    ('25%', '33.3333%', '0%')
+    >>> percent(1 / 3), percent(1 / 3, 0.01), percent(0.01001, 0.01)
+    ('33.3%', '33.3%', '1.001%')
     """
-    return f"{100 * share:.6g}%"
+    written = render.percent(share)
+    alike = limit is not None and share != limit and written == render.percent(limit)
+    return as_given(share) if alike else written
+
+
+def as_given(limit: float) -> str:
+    """Write the limit on a share as a policy has it.
+
+    Examples
+    --------
+    >>> as_given(0.01), as_given(0.00025)
+    ('1%', '0.025%')
+    """
+    return f"{100 * limit:.6g}%"
 
 
 def in_short(number: float | None) -> str:
@@ -44,4 +57,4 @@ def in_short(number: float | None) -> str:
 
 def inside(group: str | None) -> str:
     """Begin a sentence about one group."""
-    return "" if group is None else f"In {shown(group)}: "
+    return "" if group is None else f"In {render.shown(group)}: "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -10,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document, fields, show, upstairs
 from anonrisk.policy import ready as ready_policies
-from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
-from anonrisk.policy.rules import LISTS, SINGLE
-from anonrisk.policy.terms import KEYS, VERSION, Terms, read_terms
+from anonrisk.policy.terms import KEYS, STRICT, Terms, nested, read_terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +18,6 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.verdict import Verdict
-
-_STRICT = (
-    "a policy has no key 'strict': say with unlisted what becomes of columns without a role: "
-    "'refuse' (the default), 'quasi' or 'ignore'"
-)
 
 
 # Frozen by itself: a subclass of a frozen class takes every new attribute, so that `policy.k = 11`
@@ -95,23 +87,55 @@ class Policy(Terms):
 
     def __init__(self, **keywords: Unpack[PolicyArguments]) -> None:
         """Read and check the keywords."""
-        nested = _nested(dict(keywords))
-        for name, value in read_terms(nested).items():
+        for name, value in read_terms(nested(dict(keywords))).items():
             object.__setattr__(self, name, value)
 
     # ---- coming -----------------------------------------------------------------------------
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """Read the plain values that `to_dict` gives, or a YAML or JSON file holds."""
+        """Read the plain values that `to_dict` gives, or a YAML or JSON file holds.
+
+        Parameters
+        ----------
+        given : mapping
+            Plain values.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.load : reads a file
+
+        Examples
+        --------
+        >>> Policy.from_dict(Policy(quasi="zip", k=5).to_dict()).rules[0].budgets[0].limit
+        5
+        """
         stated: Any = given
         if isinstance(stated, Mapping) and "strict" in stated:
-            raise PolicyError(_STRICT)
+            raise PolicyError(STRICT)
         return cls(**{"version": None, **fields.mapping(stated, "the policy", KEYS)})
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Self:
         r"""Read a YAML file, given by its path, or YAML text (needs PyYAML).
+
+        Parameters
+        ----------
+        source : str or Path
+            The text, or where the file is.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.load : reads a file by its ending
+        anonrisk.Policy.to_yaml : writes it
 
         Examples
         --------
@@ -123,17 +147,75 @@ class Policy(Terms):
 
     @classmethod
     def from_json(cls, source: str | Path) -> Self:
-        """Read a JSON file, given by its path, or JSON text."""
+        """Read a JSON file, given by its path, or JSON text.
+
+        Parameters
+        ----------
+        source : str or Path
+            The text, or where the file is.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.load : reads a file by its ending
+        anonrisk.Policy.to_json : writes it
+
+        Examples
+        --------
+        >>> Policy.from_json(Policy(quasi="zip", k=5).to_json()) == Policy(quasi="zip", k=5)
+        True
+        """
         return cls.from_dict(document.from_json(source))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a file: JSON if it ends in .json, else YAML."""
+        """Read a file: JSON if it ends in .json, else YAML.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the file is.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.save : writes it
+        anonrisk.Policy.ready : those that the package has
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Policy(quasi="zip", k=5).save(Path(folder) / "policy.json")
+        ...     Policy.load(Path(folder) / "policy.json").roles.quasi
+        ('zip',)
+        """
         return cls.from_dict(document.from_file(path))
 
     @classmethod
     def ready(cls, name: str) -> Self:
         """Give a policy that the package has: cms_k11, hipaa_style, open_data or research_k5.
+
+        Parameters
+        ----------
+        name : str
+            One of these.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.with_roles : says which columns of yours it is about
+        anonrisk.Policy.draft : proposes the roles of a table
 
         Examples
         --------
@@ -153,9 +235,30 @@ class Policy(Terms):
     ) -> Self:
         """Propose a policy for a table: a role for every column, and why. A person must decide.
 
-        Parameters and rules are those of `anonrisk.policy.drafting.draft`. It prints with its
+        It prints with its
         reasons, `to_yaml` and `save` write them as comments, and it passes no table: it says
         ``reviewed: false``.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table of any library that the functions take.
+        ready : str
+            The ready policy whose budgets are taken.
+        name : str, optional
+            What the policy is called.
+        time_budget : float
+            Seconds for the search of columns that single people out.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.Policy.ready : the policies that a draft may start from
+        anonrisk.find_qids : the search behind it
+        anonrisk.declare : roles kept with a table
 
         Examples
         --------
@@ -174,6 +277,20 @@ class Policy(Terms):
     def with_roles(self, **roles: Unpack[RoleArguments]) -> Self:
         """Give the same policy with other roles, as in ``with_roles(quasi=["zip", "age"])``.
 
+        Parameters
+        ----------
+        **roles
+            As in `Policy`; what is not named stays.
+
+        Returns
+        -------
+        Policy
+
+        See Also
+        --------
+        anonrisk.declare : roles kept with a table instead
+        anonrisk.Policy.ready : policies that need roles
+
         Examples
         --------
         >>> Policy(k=5).with_roles(quasi=["zip", "age"]).roles.quasi
@@ -181,21 +298,6 @@ class Policy(Terms):
         """
         current = self.to_dict()
         return type(self).from_dict({**current, "roles": {**current.get("roles", {}), **roles}})
-
-    # ---- going ------------------------------------------------------------------------------
-
-    def to_json(self) -> str:
-        """Write it as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-
-    def to_yaml(self) -> str:
-        """Write it as YAML (needs PyYAML); a draft with its reasons as comments."""
-        written = self.to_dict()
-        return document.to_yaml(written) if self.drafted is None else self.drafted.to_yaml(written)
-
-    def save(self, path: str | Path) -> None:
-        """Write a file that `load` reads: JSON if it ends in .json, else YAML."""
-        document.to_file(path, self.to_json, self.to_yaml)
 
     # ---- checking ---------------------------------------------------------------------------
 
@@ -227,6 +329,12 @@ class Policy(Terms):
             wrong with the table (a column that is not there, no records, an engine that fails) is a
             finding too, and never a pass.
 
+        See Also
+        --------
+        anonrisk.report : the verdict as a page
+        anonrisk.Verdict.raise_for_status : stops a job
+        anonrisk.gx.run_gate : the same in Great Expectations
+
         Examples
         --------
         >>> import pandas as pd
@@ -240,7 +348,28 @@ class Policy(Terms):
         return check(self, frame, name=name, population=population, n_original=n_original)
 
     def assess(self, frame: Any) -> Assessment:
-        """Take the measures that the policy names, without comparing them with its budgets."""
+        """Take the measures that the policy names, without comparing them with its budgets.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table of any library that the functions take.
+
+        Returns
+        -------
+        Assessment
+
+        See Also
+        --------
+        anonrisk.Policy.check : compares them with the budgets
+        anonrisk.assess : measures of one's own choice
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Policy(quasi="zip", k=2).assess(pd.DataFrame({"zip": ["a", "a", "b"]})).sizes.k
+        1
+        """
         from anonrisk.policy.assess import assess
 
         return assess(self, frame)
@@ -248,8 +377,28 @@ class Policy(Terms):
     def to_suite(self, name: str | None = None) -> Any:
         """Make a suite of Great Expectations of it (needs the extra `gx`).
 
-        See `anonrisk.gx.to_suite`; every budget becomes an expectation, or an error says which
+        Every budget becomes an expectation, or an error says which
         cannot.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the suite; left out, that of the policy.
+
+        Returns
+        -------
+        ExpectationSuite
+
+        See Also
+        --------
+        anonrisk.gx.run_gate : runs it
+        anonrisk.Policy.check : without Great Expectations
+
+        Examples
+        --------
+        >>> suite = Policy(quasi="zip", k=5).to_suite()
+        >>> [one.expectation_type for one in suite.expectations]
+        ['expect_columns_to_be_publishable', 'expect_k_anonymity_to_be_at_least']
         """
         return upstairs.gx_suite().to_suite(self, name)
 
@@ -261,24 +410,3 @@ class Policy(Terms):
 
     def _repr_html_(self) -> str:
         return show.html(self)
-
-
-def _nested(keywords: dict[str, Any]) -> dict[str, Any]:
-    """Put keywords of roles and budgets where a document has them."""
-    nested = {key: value for key, value in keywords.items() if key in KEYS}
-    for part, keys in (("roles", (*LISTS, *SINGLE)), ("budgets", (*BUDGETS, "rr"))):
-        loose = {key: keywords[key] for key in keys if key in keywords}
-        if loose:
-            given = nested.get(part, {})
-            twice = [key for key in loose if isinstance(given, dict) and key in given]
-            if twice:
-                raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
-            nested[part] = {**given, **loose} if isinstance(given, dict) else given
-    if "strict" in keywords:
-        raise PolicyError(_STRICT)
-    known = (*KEYS, *LISTS, *SINGLE, *BUDGETS, "rr")
-    for key in keywords:
-        if key not in known:
-            raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
-    nested.setdefault("version", VERSION)
-    return nested

@@ -25,7 +25,7 @@ from anonrisk.policy.finding import (
     unknown,
     within,
 )
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -346,8 +346,8 @@ def _dropped(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding]:
     n_dropped, n_rows = found.n_dropped, found.n_rows
     share = n_dropped / max(n_dropped + n_rows, 1)
     told = (
-        f"{count_of(n_dropped, 'row')} ({percent(share)}) left out for a missing value of "
-        f"{joined(qid)}; at most {percent(limit)} may be."
+        f"{count_of(n_dropped, 'row')} ({percent(share, limit)}) left out for a missing value of "
+        f"{joined(qid)}; at most {as_given(limit)} may be."
     )
     status = PASS if within(share, limit, at_least=False) else FAIL
     if n_dropped and status == PASS and not policy.dropped_are_removed:
@@ -369,8 +369,8 @@ def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding
         of = shown(column)
         why = of if policy.by is None else f"{of} or {shown(policy.by)}"
         told = (
-            f"{count_of(n_rows - n_scored, 'row')} ({percent(share)}) left out of the measures "
-            f"of {of} for a missing value of {why} (missing_sensitive: drop)"
+            f"{count_of(n_rows - n_scored, 'row')} ({percent(share, limit)}) left out of the "
+            f"measures of {of} for a missing value of {why} (missing_sensitive: drop)"
         )
         about: dict[str, Any] = {"qid": qid, "sensitive": column}
         if limit is None:
@@ -378,7 +378,7 @@ def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding
             yield unknown("missing_sensitive", told, **about)
             continue
         status = PASS if within(share, limit, at_least=False) else FAIL
-        told += f"; at most {percent(limit)} may be."
+        told += f"; at most {as_given(limit)} may be."
         yield _of_share("missing_sensitive", status, told, share, limit, **about)
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.policy.budgets import of_shares
+from anonrisk.policy.messages import as_given
 
 if TYPE_CHECKING:
-    from anonrisk.policy.drafting.drafted import Drafted
+    from collections.abc import Sequence
+
+    from anonrisk.policy.budgets import Budget
     from anonrisk.policy.terms import Terms
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
@@ -18,20 +22,19 @@ _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then
 def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
-        return f"{_title(policy)}\n{render.text_table(_BUDGETS, _rows(policy))}"
-    return "\n".join(
-        (
-            render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
-            *_left_aligned(policy.drafted),
-            f"budgets: {', '.join(_limits(policy))}",
-            *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
-        )
+        lines, header, rows = _table(policy)
+        return render.fitted(*lines, render.text_table(header, rows))
+    return render.fitted(
+        render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
+        render.text_table(_ROLES, policy.drafted.rows()),
+        f"budgets: {', '.join(_limits(policy))}",
+        *(f"- {render.shown(note)}" for note in (*policy.drafted.notes, _GUESS)),
     )
 
 
 def html(policy: Terms) -> str:
     """Write the same as HTML; everything is escaped."""
-    budgets = render.html_table(_title(policy), _BUDGETS, _rows(policy))
+    budgets = render.html_table(*_table(policy))
     if policy.drafted is None:
         return budgets
     from html import escape
@@ -48,6 +51,14 @@ def _title(policy: Terms) -> str:
     return f"Policy {name}, missing values: {policy.missing}"
 
 
+def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
+    """Give the budgets; a quasi-identifier that all of them are about is named once."""
+    rows = _rows(policy)
+    if len({of for of, *_ in rows}) > 1:
+        return [_title(policy)], _BUDGETS, rows
+    return [_title(policy), f"of {rows[0][0]}"], _BUDGETS[1:], [row[1:] for row in rows]
+
+
 def _rows(policy: Terms) -> list[list[str]]:
     rows = []
     for rule in policy.rules:
@@ -57,7 +68,7 @@ def _rows(policy: Terms) -> list[list[str]]:
             of = f"every {rule.every_subset_of} of {of}"
         for budget in rule.budgets:
             sign = "≥" if budget.at_least else "≤"
-            rows.append([of, budget.name, f"{sign} {budget.limit:g}", budget.severity])
+            rows.append([of, budget.name, f"{sign} {_limit(budget)}", budget.severity])
     return rows
 
 
@@ -65,8 +76,5 @@ def _limits(policy: Terms) -> list[str]:
     return [f"{name} {limit} ({severity})" for _, name, limit, severity in _rows(policy)]
 
 
-def _left_aligned(drafted: Drafted) -> list[str]:
-    """Set columns, roles and reasons, which are sentences, one below the other."""
-    rows = [list(_ROLES), *([render.shown(cell) for cell in row] for row in drafted.rows())]
-    wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    return [f"{c.ljust(wide[0])}   {role.ljust(wide[1])}   {why}".rstrip() for c, role, why in rows]
+def _limit(budget: Budget) -> str:
+    return as_given(budget.limit) if of_shares(budget.name) else f"{budget.limit:g}"

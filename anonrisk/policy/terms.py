@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, nearest
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
-from anonrisk.policy.rules import read_roles, read_rules
+from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
+from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 from anonrisk.predict.sample_risk import Sampling
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from anonrisk.core.columns import Name
     from anonrisk.core.literals import Missing, Unlisted
     from anonrisk.policy.budgets import Budget
@@ -27,6 +31,11 @@ KEYS = (
     "missing_sensitive",
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
     *("population_size", "unsuppressed", "budgets", "qids"),
+)
+
+STRICT = (
+    "a policy has no key 'strict': say with unlisted what becomes of columns without a role: "
+    "'refuse' (the default), 'quasi' or 'ignore'"
 )
 
 
@@ -53,7 +62,23 @@ class Terms:
     drafted: Drafted | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values: every setting, whether written or not, in one form."""
+        """Give plain values: every setting, whether written or not, in one form.
+
+        Returns
+        -------
+        dict
+
+        See Also
+        --------
+        anonrisk.Policy.from_dict : reads it
+        anonrisk.Policy.to_json : the same as text
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> anonrisk.Policy(quasi="zip", k=5).to_dict()["budgets"]
+        {'k': {'at_least': 5}}
+        """
         whole = [rule for rule in self.rules if rule.columns is None and not rule.every_subset_of]
         others = [rule for rule in self.rules if rule not in whole]
         roles = self.roles.to_dict()
@@ -78,6 +103,72 @@ class Terms:
         }
         return {key: value for key, value in written.items() if value is not None}
 
+    def to_json(self) -> str:
+        """Write it as JSON.
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        anonrisk.Policy.from_json : reads it
+        anonrisk.Policy.save : writes a file
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> '"at_least": 5' in anonrisk.Policy(quasi="zip", k=5).to_json()
+        True
+        """
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_yaml(self) -> str:
+        """Write it as YAML (needs PyYAML); a draft with its reasons as comments.
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        anonrisk.Policy.from_yaml : reads it
+        anonrisk.Policy.save : writes a file
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> "at_least: 5" in anonrisk.Policy(quasi="zip", k=5).to_yaml()
+        True
+        """
+        written = self.to_dict()
+        return document.to_yaml(written) if self.drafted is None else self.drafted.to_yaml(written)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file that `load` reads: JSON if it ends in .json, else YAML.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+
+        See Also
+        --------
+        anonrisk.Policy.load : reads it
+        anonrisk.Policy.to_yaml : the text alone
+
+        Examples
+        --------
+        >>> import anonrisk
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     anonrisk.Policy(quasi="zip", k=5).save(Path(folder) / "policy.json")
+        ...     [path.name for path in Path(folder).iterdir()]
+        ['policy.json']
+        """
+        document.to_file(path, self.to_json, self.to_yaml)
+
     @property
     def digest(self) -> str:
         """SHA-256 of the policy in its one form, by which a verdict names it.
@@ -98,6 +189,27 @@ class Terms:
         named = {column for rule in self.rules for column in rule.columns or ()}
         named |= {c for rule in self.rules for b in rule.budgets for c in b.sensitive or ()}
         return {*self.roles.classified, *named, *(() if self.by is None else (self.by,))}
+
+
+def nested(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Put keywords of roles and budgets where a document has them."""
+    found = {key: value for key, value in keywords.items() if key in KEYS}
+    for part, keys in (("roles", (*LISTS, *SINGLE)), ("budgets", (*BUDGETS, "rr"))):
+        loose = {key: keywords[key] for key in keys if key in keywords}
+        if loose:
+            given = found.get(part, {})
+            twice = [key for key in loose if isinstance(given, dict) and key in given]
+            if twice:
+                raise PolicyError(f"{twice[0]} is given twice, by itself and in {part}")
+            found[part] = {**given, **loose} if isinstance(given, dict) else given
+    if "strict" in keywords:
+        raise PolicyError(STRICT)
+    known = (*KEYS, *LISTS, *SINGLE, *BUDGETS, "rr")
+    for key in keywords:
+        if key not in known:
+            raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
+    found.setdefault("version", VERSION)
+    return found
 
 
 def read_terms(given: dict[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from anonrisk.policy.finding import (
     FAIL,
     PASS,
     Finding,
+    about_of,
+    named_once,
     plain_name,
     stored_name,
     unknown,
 )
-from anonrisk.policy.messages import in_short
 from anonrisk.policy.release_rules import ROW_LABELS
 
 if TYPE_CHECKING:
@@ -306,18 +307,19 @@ class Verdict:
         ]
         told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
         rest = [f"({self._more()})"] if self._more() else []
-        shared = _shared(self._first())
-        of = [f"of {render.joined(shared)}"] if shared else []
-        rows = [_row(finding, shared) for finding in self._first()]
-        # Named once above, a long quasi-identifier folds no row of a narrow terminal.
-        width = None if any(row[-1] for row in rows) else -1
-        table = render.text_table(_HEADER[:width], [row[:width] for row in rows])
-        return "\n".join((self._title(), *of, table, *rest, *told))
+        of, header, rows = self._table()
+        table = render.text_table(header, rows)
+        return render.fitted(self._title(), *of, table, *rest, *told)
 
     def _repr_html_(self) -> str:
-        rows = [[*_row(finding), finding.sentence] for finding in self._first()]
-        caption = ". ".join(filter(None, (self._title(), self._more(), unseen(self.not_looked_at))))
-        return render.html_table(caption, (*_HEADER, "in words"), rows)
+        of, header, rows = self._table()
+        rows = [[*row, one.sentence] for row, one in zip(rows, self._first(), strict=True)]
+        rest = filter(None, (self._more(), unseen(self.not_looked_at)))
+        return render.html_table((self._title(), *rest, *of), (*header, "in words"), rows)
+
+    def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
+        first = self._first()
+        return named_once(first, _HEADER, lambda said: [_row(one, said) for one in first])
 
     def _title(self) -> str:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
@@ -337,25 +339,12 @@ class Verdict:
 _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
-def _shared(findings: Iterable[Finding]) -> Qid:
-    """Give the quasi-identifier of all findings that have one, if it is the same."""
-    qids = {finding.qid for finding in findings if finding.qid}
-    return qids.pop() if len(qids) == 1 else ()
-
-
-def _row(finding: Finding, said: Qid = ()) -> list[str]:
-    parts = [
-        "" if finding.qid == said else render.joined(finding.qid),
-        "" if finding.sensitive is None else f": {finding.sensitive}",
-        "" if finding.group is None else f"in {finding.group}",
-    ]
-    of = " ".join(filter(None, parts)).removeprefix(": ")
+def _row(finding: Finding, said: Qid) -> list[str]:
     words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "?"}
     status = words[finding.status]
     if finding.severity == "warn" and finding.status == FAIL:
         status = "warn"
-    numbers = (finding.value, finding.limit, finding.margin)
-    return [status, finding.budget, *map(in_short, numbers), of]
+    return [status, finding.budget, *finding.numbers, about_of(finding, said)]
 
 
 def _tally(findings: Iterable[Finding]) -> str:
@@ -378,7 +367,7 @@ def unseen(names: Qid, most: int | None = None) -> str:
         return ""
     hint = " (write the table with index=False)" if ROW_LABELS in names else ""
     more = 0 if most is None else max(0, len(names) - most)
-    told = [*map(render.shown, names[:most]), *([f"{more:,} more"] if more else [])]
+    told = [*map(render.named, names[:most]), *([f"{more:,} more"] if more else [])]
     return f"Not looked at: {', '.join(told)}{hint}."
 
 

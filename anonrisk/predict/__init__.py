@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from anonrisk.predict.answers import Answer, JointTable
 from anonrisk.predict.degree import DegreeOfAnonymity, degree
+from anonrisk.predict.density_limit import density_limit, density_variance_limit
 from anonrisk.predict.distribution import Distribution
 from anonrisk.predict.group import classes, k_anonymous, records_below, singletons, uniqueness
 from anonrisk.predict.group_design import GroupDesign, best_group_size
@@ -36,13 +37,7 @@ from anonrisk.predict.questionnaire import Questionnaire, Step, questionnaire
 from anonrisk.predict.rank_size import Fit as ZipfFit
 from anonrisk.predict.rank_size import fit as fit_zipf
 from anonrisk.predict.sigma_from_singletons import SigmaEstimate, sigma_from_singletons
-from anonrisk.predict.width import (
-    density_limit,
-    density_variance_limit,
-    expansion,
-    normal_expansion,
-    suggest_width,
-)
+from anonrisk.predict.width import expansion, normal_expansion, suggest_width
 
 __all__ = [
     "Answer",

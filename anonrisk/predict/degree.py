@@ -78,17 +78,28 @@ def degree(probabilities: ArrayLike) -> DegreeOfAnonymity:
     -------
     DegreeOfAnonymity
 
+    See Also
+    --------
+    anonrisk.degree : of a table
+    anonrisk.entropy : the entropy of a table's values
+
     Notes
     -----
-    H2: d = H / log2 N with H = −Σ p log2 p (Díaz et al. 2002; Koot 2012, equation 2.4); of one
-    person it is 0. `least` takes the min-entropy H_∞ = −log2 max p (H3) in place of H: where one
-    person stands out among many, d stays high although a single guess is likely right. Two slips of
-    the source: with probabilities of 1/2 and nine times 1/18 one person is 9 times as likely as
-    another, not 10, and d is 0.778 (2.2.1); the min-entropy is no certainty of the attacker, and
-    the entropy of order 0, log2 of `n_possible`, does not make everybody as likely (2.2.2).
+    H2: d = H / log2 N with H = −Σ p log2 p (equation 2.4); of one person it is 0. `least` takes the
+    min-entropy H_∞ = −log2 max p (H3) in place of H: where one person stands out among many, d
+    stays high although a single guess is likely right. Two slips of the source: with probabilities
+    of 1/2 and nine times 1/18 one person is 9 times as likely as another, not 10, and d is 0.778
+    (2.2.1); the min-entropy is no certainty of the attacker, and the entropy of order 0, log2 of
+    `n_possible`, does not make everybody as likely (2.2.2).
 
     `anonrisk.degree` of a table is the mean of d over its records, to an attacker who knows the
     quasi-identifier and holds the people of a class for equally likely.
+
+    References
+    ----------
+    - C. Díaz et al., *Towards Measuring Anonymity*, PET 2002, LNCS 2482, 54-68.
+    - M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 2.2.1 and
+      2.2.2; corrected as in docs/errata.md, ``koot-2.2.1``, ``koot-2.2.2``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ RECORDS_PER_VALUE = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
+class Distribution(render.PrintedLines):
     """Probabilities of the values of a quasi-identifier, each with how many values have it.
 
     Ten million classes of a table are a few thousand different probabilities. Make one with
@@ -372,13 +372,6 @@ class Distribution:
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles anew, so that they are frozen too."""
         return _rebuilt, (vars(self),)
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        return "\n".join(self._lines())
-
-    def _repr_html_(self) -> str:
-        return render.html_table(". ".join(self._lines()), (), ())
 
     def _lines(self) -> list[str]:
         values = render.count_of(self.n_values, "value")

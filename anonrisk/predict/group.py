@@ -39,10 +39,22 @@ def singletons(known: Distribution | KnownByKl, group_size: int) -> Prediction:
     -------
     Prediction
 
+    See Also
+    --------
+    anonrisk.predict_singletons : judging by a table
+    anonrisk.predict.classes : classes of every size
+    anonrisk.predict.uniqueness : the chance that nobody shares a value
+
     Notes
     -----
     S2: E S = k Σ p (1 − p)^(k−1). Variance S3, law S14 or, where that takes long, S15. From a
-    divergence S5 and S6, within the limits where they are good (Koot 2012, chapter 5; corrected).
+    divergence S5 and S6, within the limits where they are good.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Propositions 5.1
+    and 5.9, and 5.4.3; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.1-variance``,
+    ``koot-5.4.3``.
 
     Examples
     --------
@@ -67,9 +79,20 @@ def classes(known: Distribution | KnownByKl, group_size: int, upto: int = 10) ->
     -------
     PredictedClasses
 
+    See Also
+    --------
+    anonrisk.predict.singletons : classes of one, with their law
+    anonrisk.predict.records_below : people in all classes smaller than k
+    anonrisk.predict_classes : judging by a table
+
     Notes
     -----
     S7: E C_j = C(k, j) Σ p^j (1 − p)^(k−j); S8: the share of people is j E C_j / k.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3;
+    corrected as in docs/errata.md, ``koot-remark-5.3``.
 
     Examples
     --------
@@ -104,15 +127,26 @@ def records_below(known: Distribution, group_size: int, k: int) -> PredictedReco
     -------
     PredictedRecords
 
+    See Also
+    --------
+    anonrisk.predict.k_anonymous : chance that there are none
+    anonrisk.predict.classes : size by size
+
     Notes
     -----
     S10: k Σ p P(Bin(k − 1, p) ≤ K − 2).
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Remark 5.3,
+    summed over sizes; corrected as in docs/errata.md, ``koot-remark-5.3``.
 
     Examples
     --------
     >>> from anonrisk.predict import Distribution, records_below
     >>> records_below(Distribution.uniform(100), 1_000, 5)
-    Of a group of 1,000, 10.1 are expected in classes smaller than 5 (1.0%), give or take 5.7
+    Of a group of 1,000, 10.1 are expected in classes smaller than 5 (1.0%), give or
+      take 5.7
     """
     known = _distribution(known)
     n = group_of(group_size)
@@ -138,9 +172,20 @@ def k_anonymous(known: Distribution | ClassCounts, group_size: int, k: int) -> P
     -------
     Probability
 
+    See Also
+    --------
+    anonrisk.predict.records_below : how many fall short
+    anonrisk.predict.uniqueness : chance that everybody is alone
+    anonrisk.probabilistic_k : a promise per value only
+
     Notes
     -----
     S16: k! [z^k] ∏ (e^x − Σ x^m/m! over 0 < m < K), by S13's contour.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 5.4.3; corrected
+    as in docs/errata.md, ``koot-5.4.3``.
 
     Examples
     --------
@@ -172,11 +217,22 @@ def uniqueness(
     Probability
         It says which method was used.
 
+    See Also
+    --------
+    anonrisk.predict.singletons : how many are alone, where not all are
+    anonrisk.predict.Distribution.from_kl : where only a divergence is known
+    anonrisk.uniqueness : measured in a table
+
     Notes
     -----
     U2, U3: π = k! e_k(p), by a tilted recursion or a contour; U4: second-order saddlepoint, within
     5e-4 for groups of five and more that are neither sure nor hopeless, 2% for smaller ones; U6:
-    π_u e^(−k(k−1)κ/N) from a divergence (Koot 2012, chapter 4; corrected).
+    π_u e^(−k(k−1)κ/N) from a divergence.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapter 4, (4.1)
+    to (4.3); corrected as in docs/errata.md, ``koot-4.2``, ``koot-4.3.2-power``.
 
     Examples
     --------

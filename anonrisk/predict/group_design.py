@@ -81,19 +81,30 @@ def best_group_size(
     -------
     GroupDesign
 
+    See Also
+    --------
+    anonrisk.predict.singletons : how many of such a group are alone
+    anonrisk.predict.suggest_width : wider values instead of larger groups
+
     Notes
     -----
-    Koot 2012, Example 5.6. With k people a group, maximised over whole k is E S / k − C / k:
-    ``"exact"`` takes the exact mean (S2), ``"kl"`` S5 as printed,
-    e^(−a)(1 + κ a(a − 2)) − C / k with a = k/N, within the limits where that is good. Refused
-    where no size is worth its cost; for the latter, C ≥ (1 − κ) N / e.
+    With k people a group, maximised over whole k is E S / k − C / k: ``"exact"`` takes the exact
+    mean (S2), ``"kl"`` S5 as printed, e^(−a)(1 + κ a(a − 2)) − C / k with a = k/N, within the
+    limits where that is good. Refused where no size is worth its cost; for the latter, C ≥ (1 − κ)
+    N / e.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Example 5.6 and
+    Remark 5.4; corrected as in docs/errata.md, ``koot-remark-5.4``.
 
     Examples
     --------
     >>> from anonrisk.predict import Distribution, best_group_size
     >>> best_group_size((95, 0.0), 10)
     Best group: 38 people, at a cost of 10 per group
-    67.0% of the people are then singled out, 0.407 per person less the cost (approximated from kl)
+    67.0% of the people are then singled out, 0.407 per person less the cost
+      (approximated from kl)
     >>> best_group_size(Distribution.uniform(95), 10).group_size
     37
     """

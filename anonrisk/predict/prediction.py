@@ -14,7 +14,7 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.results import Interval, Probability
 from anonrisk.errors import ApproximationError, ArgumentError
 from anonrisk.predict.contour import AtMostOne, EmptyOrAtLeast
-from anonrisk.predict.prediction_pictures import PredictionPictures, expectation
+from anonrisk.predict.prediction_pictures import PredictionPictures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,8 @@ class Prediction(PredictionPictures, render.PrintedLines):
     >>> from anonrisk.predict import Distribution, singletons
     >>> birthdays = singletons(Distribution.uniform(365), 23)
     >>> birthdays
-    Predicted singletons in a group of 23: 21.7 expected (94.1%), 18 to 23 with 95% probability
+    Predicted singletons in a group of 23: 21.7 expected (94.1%), 18 to 23 with 95%
+      probability
     chance that nobody is one: <0.1%; that everybody is one: 49.3%
     people drawn one by one from a known distribution; law: exact
     >>> birthdays.interval(0.5)
@@ -177,7 +178,7 @@ class Prediction(PredictionPictures, render.PrintedLines):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         group = f"Predicted singletons in a group of {self.group_size:,}"
         likely = f"{low:,.0f} to {high:,.0f} with 95% probability"
-        lines = [f"{group}: {expectation(self.mean)} expected{share}, {likely}"]
+        lines = [f"{group}: {render.expectation(self.mean)} expected{share}, {likely}"]
         chances = self._chances()
         if chances:
             lines.append(chances)
@@ -201,7 +202,7 @@ class Prediction(PredictionPictures, render.PrintedLines):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictedClasses:
+class PredictedClasses(render.PrintedTable):
     """In classes of which size the people of a group will be.
 
     Attributes
@@ -315,25 +316,27 @@ class PredictedClasses:
         ends = [(np.nan, np.nan) if i is None else tuple(i) for i in self._intervals]
         return pd.DataFrame({**told, "low": [e[0] for e in ends], "high": [e[1] for e in ends]})
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        table = render.text_table(*self._table())
-        return f"Predicted classes of a group of {self.group_size:,}\n{table}\n{self.drawn}"
+    def _lines(self) -> list[str]:
+        return [f"Predicted classes of a group of {self.group_size:,}"]
 
-    def _repr_html_(self) -> str:
-        caption = f"Predicted classes of a group of {self.group_size:,}, {self.drawn}"
-        return render.html_table(caption, *self._table())
+    def _notes(self) -> list[str]:
+        return [self.drawn]
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _header(self) -> list[str]:
+        known = self._intervals[0] is not None
+        return ["class size", "classes", "share", *(["95% interval"] if known else [])]
+
+    def _rows(self) -> list[list[str]]:
         columns = zip(self.sizes, self.classes, self.share, strict=True)
-        rows = [[f"{size:,}", expectation(n), render.percent(share)] for size, n, share in columns]
-        header = ["class size", "classes", "share"]
+        rows = [
+            [f"{size:,}", render.expectation(n), render.percent(share)]
+            for size, n, share in columns
+        ]
         rows.append(["more", "", render.percent(self.larger)])
         if self._intervals[0] is not None:
-            header.append("95% interval")
             for row, ends in zip(rows, [*self._intervals, None], strict=True):
                 row.append("" if ends is None else " to ".join(map(render.percent, ends)))
-        return header, rows
+        return rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -362,10 +365,11 @@ class PredictedRecords(render.PrintedLines):
 
     def _lines(self) -> list[str]:
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
+        mean, give = render.expectation(self.mean), render.expectation(self.sd)
         return [
             (
-                f"Of a group of {self.group_size:,}, {expectation(self.mean)} are expected in "
-                f"classes smaller than {self.k:,}{share}, give or take {expectation(self.sd)}"
+                f"Of a group of {self.group_size:,}, {mean} are expected in "
+                f"classes smaller than {self.k:,}{share}, give or take {give}"
             )
         ]
 

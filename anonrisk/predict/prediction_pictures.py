@@ -28,13 +28,6 @@ _BARS = 60
 _GROUPS = 24
 
 
-def expectation(value: float) -> str:
-    """Write an expectation: few digits, and never a risk as nothing."""
-    if value == 0 or value >= 0.05:
-        return f"{value:,.1f}"
-    return f"{value:.2g}"
-
-
 class PredictionPictures(ABC):
     """The pictures of a `Prediction`, which has all that they show."""
 
@@ -95,7 +88,7 @@ class PredictionPictures(ABC):
                     linewidth=0,
                     label=name,
                 )
-        expected = f"{expectation(self.mean)} expected"
+        expected = f"{render.expectation(self.mean)} expected"
         ax.axvline(self.mean, linestyle="--", color=colours.bad, label=expected)
         if width == 1:
             ax.set_xlim(max(first - 1.5, -0.6), last + 1.5)
@@ -167,6 +160,6 @@ class PredictionPictures(ABC):
         share = f" ({render.percent(self.fraction)})" if self.group_size else ""
         ends = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
         return (
-            f"Of a group of {self.group_size:,}, {expectation(self.mean)} are expected to be alone"
-            f"{share}; {ends} with 95% probability"
+            f"Of a group of {self.group_size:,}, {render.expectation(self.mean)} are expected to "
+            f"be alone{share}; {ends} with 95% probability"
         )

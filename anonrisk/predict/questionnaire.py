@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 # Where the bars of a picture begin.
 _NOBODY = 0.5
-_HEADER = ("question", "answer", "share", "left", "at most")
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, repr=False)
+class Step(render.PrintedFields):
     """One answer and what is left after it.
 
     Attributes
@@ -50,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Questionnaire:
+class Questionnaire(render.PrintedTable):
     """An anonymity set, step by step; made by `questionnaire`.
 
     Attributes
@@ -172,18 +171,15 @@ class Questionnaire:
         pictures.explained(ax)
         return ax
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        lines = (self._title(), render.text_table(_HEADER, self._rows()))
-        return "\n".join((*lines, self.conclusion, self.assumption))
-
-    def _repr_html_(self) -> str:
-        caption = f"{self._title()}. {self.conclusion} {self.assumption}"
-        return render.html_table(caption, _HEADER, self._rows())
-
-    def _title(self) -> str:
+    def _lines(self) -> list[str]:
         answers = render.count_of(len(self.steps), "answer")
-        return f"Questionnaire: {answers} from a population of {self.population:,}"
+        return [f"Questionnaire: {answers} from a population of {self.population:,}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "question", "answer", "share", "left", "at most"
+
+    def _notes(self) -> list[str]:
+        return [self.conclusion, self.assumption]
 
     def _rows(self) -> list[list[str]]:
         everybody = ["everybody", "", "", f"{self.population:,}", f"{self.population:,}"]
@@ -193,7 +189,7 @@ class Questionnaire:
                 [
                     step.question,
                     step.answer,
-                    f"{100 * step.share:.3g}%",
+                    _share(step.share),
                     _number(step.size),
                     _number(step.highest),
                 ]
@@ -228,16 +224,26 @@ def questionnaire(
     Questionnaire
         The steps, with what they assume; prints as text and HTML, `plot` draws it.
 
+    See Also
+    --------
+    anonrisk.predict.Answer : one answer, with all that can be said of it
+    anonrisk.uniqueness : measured, once there is a table
+    anonrisk.predict.uniqueness : the chance that a whole group differs
+
     Notes
     -----
-    H7: n · ∏ shares, the shares of independent questions (Koot 2012, Appendix B); within a joint
-    table the share given what was answered before. Whatever the dependence between questions,
-    n · min(shares) are left at most and n · max(0, 1 − Σ(1 − share)) at least (Fréchet). Koot's
-    Table B.3 prints 204,347 for income where its own chain gives 204,688.
+    H7: n · ∏ shares, the shares of independent questions; within a joint table the share given what
+    was answered before. Whatever the dependence between questions, n · min(shares) are left at most
+    and n · max(0, 1 − Σ(1 − share)) at least (Fréchet).
 
-    `p_unique` looks at the rarest independent answer: the m = n · share − 1 others who gave it
-    each give all the rest with the chance q that the rest's shares have among the others, so
-    that nobody does with (1 − q)^m; between two whole numbers m it is interpolated.
+    `p_unique` looks at the rarest independent answer: the m = n · share − 1 others who gave it each
+    give all the rest with the chance q that the rest's shares have among the others, so that nobody
+    does with (1 − q)^m; between two whole numbers m it is interpolated.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, Appendix B;
+    corrected as in docs/errata.md, ``koot-appendix-b``.
 
     Examples
     --------
@@ -246,8 +252,8 @@ def questionnaire(
     Questionnaire: 2 answers from a population of 16,000,000
        question   answer   share         left      at most
       everybody                    16,000,000   16,000,000
-      education              30%    4,800,000    4,800,000
-    postal code            0.01%          480        1,600
+      education              30.0%    4,800,000    4,800,000
+    postal code            1 in 10,000    480        1,600
     The answers are expected to fit 480 people. Chance that somebody with these answers is ...
     Assumed independent of each other: education, postal code. Where answers go together, ...
     """
@@ -316,4 +322,9 @@ def _p_unique(n: int, shares: list[float]) -> float:
 def _number(people: float) -> str:
     if people >= 100:
         return f"{people:,.0f}"
-    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else "<0.01"
+    return "0" if people == 0 else f"{people:.2g}" if people >= 0.01 else render.expectation(people)
+
+
+def _share(share: float) -> str:
+    """Write a share; what is too small for a percentage as one in so many."""
+    return render.percent(share) if share == 0 or share >= 0.001 else f"1 in {1 / share:,.0f}"

@@ -70,12 +70,27 @@ def fit(
         every item the same weight; or the exponent under which these frequencies are likeliest,
         which weighs items by their records. R² is of the straight line in both cases.
 
+    Returns
+    -------
+    ZipfFit
+        The exponent, the number of items and R².
+
+    See Also
+    --------
+    anonrisk.trajectory : fits the items of linked records
+    anonrisk.predict.Distribution.zipf : the law itself
+    anonrisk.predict.zipf.Zipf : what it says of linked records
+
     Notes
     -----
     The likelihood takes the observed ranks for the true ones, which flatters a small sample. Only
     items that occur are counted: ``Distribution.zipf(found.n_items, found.c)`` is the law of those.
-    The print of Kikuchi & Takahashi (2016) has p = 0.092/x^0.632 for 2,497 stations, which sums to
-    four; 0.0219 makes it a law.
+    Z1 is the law that is fitted, p = g·x^(−c) at rank x.
+
+    References
+    ----------
+    H. Kikuchi & K. Takahashi, *Zipf Distribution Model for Quantifying Risk of Re-identification
+    from Trajectory Data*, 2016, 3.2; corrected as in docs/errata.md, ``kikuchi-3.2``.
 
     Examples
     --------

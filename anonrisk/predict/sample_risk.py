@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -121,7 +121,7 @@ def fraction_of(given: Any) -> float:
     return float(given)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedAttacker(Attacker):
     """The risk from one attacker, from a sample: `highest` and `average` are upper ends.
 
@@ -205,8 +205,8 @@ class SampledRisk(Risk):
             highest, every = self.model.highest_risk or 0.0, self.model.reidentifications or 0.0
             average = every / float(self.prosecutor.records.sum())  # type: ignore[union-attr]
             notes.append(
-                f"beside it a model, Benedetti-Franconi: highest {highest:.3g}, average "
-                f"{average:.3g}; {self.model.note}"
+                f"beside it a model, Benedetti-Franconi: highest {percent(highest)}, "
+                f"average {percent(average)}; {self.model.note}"
             )
         return notes
 
@@ -232,7 +232,8 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
     """
     f, N = sampling.share(sizes), sampling.population_size
     if f == 1:
-        return of_release(sizes)
+        # Everybody was drawn: the classes of the table are those of the population.
+        return replace(of_release(sizes), basis="population")
     if N is None and not sampling.unsuppressed:
         return _certain(sizes)
     # Of people whose quasi-identifier is known, where the others are left out.

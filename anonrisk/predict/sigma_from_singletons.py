@@ -102,13 +102,22 @@ def sigma_from_singletons(
     -------
     SigmaEstimate
 
+    See Also
+    --------
+    anonrisk.predict.Distribution.normal : the bins of a Normal column
+    anonrisk.predict.suggest_width : from a spread to a width
+
     Notes
     -----
     The inverse of I1: the deviation σ at which k Σ F(1 − F)^(k−1), with F the probabilities of the
     intervals, is the mean that was seen. The interval holds every σ under which neither so many
     singletons nor so few are rarer than (1 − level)/2, by the exact law of their number, wherever
-    the intervals begin (Koot 2012, 6.5, which inverts the first order in the width and prints 6.6
-    for the example: that gives 6.35, and the exact form 5.67).
+    the intervals begin.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.5; corrected
+    as in docs/errata.md, ``koot-6.5``.
 
     Examples
     --------

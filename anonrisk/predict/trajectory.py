@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.interrupt import stopped_after
+from anonrisk.counts.traces import MEASURED
 from anonrisk.errors import ArgumentError
 from anonrisk.predict.inputs import share_of
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from anonrisk.predict.zipf import Fit, Zipf, ZipfStep
 
 
-@dataclass(frozen=True)
-class TrajectoryStep:
+@dataclass(frozen=True, repr=False)
+class TrajectoryStep(render.PrintedFields):
     """What was measured for one number of linked records.
 
     Attributes
@@ -76,6 +78,9 @@ class Trajectory(render.PrintedTable):
         Mean time between two records of a user; a number where times are numbers, None without.
     seed : int or None
         What the drawing of sets can be repeated with; None where nothing was drawn.
+    n_steps, n_done : int
+        How often sets of some length were asked to be measured (each length once a draw), and how
+        often they were.
     """
 
     user: Hashable
@@ -96,6 +101,18 @@ class Trajectory(render.PrintedTable):
     mean_gap: dt.timedelta | float | None
     seed: int | None
     missing: str = "value"
+    n_steps: int = 0
+    n_done: int = 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether Ctrl-C stopped it: longer sets, or some of the draws, are not in it."""
+        return self.n_done < self.n_steps
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was asked for was measured; the opposite of `partial`."""
+        return not self.partial
 
     def at(self, length: int) -> TrajectoryStep:
         """Give what was measured for one length.
@@ -107,8 +124,9 @@ class Trajectory(render.PrintedTable):
         """
         number = whole_number(length, "length", at_least=1)
         if number > len(self.measured):
+            more = f"give max_length={number} to trajectory"
             raise ArgumentError(
-                f"length {number} was not measured; give max_length={number} to trajectory"
+                f"length {number} was not measured; {self._stopped() if self.partial else more}"
             )
         return self.measured[number - 1]
 
@@ -211,6 +229,10 @@ class Trajectory(render.PrintedTable):
             },
             **{name: getattr(self, name) for name in ("n_records", "n_dropped", "n_users")},
             "n_items": self.n_items,
+            "partial": self.partial,
+            "complete": self.complete,
+            "n_steps": self.n_steps,
+            "n_done": self.n_done,
             "mean_gap_seconds": gap,
             "mean_gap_number": None if gap is not None else self.mean_gap,
             "measured": [asdict(step) for step in self.measured],
@@ -262,7 +284,8 @@ class Trajectory(render.PrintedTable):
         if self.points == "consecutive":
             share = "share of a user's runs singled out,\nmean over users"
         ax.set_ylabel(f"{share} (k = {self.k})")
-        pictures.titled(ax, self._headline(known))
+        partial = f". PARTIAL: {self._stopped()}" if self.partial else ""
+        pictures.titled(ax, self._headline(known) + partial)
         pictures.explained(ax)
         return ax
 
@@ -288,8 +311,10 @@ class Trajectory(render.PrintedTable):
                 render.count_of(self.n_items, "item"),
             )
         )
-        of = f"Traces of {render.shown(self.user)} over {render.joined(self.item)}"
+        of = f"Traces of {render.named(self.user)} over {render.joined(self.item)}"
         lines = [f"{of}: {size}; {known}, k = {self.k}"]
+        if self.partial:
+            lines.append(f"PARTIAL: {self._stopped()}")
         if self.fit is not None:
             lines.append(f"Zipf: {self.fit}")
         if self.modelled is not None:
@@ -310,12 +335,18 @@ class Trajectory(render.PrintedTable):
             lines.append(f"{rows} with a missing item left out")
         return lines
 
+    def _stopped(self) -> str:
+        return stopped_after(self.n_done, self.n_steps, MEASURED)
+
     def _measured_of(self) -> str:
         which = "runs" if self.points == "consecutive" else "points"
         return f"{which} of whole traces{'' if self.ordered else ', in any order'}"
 
     def _header(self) -> tuple[str, ...]:
-        return "length", "users", "singled out", "95%", "model", "suppressed", "model"
+        return (
+            *("length", "users", "singled out", "95% interval"),
+            *("model: singled out", "suppressed", "model: suppressed"),
+        )
 
     def _rows(self) -> list[list[str]]:
         rows = []
@@ -323,7 +354,7 @@ class Trajectory(render.PrintedTable):
             model = None if self.modelled is None else self.modelled[number]
             low_high = "counted" if step.n_users else "-"
             if step.interval is not None:
-                low_high = " - ".join(render.percent(end) for end in step.interval)
+                low_high = " to ".join(render.percent(end) for end in step.interval)
             rows.append(
                 [
                     str(step.length),

@@ -26,8 +26,8 @@ OFFSETS = 16
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Tried:
+@dataclass(frozen=True, repr=False)
+class Tried(render.PrintedFields):
     """One width, at the offset where it does worst.
 
     Attributes
@@ -117,12 +117,21 @@ def suggest_width(
     -------
     SuggestedWidth
 
+    See Also
+    --------
+    anonrisk.predict.expansion : a formula by hand, for narrow intervals
+    anonrisk.plan : how coarse the columns of a table must become
+
     Notes
     -----
     Every width is tried, from narrow to wide: the share of singletons need not fall with the width
     (a wider interval may begin at a worse place), so that no bisection is right. The upper 95%
     quantile of the law is compared with the budget, at every offset of whole numbers and at 16
     offsets of a density (I1).
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.3.
 
     Examples
     --------
@@ -236,12 +245,22 @@ def expansion(density: Any, group_size: int, width: float, *, order: str = "resu
     -------
     float
 
+    See Also
+    --------
+    anonrisk.predict.Distribution.from_density : exact bins at any width
+    anonrisk.predict.normal_expansion : several Normal columns
+
     Notes
     -----
-    I4: E S = k − Δ k(k−1) ∫f² + ½ Δ² k(k−1)(k−2) ∫f³ + O(Δ³); resummed k ∫ f (1 − Δf)^(k−1). With
-    t = (k − 1)Δ/σ the first is off by 4% at t = .9, the second by 5% at 1.9, and are refused
-    beyond; the resummed form is within 1.5% up to Δ = σ/2 at any k, for a Normal density, and is
-    refused beyond (Koot 2012, 6.3; corrected).
+    I4: E S = k − Δ k(k−1) ∫f² + ½ Δ² k(k−1)(k−2) ∫f³ + O(Δ³); resummed k ∫ f (1 − Δf)^(k−1). With t
+    = (k − 1)Δ/σ the first is off by 4% at t = .9, the second by 5% at 1.9, and are refused beyond;
+    the resummed form is within 1.5% up to Δ = σ/2 at any k, for a Normal density, and is refused
+    beyond.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.3.1; corrected
+    as in docs/errata.md, ``koot-6.3.1-exponential``, ``koot-6.3.1-ends``.
 
     Examples
     --------
@@ -296,11 +315,21 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
     -------
     float
 
+    See Also
+    --------
+    anonrisk.predict.expansion : one column, any smooth density
+    anonrisk.predict.Distribution.bivariate_normal : exact bins of two columns
+
     Notes
     -----
-    I6: E S ≈ k − ∏Δ · k(k−1) / ((4π)^(n/2) |Σ|^(1/2)). Refused where the correction exceeds .3 k or
+    I6: E S ≈ k − ∏Δ · k(k−1) / ((4π)^(n/2) √det Σ). Refused where the correction exceeds .3 k or
     a width exceeds half the deviation that is left in its column when the others are known; within
-    that it was off by 6% at most (Koot 2012, 6.4; corrected).
+    that it was off by 6% at most.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, 6.4.1; corrected
+    as in docs/errata.md, ``koot-6.4.1``.
 
     Examples
     --------
@@ -331,86 +360,3 @@ def normal_expansion(group_size: int, widths: ArrayLike, covariance: ArrayLike) 
             "left in each column when the others are known; use Distribution.bivariate_normal"
         )
     return k - correction
-
-
-def density_limit(phi: Callable[[float], float], per_value: float) -> float:
-    """Share of values with a singleton, as their number grows, for a density of probabilities.
-
-    Parameters
-    ----------
-    phi : function on [0, 1]
-        Density of the probabilities relative to uniform: value i of N has φ(i/N)/N.
-    per_value : float
-        People a value, a = k/N.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    C1: E S / N → a ∫ φ e^(−aφ) over [0, 1] (Koot 2012, 5.2).
-
-    Examples
-    --------
-    >>> from anonrisk.predict.width import density_limit
-    >>> round(density_limit(lambda x: 2 * x, 0.8), 5)
-    0.29692
-    """
-    a, phi = positive(per_value, "per_value"), _relative_density(phi)
-    return a * _over_values(lambda x: phi(x) * np.exp(-a * phi(x)))
-
-
-def density_variance_limit(phi: Callable[[float], float], per_value: float) -> float:
-    """Variance of the number of singletons a value, as the number of values grows.
-
-    Parameters
-    ----------
-    phi, per_value
-        As in `density_limit`.
-
-    Returns
-    -------
-    float
-        Times the number of values it is the variance of the number of singletons.
-
-    Notes
-    -----
-    C2: Var S / N → ∫ (aφ e^(−aφ) − a²φ² e^(−2aφ)) − a (∫ φ(1 − aφ) e^(−aφ))² over [0, 1] (Koot
-    2012, Prop. 5.11; corrected: the print has ∫ aφ(1 − a²φ) e^(−aφ), which is below 0 for dense
-    groups). The last term is what a fixed group size takes away.
-
-    Examples
-    --------
-    >>> from anonrisk.predict import density_variance_limit
-    >>> round(density_variance_limit(lambda x: 2 * x, 0.8), 5)
-    0.19918
-    """
-    a, phi = positive(per_value, "per_value"), _relative_density(phi)
-
-    def own(x: float) -> float:
-        alone = a * phi(x) * np.exp(-a * phi(x))
-        return float(alone - alone**2)
-
-    drift = _over_values(lambda x: phi(x) * (1 - a * phi(x)) * np.exp(-a * phi(x)))
-    return _over_values(own) - a * drift**2
-
-
-def _relative_density(phi: Any) -> Callable[[float], float]:
-    if not callable(phi):
-        raise ArgumentError("phi must be a function on [0, 1]")
-    try:
-        seen = np.array([phi(x) for x in np.linspace(0, 1, 101)], dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError("phi must give a number for every number of [0, 1]") from None
-    # The other way round, a density that is not a number would pass.
-    if not (seen >= 0).all() or not abs(_over_values(phi) - 1) <= 1e-6:
-        raise ArgumentError("phi must be a density on [0, 1]: never below 0, with integral 1")
-    checked: Callable[[float], float] = phi
-    return checked
-
-
-def _over_values(g: Callable[[float], float]) -> float:
-    from scipy.integrate import quad
-
-    return float(quad(g, 0, 1, limit=200)[0])

@@ -30,8 +30,8 @@ _MOST_RECORDS = 100
 _NODES = 40
 
 
-@dataclass(frozen=True)
-class ZipfStep:
+@dataclass(frozen=True, repr=False)
+class ZipfStep(render.PrintedFields):
     """What the model says of people whose records are linked `length` at a time.
 
     `unique` is the share of people whose records fewer than k people have; see `unique_share`.
@@ -369,15 +369,25 @@ def product(*laws: Zipf) -> Product:
     *laws : Zipf
         One for each attribute, all with the same `n` and no `g` of their own.
 
+    Returns
+    -------
+    Product
+
+    See Also
+    --------
+    anonrisk.predict.zipf.Zipf : one attribute
+    anonrisk.trajectory : measured, and modelled by one law
+
     Notes
     -----
-    Section 3.6 of Kikuchi and Takahashi (2016), with the erratum: the law of −ln(p₁·p₂·…) is found
-    by adding up independent logarithms on a grid.
+    The law of −ln(p₁·p₂·…) is found by adding up independent logarithms on a grid.
+
+    References
+    ----------
+    Kikuchi & Takahashi 2016, 3.6; corrected as in docs/errata.md, ``kikuchi-theorem-3.4``.
 
     Examples
     --------
-    A station and one of 24 hours, against the station alone:
-
     >>> station, hour = Zipf(2_497, 0.632, 42_598_300), Zipf(24, 0.3, 42_598_300)
     >>> both = product(station, hour)
     >>> round(station.unique_share(2), 2), round(both.unique_share(2), 2)

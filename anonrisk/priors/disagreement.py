@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import PrintedFields
 from anonrisk.priors import precision
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from anonrisk.priors.prior import Prior
 
 
-@dataclass(frozen=True)
-class Disagreement:
+@dataclass(frozen=True, repr=False)
+class Disagreement(PrintedFields):
     """Two submissions that cannot both be right.
 
     Attributes

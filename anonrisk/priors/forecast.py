@@ -139,7 +139,36 @@ class Forecast(render.PrintedLines):
 
 
 def forecast(prior: Prior, group_size: int, *, method: str = "auto") -> Forecast:
-    """Predict the singletons in a group from one prior; see `Repository.predict`.
+    """Predict the singletons in a group from one prior.
+
+    Parameters
+    ----------
+    prior : Prior
+        What a data holder published.
+    group_size : int
+        Number of people in the group.
+    method : {"auto", "pairs", "kl", "bounds"}
+        As in `anonrisk.priors.Repository.predict`.
+
+    Returns
+    -------
+    Forecast
+        The prediction, and the bounds in any case.
+
+    See Also
+    --------
+    anonrisk.priors.Repository.predict : finds the prior, and whether holders agree
+    anonrisk.predict_singletons : from a table instead of published numbers
+
+    Notes
+    -----
+    S15 and U5 (pairs), S5, S6 and U6 (kl) with the limits within which they are good; the bounds
+    are a linear programme over all distributions that fit.
+
+    References
+    ----------
+    M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapters 5 and
+    7; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.2``.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, repr=False)
-class _Listing(ABC, Generic[Item]):
+class _Listing(render.PrintedTable, Generic[Item]):
     """A frozen list of one kind of thing."""
 
     items: tuple[Item, ...]
@@ -39,17 +39,6 @@ class _Listing(ABC, Generic[Item]):
     def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
         return self.items[place]
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        lines = [self._title()]
-        if self.items:
-            lines.append(render.text_table(self._header(), self._rows()))
-        return "\n".join((*lines, *self._remarks()))
-
-    def _repr_html_(self) -> str:
-        caption = ". ".join((self._title(), *self._remarks()))
-        return render.html_table(caption, self._header(), self._rows())
-
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
         return {"items": self._plain()}
@@ -65,18 +54,6 @@ class _Listing(ABC, Generic[Item]):
 
     @abstractmethod
     def _columns(self) -> list[str]: ...
-
-    @abstractmethod
-    def _title(self) -> str: ...
-
-    @abstractmethod
-    def _header(self) -> tuple[str, ...]: ...
-
-    @abstractmethod
-    def _rows(self) -> list[list[str]]: ...
-
-    def _remarks(self) -> tuple[str, ...]:
-        return ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +81,9 @@ class Submissions(_Listing[Prior]):
     def _columns(self) -> list[str]:
         return list(Prior.__dataclass_fields__)
 
-    def _title(self) -> str:
-        return f"{render.count_of(len(self.items), 'submission')}, numbers rounded to three digits"
+    def _lines(self) -> list[str]:
+        found = render.count_of(len(self.items), "submission")
+        return [f"{found}, numbers rounded to three digits"]
 
     def _header(self) -> tuple[str, ...]:
         return "no.", "qid", "population", "kl", "s2", "s3", "values", "records", "when", "by"
@@ -127,8 +105,8 @@ class Submissions(_Listing[Prior]):
             for prior in self.items
         ]
 
-    def _remarks(self) -> tuple[str, ...]:
-        return tuple(f"not used: {reason}" for reason in self.refused)
+    def _notes(self) -> list[str]:
+        return [f"not used: {reason}" for reason in self.refused]
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,10 +119,10 @@ class Disagreements(_Listing[Disagreement]):
     def _columns(self) -> list[str]:
         return ["qid", "population", "what", "by", "values", "difference", "allowed"]
 
-    def _title(self) -> str:
+    def _lines(self) -> list[str]:
         if not self.items:
-            return "no disagreement beyond rounding and chance"
-        return f"{render.count_of(len(self.items), 'disagreement')} beyond rounding and chance"
+            return ["no disagreement beyond rounding and chance"]
+        return [f"{render.count_of(len(self.items), 'disagreement')} beyond rounding and chance"]
 
     def _header(self) -> tuple[str, ...]:
         return "qid", "population", "what", "first", "second", "difference", "allowed"

@@ -196,7 +196,7 @@ class Prior:
         """Print as text."""
         people = render.count_of(self.n_records, "record")
         values = f"{self.n_values:,} {self.domain} values"
-        return (
+        return render.fitted(
             f"{render.joined(self.qid)} in {self.population}: {self.kl:g} nats from uniform, "
             f"s2 {self.s2:g}, s3 {self.s3:g}, {values}, about {people}; by {self.by}, {self.when}"
         )

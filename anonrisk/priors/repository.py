@@ -60,8 +60,9 @@ class Repository:
     ...                        when="2021-06-01")
     >>> repository.query("age")
     1 submission, numbers rounded to three digits
-    no.   qid     population   kl       s2         s3   values   records         when         by
-      1   age   Members 2021    0   0.0198   0.000388       50     5,000   2021-06-01   The Club
+    no.  qid  population  kl      s2        s3  values  records        when  by
+      1  age  Members      0  0.0198  0.000388      50    5,000  2021-06-01  The
+              2021                                                           Club
     """
 
     def __init__(self, url: Any = None, *, floor: int | None = None) -> None:
@@ -78,7 +79,7 @@ class Repository:
 
     def __repr__(self) -> str:
         """Say where it is, without user or password."""
-        return f"Repository in {self._store.place}, floor {self.floor:,} records"
+        return render.fitted(f"Repository in {self._store.place}, floor {self.floor:,} records")
 
     def publish(
         self,
@@ -116,6 +117,21 @@ class Repository:
         -------
         Prior
             The rounded numbers, with the number of the submission.
+
+        See Also
+        --------
+        anonrisk.priors.Prior.of : the numbers, without storing them
+        anonrisk.priors.Repository.query : lists what was published
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> from anonrisk.priors import Repository
+        >>> ages = ClassSizes([100], [50], qid=["age"])
+        >>> repository = Repository("sqlite://", floor=100)
+        >>> published = repository.publish(ages, population="Members", by="The Club")
+        >>> published.n_values
+        50
         """
         given = {"population": population, "by": by, "when": when}
         if isinstance(data, Prior):
@@ -156,6 +172,21 @@ class Repository:
         -------
         Submissions
             Every submission that fits, in the order they came; may be empty.
+
+        See Also
+        --------
+        anonrisk.priors.Repository.publish : adds a submission
+        anonrisk.priors.Repository.predict : uses one
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> from anonrisk.priors import Repository
+        >>> ages = ClassSizes([100], [50], qid=["age"])
+        >>> repository = Repository("sqlite://", floor=100)
+        >>> _ = repository.publish(ages, population="Members", by="The Club", when="2021-06-01")
+        >>> len(repository.query("age")), len(repository.query("zip"))
+        (1, 0)
         """
         wanted_qid = None if qid is None else as_qid(qid)
         wanted_population = None if population is None else as_population(population)
@@ -178,6 +209,34 @@ class Repository:
         The latest submission of each holder is compared with those of the others. They disagree
         where s2, s3 or the entropy differ by more than rounding and three standard errors of
         counting so many records as a sample explain, or declared domains by more than rounding.
+
+        Parameters
+        ----------
+        qid, population : optional
+            As in `query`.
+
+        Returns
+        -------
+        Disagreements
+            May be empty.
+
+        See Also
+        --------
+        anonrisk.priors.Repository.query : what they say
+        anonrisk.priors.Repository.predict : refuses to choose between them
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> from anonrisk.priors import Repository
+        >>> ages = ClassSizes([100], [50], qid=["age"])
+        >>> repository = Repository("sqlite://", floor=100)
+        >>> _ = repository.publish(ages, population="Members", by="The Club", when="2021-06-01")
+        >>> _ = repository.publish(
+        ...     ClassSizes([50, 500], [90, 1], qid=["age"]), population="Members", by="The Census"
+        ... )
+        >>> len(repository.disagreements("age")) > 0
+        True
         """
         return Disagreements(tuple(disagreement.find(self.query(qid, population))))
 
@@ -212,10 +271,30 @@ class Repository:
         Forecast
             The prediction, and the bounds in any case.
 
+        See Also
+        --------
+        anonrisk.priors.forecast : from one prior
+        anonrisk.predict_singletons : from a table
+
         Notes
         -----
         S15 and U5 (pairs), S5, S6 and U6 (kl) with the limits within which they are good; the
         bounds are a linear programme over all distributions that fit (see `Forecast`).
+
+        References
+        ----------
+        M. R. Koot, *Measuring and Predicting Anonymity*, University of Amsterdam 2012, chapters 5
+        and 7; corrected as in docs/errata.md, ``koot-5.1``, ``koot-5.3.2``.
+
+        Examples
+        --------
+        >>> from anonrisk import ClassSizes
+        >>> from anonrisk.priors import Repository
+        >>> ages = ClassSizes([100], [50], qid=["age"])
+        >>> repository = Repository("sqlite://", floor=100)
+        >>> _ = repository.publish(ages, population="Members", by="The Club", when="2021-06-01")
+        >>> repository.predict("age", "Members", 10).verdict(max_fraction=0.5)
+        'fail'
         """
         found = self._found(qid, population, by)
         if by is None:

@@ -390,7 +390,30 @@ def numbered(names: list[str]) -> tuple[Integers, list[str] | None]:
 
 
 def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> Recoding:
-    """Read back what `to_dict` gave."""
+    """Read back what `to_dict` gave.
+
+    Parameters
+    ----------
+    stored : mapping
+        What `to_dict` of a recoding gave.
+    hierarchy : Hierarchy, optional
+        That of a level: a stored one knows it by its fingerprint only.
+
+    Returns
+    -------
+    Recoding
+
+    See Also
+    --------
+    anonrisk.Plan.from_dict : reads a whole plan
+    anonrisk.recode.Bins : one of the kinds
+
+    Examples
+    --------
+    >>> from anonrisk.recode import Bins, from_dict
+    >>> from_dict(Bins((30, 40)).to_dict()) == Bins((30, 40))
+    True
+    """
     given = dict(stored)
     try:
         name = given.pop("recoding")

@@ -28,9 +28,27 @@ SAMPLE_RISK = 0.05
 def ranks(values: ArrayLike) -> Integers:
     """Give the rank of each number: r for the r-th smallest, equal ones in their order.
 
+    Parameters
+    ----------
+    values : array
+        Numbers.
+
+    Returns
+    -------
+    array of int
+
+    See Also
+    --------
+    anonrisk.recode.rank_difference : how far a map moves them
+
     Notes
     -----
-    Definition 7, which prints the r-th largest; its example counts from the smallest.
+    π(s) = r for the r-th smallest number s (Definition 7).
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 7; corrected as in docs/errata.md,
+    ``lodha-definition-7``.
 
     Examples
     --------
@@ -53,9 +71,23 @@ def rank_difference(values: ArrayLike, mapped: ArrayLike) -> int:
     mapped : array of n
         What each became, again one of the values.
 
+    Returns
+    -------
+    int
+
+    See Also
+    --------
+    anonrisk.recode.ranks : the ranks
+    anonrisk.recode.quantile_map : the map that makes it least
+
     Notes
     -----
-    Definition 8: Σ |π(f(s)) − π(s)|.
+    Definition 8: ``Σ |π(f(s)) − π(s)|``.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 8; corrected as in docs/errata.md,
+    ``lodha-definition-7``.
 
     Examples
     --------
@@ -82,13 +114,28 @@ def quantile_map(values: ArrayLike, k: int) -> Floats:
     k : int
         The least number of them that become the same.
 
+    Returns
+    -------
+    array of float
+        The median of each number's group.
+
+    See Also
+    --------
+    anonrisk.recode.rank_difference : what it makes least
+    anonrisk.microaggregate : means of groups, on a table
+
     Notes
     -----
-    Definition 9: ⌊n/k⌋ groups of neighbours, as even as they can be, each to its median (the lower
-    one of two). Theorem 5: no k-anonymous map has a smaller difference of ranks, Σ ⌊m²/4⌋ over
-    groups of m. That is true of different numbers only: groups of even sizes would split equal
+    Q6 (Definition 9): ⌊n/k⌋ groups of neighbours, as even as they can be, each to its median (the
+    lower one of two). Theorem 5: no k-anonymous map has a smaller difference of ranks, Σ ⌊m²/4⌋
+    over groups of m. That is true of different numbers only: groups of even sizes would split equal
     ones, so that groups are then found by Q5 over the different numbers, at the ranks of their
     middles.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, Definition 9 and Theorem 5; corrected as in
+    docs/errata.md, ``lodha-theorem-5``, ``lodha-3.1``.
 
     Examples
     --------
@@ -126,11 +173,24 @@ def sample_size(error: float, risk: float) -> int:
     risk : float
         The chance with which any of them may be off by more.
 
+    Returns
+    -------
+    int
+
+    See Also
+    --------
+    anonrisk.recode.sampled_quantiles : draws such a sample
+
     Notes
     -----
-    Q7: ln(2/δ)/(2ε²), after Dvoretzky, Kiefer, Wolfowitz and Massart, for all quantiles at once.
-    The paper prints ln(1/δ)/ε, with which a median misses by more than 1% in 73 of 100 samples
-    where 5 were meant to.
+    Q7: ln(2/δ)/(2ε²), for all quantiles at once.
+
+    References
+    ----------
+    - P. Massart, *The Tight Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality*, Annals of
+      Probability 18(3), 1990, 1269-1283.
+    - S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/errata.md,
+      ``lodha-4.1``.
 
     Examples
     --------
@@ -167,9 +227,24 @@ def sampled_quantiles(
     seed : int
         For the sample.
 
+    Returns
+    -------
+    array of float
+        The cuts, from low to high.
+
+    See Also
+    --------
+    anonrisk.recode.sample_size : how many it draws
+    anonrisk.plan : takes them with ``bins="sampled"``
+
     Notes
     -----
     Q7. The number of rank t of n is taken to be the one of rank ⌈st/n⌉ among s drawn ones.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 4.1; corrected as in docs/errata.md,
+    ``lodha-4.1``.
 
     Examples
     --------
@@ -189,10 +264,30 @@ def sampled_quantiles(
 def normalised_error(values: ArrayLike, mapped: ArrayLike) -> float:
     """Give the squared error of a map, as a share of that of mapping everything to the mean.
 
+    Parameters
+    ----------
+    values, mapped : array of n
+        Numbers, and what each became.
+
+    Returns
+    -------
+    float
+        0 where nothing moved, 1 where everything became the mean.
+
+    See Also
+    --------
+    anonrisk.recode.rank_difference : the same by ranks
+    anonrisk.utility : what a changed table is still good for
+
     Notes
     -----
-    Lodha & Thomas, 5.2 (Figure 7): Σ (x′ − x)² / Σ (x̄ − x)². For b groups of the same size they
-    say 1/b²; that is so for evenly spread numbers only. Long tails lose far more (Q8).
+    Q8: Σ (x′ − x)² / Σ (x̄ − x)². For b groups of the same size they say 1/b²; that is so for
+    evenly spread numbers only. Long tails lose far more.
+
+    References
+    ----------
+    S. Lodha & D. Thomas, *Probabilistic Anonymity*, 5.2, Figure 7; corrected as in docs/errata.md,
+    ``lodha-5.2``.
 
     Examples
     --------

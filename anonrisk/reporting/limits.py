@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import percent
 from anonrisk.policy import budgets as kinds
-from anonrisk.policy import messages
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_number
 from anonrisk.reporting.text import cut, name_of, number
 
@@ -54,7 +51,7 @@ def limit_row(finding: Finding) -> dict[str, Any]:
         "value": plain_number(finding.value),
         "limit": plain_number(finding.limit),
         "used": plain_number(used),
-        "used_text": None if used is None else _used_text(used),
+        "used_text": None if used is None else _used_text(finding, used),
     }
 
 
@@ -69,31 +66,38 @@ def _used(finding: Finding) -> float | None:
     return part / whole
 
 
-def _used_text(used: float) -> str:
+def _used_text(finding: Finding, used: float) -> str:
+    """Say it as people do: a limit is used up, what is asked for is there or not."""
+    broken = finding.status == FAIL
+    if kinds.at_least(finding.budget):
+        return _reached(used, broken=broken)
     if used == math.inf:
         return "nothing is allowed"
     if 0 < used < 0.01:
         return "less than 1% of the limit"
+    if broken and f"{used:.0%}" == "100%":
+        return "just over the limit"
     return f"{used:,.0f} times the limit" if used >= 10 else f"{used:.0%} of the limit"
 
 
+def _reached(used: float, *, broken: bool) -> str:
+    if used in (0, math.inf):
+        return "none of what is asked for" if used else "more than is asked for"
+    times = max(used, 1 / used)
+    told = f"{times:,.0f}" if times >= 10 else f"{times:.3g}"
+    if told == "1":
+        return "just too little" if broken else "just what is asked for"
+    return f"{told} times {'too little' if broken else 'what is asked for'}"
+
+
 def sentence_of(finding: Finding) -> str:
-    """Give a finding's sentence with its shares as the rest of the page writes them.
+    """Give a finding's sentence with a score of values as the rest of the page writes it.
 
     All six digits stay where fewer would make a limit that is just missed look kept.
     """
     told, value, limit = finding.sentence, finding.value, finding.limit
-    if limit is None or value is None:
+    if limit is None or value is None or finding.sensitive is None:
         return cut(told)
-    write = percent if finding.sensitive is None else number
-    if write(value) == write(limit) and value != limit:
+    if number(value) == number(limit) and value != limit:
         return cut(told)
-    if finding.sensitive is not None:
-        return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))
-    for share in filter(None, (value, finding.estimate)):
-        written = re.escape(messages.percent(share))
-        told = re.sub(rf"(?<![\w.]){written}(?![\w.])", percent(share), told)
-    if finding.budget.startswith("risk."):
-        told = told.replace(f" is {value:.6g};", f" is {percent(value)};")
-        told = told.replace(f"at most {limit:g} is", f"at most {messages.percent(limit)} is")
-    return cut(told)
+    return cut(told.replace(f" {value:.6g} ", f" {number(value)} "))

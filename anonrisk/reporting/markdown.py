@@ -121,8 +121,7 @@ def _attackers(told: dict[str, Any] | None) -> Iterator[str]:
     if told:
         yield from _heading("What an attacker can do")
         for row in told["rows"]:
-            known = "" if row["known"] else " (not known)"
-            yield f"- The {row['name']}{known}: {plain(row['sentence'])}"
+            yield f"- {row['title']}: {plain(row['sentence'])}"
         if told["note"]:
             yield f"\n{plain(told['note'])}"
 

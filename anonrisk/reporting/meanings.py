@@ -9,8 +9,13 @@ from anonrisk.api.assess import MEANINGS
 
 @dataclass(frozen=True)
 class Behind:
-    """One number, explained to somebody who signs and to somebody who must trust it."""
+    """One number, explained to somebody who signs and to somebody who must trust it.
 
+    `word` is the function that gives the number; its docstring says `misleads` too, and a test
+    compares the two.
+    """
+
+    word: str
     number: str
     meaning: str
     misleads: str
@@ -21,6 +26,7 @@ class Behind:
 _CLASS = "f is the number of people who share a combination: the size of its class"
 BEHIND = (
     Behind(
+        "k",
         "smallest class (k)",
         MEANINGS["k"],
         "it is about the worst class alone, and says nothing of what a class gives away: ten "
@@ -29,6 +35,7 @@ BEHIND = (
         "Samarati & Sweeney 1998",
     ),
     Behind(
+        "uniqueness",
         "share alone",
         MEANINGS["uniqueness"],
         "alone in the table is not alone in the population; and columns that nobody named as "
@@ -37,6 +44,7 @@ BEHIND = (
         "Koot 2012, chapter 3",
     ),
     Behind(
+        "risk",
         "prosecutor",
         "chance of finding a person who is known to be in the table, by one guess in their class",
         "a guess needs no name: where a whole class shares a sensitive value, nobody need be found",
@@ -44,6 +52,7 @@ BEHIND = (
         "El Emam & Dankar 2008",
     ),
     Behind(
+        "risk",
         "journalist and marketer",
         "chance of finding somebody, and the share found of everybody, among the whole population",
         "without a population, weights or its size nobody knows them; they lie at or below the "
@@ -53,6 +62,7 @@ BEHIND = (
         "El Emam & Dankar 2008; Dankar & El Emam 2010",
     ),
     Behind(
+        "ldiv",
         "l-diversity",
         MEANINGS["ldiv"],
         "different values may mean the same (two kinds of cancer), and one of them may be nearly "
@@ -61,6 +71,7 @@ BEHIND = (
         "Machanavajjhala et al. 2007",
     ),
     Behind(
+        "tcloseness",
         "t-closeness",
         MEANINGS["tcloseness"],
         "small classes are far from the table by chance; and it depends on how far apart two "
@@ -70,6 +81,7 @@ BEHIND = (
         "Li et al. 2007",
     ),
     Behind(
+        "predict_population",
         "population",
         "how many people can be unique in the population that the table is a sample of",
         "only where everybody had the same chance to be in the table; models assume more, and "
@@ -79,6 +91,7 @@ BEHIND = (
         "bounds of this library; the models each name their source in its documentation",
     ),
     Behind(
+        "predict_singletons",
         "group size",
         "expected share of a group drawn from the table who are alone within it",
         "for a group drawn by chance; people who were chosen for what they have in common are "

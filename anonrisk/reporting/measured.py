@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.core.progress import tell
 from anonrisk.counts.question import Question
 from anonrisk.measures.risk import Risk, of_release
 from anonrisk.measures.scores import FORMULAS, MEASURES
@@ -91,6 +92,7 @@ def measured(
     n_original: int | None = None,
 ) -> Measured:
     """Check a table, and ask of it what the check has not counted already."""
+    tell("counting the classes and checking")
     verdict, counted = checked(
         policy,
         frame,
@@ -105,6 +107,7 @@ def measured(
     qid, table = counted.widest, counted.table
     engine = cast("CountingEngine", table.engine)
     evidence = counted.measured[qid]
+    tell("counting the classes without each column")
     sizes, without = _sizes(policy, table, qid, evidence)
     told: dict[str, Any] = {
         "scores": {key: value for key, value in evidence.worst.items() if key[1] in FORMULAS},
@@ -116,6 +119,7 @@ def measured(
     context = context_of(policy, table.roles, population=population, n_original=n_original)
     # Where rare people are known to be gone, the page tells of nobody outside the table either.
     gone = no_prediction(evidence, context)
+    tell("predicting groups and the population")
     risk = _risk(context, table, evidence, sizes, gone=gone is not None)
     return Measured(
         verdict,

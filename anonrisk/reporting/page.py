@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import escaped, escaped_json
+from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.verdict import Verdict
 
-_WIDTH = 80
+TEMPLATES = Path(__file__).parent / "templates"
 _NEEDS = (
     "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
     "report.save('report.md')"
@@ -28,7 +28,35 @@ _NEEDS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Summarised(ABC):
+    """What people see, as plain values that pages and texts are made of."""
+
+    summary: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        copied: dict[str, Any] = json.loads(self._json)
+        return copied
+
+    @cached_property
+    def _json(self) -> str:
+        return json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return escaped_json(self._json)
+
+    @abstractmethod
+    def written(self, path: str | Path) -> str:
+        """Give what `save` writes into a file of that name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write a file; what it holds is told by the ending of its name, see `written`."""
+        Path(path).write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Summarised):
     """What was measured of a table, for people who decide; no cell of the table is in it.
 
     Attributes
@@ -48,21 +76,7 @@ class Report:
     ('fail', 'Fail')
     """
 
-    summary: dict[str, Any]
     verdict: Verdict | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON."""
-        copied: dict[str, Any] = json.loads(self._json)
-        return copied
-
-    @cached_property
-    def _json(self) -> str:
-        return json.dumps(self.summary, indent=2, ensure_ascii=False, allow_nan=False)
-
-    def to_json(self) -> str:
-        """Write it as JSON."""
-        return escaped_json(self._json)
 
     def to_markdown(self) -> str:
         """Write it as Markdown, for a ticket or a pull request."""
@@ -74,8 +88,8 @@ class Report:
         """Write it as one page of HTML that needs no other file and no network (needs Jinja2)."""
         return _rendered(self.summary)
 
-    def save(self, path: str | Path) -> None:
-        """Write a file: a page if it ends in .html, else Markdown (.md) or JSON (.json).
+    def written(self, path: str | Path) -> str:
+        """Give what `save` writes: a page if it ends in .html, else Markdown (.md) or JSON (.json).
 
         Examples
         --------
@@ -87,10 +101,6 @@ class Report:
         ...
         anonrisk.errors.ArgumentError: 'report.pdf': a report ends in .html, .md or .json; a ...
         """
-        Path(path).write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
-
-    def written(self, path: str | Path) -> str:
-        """Give what `save` writes into a file of that name."""
         writers: dict[str, Callable[[], str]] = {
             **dict.fromkeys((".html", ".htm"), self.to_html),
             **dict.fromkeys((".md", ".markdown"), self.to_markdown),
@@ -109,13 +119,14 @@ class Report:
         told = self.summary["verdict"]
         budgets = self.summary.get("budgets") or {"rows": []}
         broken = [row["sentence"] for row in budgets["rows"] if row["status"] != "pass"]
-        lines = [f"{told['word']} ({self.summary['masthead']['title']})"]
-        lines += _wrapped(told["headline"])
-        for line in dict.fromkeys((*broken, *told["notes"])):
-            lines += _wrapped(line, "- ")
-        for line in told["next"]:
-            lines += _wrapped(line, "> ")
-        return "\n".join((*lines, "report.save('report.html') writes the page."))
+        lines = dict.fromkeys((*broken, *told["notes"]))
+        return fitted(
+            f"{told['word']} ({self.summary['masthead']['title']})",
+            told["headline"],
+            *(f"- {line}" for line in lines),
+            *(f"> {line}" for line in told["next"]),
+            "report.save('report.html') writes the page.",
+        )
 
     def _repr_html_(self) -> str | None:
         from html import escape
@@ -129,12 +140,6 @@ class Report:
             f'<iframe title="Report" sandbox="" srcdoc="{escape(page)}" '
             'style="width: 100%; height: 40rem; border: 1px solid #8888"></iframe>'
         )
-
-
-def _wrapped(text: str, mark: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_on_hyphens=False
-    )
 
 
 def html(
@@ -159,6 +164,11 @@ def html(
     str
         A whole HTML document without scripts, links or pictures from elsewhere.
 
+    See Also
+    --------
+    anonrisk.report : measures, and writes the page
+    anonrisk.assess : what is shown
+
     Examples
     --------
     >>> import pandas as pd
@@ -176,7 +186,30 @@ def html(
 
 
 def refused(message: str, title: str | None = None) -> Report:
-    """Give the report that stands in place of an older one: why there is nothing to show."""
+    """Give the report that stands in place of an older one: why there is nothing to show.
+
+    Parameters
+    ----------
+    message : str
+        Why.
+    title : str, optional
+        The heading.
+
+    Returns
+    -------
+    Report
+        It holds no verdict that could be taken for a pass.
+
+    See Also
+    --------
+    anonrisk.report : the report itself
+
+    Examples
+    --------
+    >>> from anonrisk.reporting import refused
+    >>> refused("the file is not there").to_dict()["verdict"]["word"]
+    'Could not assess'
+    """
     from anonrisk.reporting.summary import refused as no_summary
 
     return Report(no_summary(message, title))
@@ -185,22 +218,23 @@ def refused(message: str, title: str | None = None) -> Report:
 def _rendered(summary: dict[str, Any]) -> str:
     from anonrisk.reporting.pictures import curve
 
-    page: str = _template().render(report=summary, curve=curve)
+    page: str = template("page.html").render(report=summary, curve=curve)
     # Names are escaped in the summary; nothing that was overlooked reaches whoever reads.
     return escaped(page, but="\n").lstrip()
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Give a template of pages; everything that it is filled with is escaped."""
     try:
         import jinja2
     except ImportError:
         raise MissingLibraryError(_NEEDS) from None
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html")
+    return environment.get_template(name)

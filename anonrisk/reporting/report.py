@@ -8,6 +8,7 @@ from anonrisk.api.classes import classes
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about
+from anonrisk.core.progress import shown
 from anonrisk.errors import ArgumentError, EngineError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def report(
     population_size: int | None = None,
     group_size: int | None = None,
     n_original: int | None = None,
+    progress: bool | None = None,
 ) -> Report:
     """Say for people who decide how many can be singled out: a page, Markdown, JSON.
 
@@ -59,12 +61,20 @@ def report(
         One more group to predict the singletons of.
     n_original : int, optional
         As in `anonrisk.Policy.check`.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Report
         With `save("report.html")`, `to_dict`, `to_json`, `to_markdown` and `verdict`; a notebook
         shows the page.
+
+    See Also
+    --------
+    anonrisk.assess : the measures alone
+    anonrisk.Policy.check : the verdict alone
+    anonrisk.reporting.html : a page of results that were measured already
 
     Notes
     -----
@@ -96,17 +106,18 @@ def report(
         policy = policy_or_qids
     else:
         policy = _of_columns(frame, policy_or_qids, sensitive, unit, missing)
-    found = measured(
-        policy,
-        frame,
-        judged=judged,
-        name=name,
-        files=files,
-        population=population,
-        population_size=population_size,
-        group_size=group_size,
-        n_original=n_original,
-    )
+    with shown(progress=progress):
+        found = measured(
+            policy,
+            frame,
+            judged=judged,
+            name=name,
+            files=files,
+            population=population,
+            population_size=population_size,
+            group_size=group_size,
+            n_original=n_original,
+        )
     if not judged and found.sizes is None:
         # What went wrong is an error to somebody who asked for numbers and no verdict.
         classes(frame, policy_or_qids, unit=unit, missing=missing)  # type: ignore[arg-type]

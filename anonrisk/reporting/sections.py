@@ -34,13 +34,7 @@ def classes(found: Measured, people: People) -> dict[str, Any] | None:
     if sizes is None:
         return None
     k = people.k if people.k is not None and people.k > 1 else None
-    if k is None:
-        title = people.alone_sentence()
-    else:
-        few, _ = people.below(sizes, k)
-        who = "Nobody" if few == 0 else people.told(few, sizes)
-        verb = "hides" if few in (0, 1) else "hide"
-        title = f"{who} {verb} among fewer than {k:,}."
+    title = people.alone_sentence() if k is None else people.hidden_sentence(sizes, k)
     largest = max(share for _, _, _, share in _bands(sizes, k))
     return {
         "title": title,
@@ -201,7 +195,8 @@ def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
 
 def _attacker(attacker: Attacker, least: tuple[float, float] | None = None) -> dict[str, Any]:
     """Give both ends of each risk; `least` where nothing is known of a population."""
-    told: dict[str, Any] = {"name": attacker.name, "known": least is None}
+    title = f"The {attacker.name}{'' if least is None else ' (bounds only)'}"
+    told: dict[str, Any] = {"name": attacker.name, "title": title, "known": least is None}
     ends = (attacker.highest_interval, attacker.average_interval)
     for i, (measure, interval) in enumerate(zip(("highest", "average"), ends, strict=True)):
         if interval is None:

@@ -38,6 +38,15 @@ _ROLES = {
     "insensitive": "Harmless, somebody has said",
     None: "Not looked at",
 }
+# What to do where no limit is broken, or no step of its own helps.
+_NEXT = {
+    PASS: "Publish these rows and columns and no others: what changes must be checked again.",
+    FAIL: "Make columns coarser, or leave some out, and check again.",
+    COULD_NOT_ASSESS: "Mend what is said above and check again; until then, do not publish.",
+    None: "Say in a policy what is acceptable, and ask again with it: anonrisk draft, on the "
+    "command line, writes one to review.",
+}
+_NEXT_UNSEEN = "Say in the policy what the columns are that were not looked at, or leave them out."
 _MOST_NAMES = 60
 _MOST_FILES = 20
 # Names in the verdict's own sentence; all are listed below it.
@@ -89,7 +98,7 @@ def refused(message: str, title: str | None = None) -> dict[str, Any]:
             "tone": tone,
             "headline": _NOBODY_CAN_TELL.format(cut(message)),
             "notes": [],
-            "next": [],
+            "next": [_NEXT[COULD_NOT_ASSESS]],
         },
     }
 
@@ -135,10 +144,8 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
     notes = []
     if verdict.not_looked_at and status != PASS:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
-    others = len(verdict.failures) - 1
-    if status == FAIL and others > 0:
-        others_are = "1 other limit is" if others == 1 else f"{others:,} other limits are"
-        notes.append(f"{others_are} broken too, or could not be assessed: see below.")
+    if found.judged:
+        notes += _others_broken(verdict, status)
     warned = len(verdict.warnings)
     if found.judged and warned:
         warnings = "1 limit that only warns is" if warned == 1 else f"{warned:,} that only warn are"
@@ -150,7 +157,7 @@ def _verdict(found: Measured, people: People) -> dict[str, Any]:
         "tone": tone,
         "headline": _headline(found, people, status),
         "notes": notes,
-        "next": _next_steps(found, people) if status == FAIL else [],
+        "next": _next_steps(found, people, status),
     }
 
 
@@ -171,19 +178,47 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
 
 
 def _why(found: Measured, people: People) -> str:
-    """Say the failure that people understand best: who is alone, else the first."""
+    """Say the failure that people understand best: who is alone, or among too few; else the first.
+
+    People are counted in the whole table, by the quasi-identifier with most columns.
+    """
     failed = [one for one in found.verdict.failures if one.status == FAIL]
-    qid = None if found.sizes is None else found.sizes.qid
-    for one in failed:
-        alone = one.budget == "max_unique_fraction" and one.group is None and one.qid == qid
-        if alone and one.limit is not None:
-            told = people.alone_sentence().removesuffix(".")
-            return f"{told}; the policy allows {messages.percent(one.limit)}."
+    sizes = found.sizes
+    for budget in ("max_unique_fraction", "max_fraction_below_k", "k"):
+        for one in failed:
+            about = one.budget == budget and one.group is None
+            if sizes is None or not about or one.qid != sizes.qid or one.limit is None:
+                continue
+            if budget == "max_unique_fraction":
+                told = people.alone_sentence().removesuffix(".")
+            else:
+                k = int(one.parameters.get("k", one.limit))
+                hidden = people.hidden_sentence(sizes, k).removesuffix(".")
+                told = f"{hidden} by their {listed(sizes.qid)}"
+            allowed = "nobody" if budget == "k" else messages.percent(one.limit)
+            return f"{told}; the policy allows {allowed}."
     return limits.sentence_of(failed[0])
 
 
-def _next_steps(found: Measured, people: People) -> list[str]:
-    """Say what lowers the risk: the column that does most, and the search for coarser ones."""
+def _others_broken(verdict: Verdict, status: str | None) -> list[str]:
+    """Say how many limits decide beside the one in the headline."""
+    told = []
+    for kind, what in ((FAIL, "broken"), (COULD_NOT_ASSESS, "in doubt: nobody can tell")):
+        n = sum(one.status == kind for one in verdict.failures) - (kind == status)
+        if n > 0:
+            told.append(f"{'1 other limit is' if n == 1 else f'{n:,} other limits are'} {what}.")
+    return told
+
+
+def _next_steps(found: Measured, people: People, status: str | None) -> list[str]:
+    """Say what to do; after a failure, what lowers the risk most."""
+    if status == PASS and found.verdict.not_looked_at:
+        return [_NEXT_UNSEEN]
+    return (_lowering(found, people) if status == FAIL else []) or [_NEXT[status]]
+
+
+def _lowering(found: Measured, people: People) -> list[str]:
+    """Name the column that does most when it is left out, and the search for coarser ones."""
     failed = {one.budget for one in found.verdict.failures if one.status == FAIL}
     steps = ["Remove the direct identifiers."] if "direct" in failed else []
     driven = sections.drivers(found, people)

@@ -142,3 +142,9 @@ class People:
         who = "Nobody" if people == 0 else self.told(people, self.sizes)
         be = "is" if people in (0, 1) else "are"
         return f"{who} {be} alone with their {listed(self.sizes.qid)}."
+
+    def hidden_sentence(self, sizes: ClassSizes, k: int) -> str:
+        """Say how many are in classes smaller than k."""
+        few, _ = self.below(sizes, k)
+        who = "Nobody" if few == 0 else self.told(few, sizes)
+        return f"{who} {'hides' if few in (0, 1) else 'hide'} among fewer than {k:,}."

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, repr=False)
+class Change(render.PrintedFields):
     """One column dropped or coarsened, and the classes after that, measured.
 
     Attributes
@@ -149,7 +149,7 @@ class RiskExplanation(render.PrintedTable):
     def _rows(self) -> list[list[str]]:
         return [
             [
-                str(row["column"]),
+                render.named(row["column"]),
                 row["change"],
                 f"{row['singletons']:,}",
                 render.percent(row["share"]),

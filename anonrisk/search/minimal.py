@@ -20,14 +20,18 @@ person who is alone needs a piece of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import comb
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import tell
+from anonrisk.core.render import count_of
+from anonrisk.counts.counter import DECIDED, number_of_sets
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.counts.counter import Counter, Positions
@@ -62,6 +66,8 @@ class MinimalSets:
         Number of sets whose classes were counted.
     n_settled : int
         Number of sets that are decided: counted, or ruled out by a proof.
+    stopped : bool
+        Whether Ctrl-C ended the search.
     """
 
     found: tuple[MinimalSet, ...]
@@ -69,22 +75,7 @@ class MinimalSets:
     n_sets: int
     n_counted: int
     n_settled: int
-
-    @property
-    def partial(self) -> bool:
-        """Whether the time ran out before every set was decided."""
-        return self.n_settled < self.n_sets
-
-
-def number_of_sets(n_columns: int, max_size: int) -> list[int]:
-    """Count the sets of each size.
-
-    Examples
-    --------
-    >>> number_of_sets(10, 4), sum(number_of_sets(10, 4))
-    ([10, 45, 120, 210], 385)
-    """
-    return [comb(n_columns, size) for size in range(1, min(max_size, n_columns) + 1)]
+    stopped: bool = False
 
 
 def most_singletons(sizes: ClassCounts, n_values: int) -> int:
@@ -106,11 +97,10 @@ def search(
     max_size: int,
     *,
     time_budget: float | None = None,
-    tell: Callable[[int, int], None] = lambda _settled, _found: None,
 ) -> MinimalSets:
     """Find the minimal sets of at most `max_size` columns that single out more than `alpha`."""
     deadline = None if time_budget is None else monotonic() + time_budget
-    return _Search(counter, alpha, max_size, deadline, tell).run()
+    return _Search(counter, alpha, max_size, deadline).run()
 
 
 @dataclass
@@ -119,7 +109,6 @@ class _Search:
     alpha: float
     max_size: int
     deadline: float | None
-    tell: Callable[[int, int], None]
     found: list[MinimalSet] = field(default_factory=list)
     n_counted: int = 0
     n_settled: int = 0
@@ -129,10 +118,12 @@ class _Search:
     quiet: int = 0
     # Bounds on the number of classes of the sets of the last level.
     classes: dict[int, int] = field(default_factory=dict)
+    # Sets found, counted and decided, put down together: what Ctrl-C leaves.
+    safe: tuple[int, int, int] = (0, 0, 0)
 
     def run(self) -> MinimalSets:
         n_columns = len(self.counter.columns)
-        per_size = number_of_sets(n_columns, self.max_size)
+        self.per_size = per_size = number_of_sets(n_columns, self.max_size)
         singles = [(i,) for i in range(n_columns)]
         everything = tuple(range(n_columns))
         first = [*singles, everything] if n_columns > 1 else singles
@@ -142,23 +133,30 @@ class _Search:
         self.everything = counted[-1]
         self.n_records = columns[0].n_records
         self.values = [sizes.n_classes for sizes in columns]
-        alive = self._level(zip(singles, columns, strict=True))
-        self.n_counted = len(first)
-        self._settled(n_columns)
-        # Rule 1 with all columns at once.
-        if not self._exceeds(self.everything.records_at_most(1)):
-            self._settled(sum(per_size) - n_columns)
-        else:
-            if not self.counter.batch and sum(per_size) > _WORTH_A_PROBE * n_columns:
-                self._find_quiet()
-            for size in range(2, len(per_size) + 1):
-                alive = self._next(alive, size)
-                if self._late():
-                    break
-                # Whatever was not a candidate had a found subset.
-                self._settled(sum(per_size[:size]) - self.n_settled)
-        total = sum(per_size)
-        return MinimalSets(tuple(self.found), tuple(columns), total, self.n_counted, self.n_settled)
+        with interruptible() as interruption:
+            self.n_counted = len(first)
+            alive = self._level(zip(singles, columns, strict=True))
+            # Rule 1 with all columns at once.
+            if not self._exceeds(self.everything.records_at_most(1)):
+                self._settled(sum(per_size) - n_columns)
+            else:
+                self._grow(alive)
+        n_found, n_counted, n_settled = self.safe
+        stopped = interruption.keep(n_settled, sum(per_size), DECIDED)
+        found = tuple(self.found[:n_found])
+        return MinimalSets(found, tuple(columns), sum(per_size), n_counted, n_settled, stopped)
+
+    def _grow(self, alive: set[int]) -> None:
+        """Decide the sets of two columns, of three, …, until all are or the time is over."""
+        n_sets = sum(self.per_size)
+        if not self.counter.batch and n_sets > _WORTH_A_PROBE * len(self.values):
+            self._find_quiet()
+        for size in range(2, len(self.per_size) + 1):
+            alive = self._next(alive, size)
+            if self._late():
+                break
+            # Whatever was not a candidate had a found subset.
+            self._settled(sum(self.per_size[:size]) - self.n_settled)
 
     def _next(self, alive: set[int], size: int) -> set[int]:
         """Decide the sets of one size, from those of the size before that have no found subset."""
@@ -183,7 +181,6 @@ class _Search:
                 continue
             if len(positions) == len(self.values):
                 still |= self._level([(positions, self.everything)])
-                self._settled(1)
                 continue
             waiting.append(positions)
             if len(waiting) == together:
@@ -215,21 +212,21 @@ class _Search:
     def _counted(self, sets: Sequence[Positions]) -> Iterable[tuple[Positions, ClassCounts]]:
         for positions, sizes in zip(sets, self.counter.count(sets), strict=True):
             self.n_counted += 1
-            self._settled(1)
             yield positions, sizes
 
     def _level(self, counted: Iterable[tuple[Positions, ClassCounts]]) -> set[int]:
         """Sort counted sets into found ones and ones that may grow; give the latter."""
         alive = set()
         for positions, sizes in counted:
-            mask = _mask(positions)
             if self._exceeds(sizes.records_at_most(1)):
                 self.found.append(MinimalSet(positions, sizes))
-                continue
-            alive.add(mask)
-            self.classes[mask] = sizes.n_classes
-            if len(positions) < self.max_size:
-                self._foresee(mask, sizes)
+            else:
+                mask = _mask(positions)
+                alive.add(mask)
+                self.classes[mask] = sizes.n_classes
+                if len(positions) < self.max_size:
+                    self._foresee(mask, sizes)
+            self._settled(1)
         return alive
 
     def _foresee(self, mask: int, sizes: ClassCounts) -> None:
@@ -263,9 +260,19 @@ class _Search:
         return self.deadline is not None and monotonic() > self.deadline
 
     def _settled(self, number: int, *, quietly: bool = False) -> None:
+        """Put down that so many sets more are decided, after those of them that were found."""
         self.n_settled += number
-        if not quietly:
-            self.tell(self.n_settled, len(self.found))
+        self.safe = len(self.found), self.n_counted, self.n_settled
+        if quietly:
+            return
+        # Each size by itself: of all sets together the first ones are too small a part to be seen.
+        decided = self.n_settled
+        for size, n_sets in enumerate(self.per_size, start=1):
+            if decided < n_sets or size == len(self.per_size):
+                found = f"{len(self.found):,} found"
+                tell(f"{found}, sets of {count_of(size, 'column')} decided", decided, n_sets)
+                return
+            decided -= n_sets
 
 
 def _mask(positions: Positions) -> int:

@@ -104,14 +104,17 @@ class ProbabilisticK(render.PrintedTable):
         ]
 
     def _rows(self) -> list[list[str]]:
-        distinct = f"{self.domain:,}"
         return [
-            ["all values equally likely", f"{self.k:,}", f"{self.failing:,.4g} of {distinct}"],
+            [
+                "all values equally likely",
+                f"{self.k:,}",
+                f"{render.expectation(self.failing)} of {self.domain:,}",
+            ],
             ["the same, by Chernoff", f"{self.chernoff:,}", ""],
             [
                 "the table's own shares",
                 f"{self.table_k:,}",
-                f"{self.table_failing:,.4g} of {self.sizes.n_classes:,}",
+                f"{render.expectation(self.table_failing)} of {self.sizes.n_classes:,}",
             ],
         ]
 
@@ -123,7 +126,7 @@ EXCLUDED, POSSIBLE, MEASURED = "excluded in expectation", "possible", "measured"
 
 
 @dataclass(frozen=True, repr=False)
-class QidAnswer:
+class QidAnswer(render.PrintedLines):
     """Whether some columns are a quasi-identifier: excluded in expectation, possible or measured.
 
     Attributes
@@ -181,18 +184,17 @@ class QidAnswer:
             "answer": self.answer,
         }
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        source = "given" if self.domain_given else "seen in the table, which bounds nothing"
+    def _lines(self) -> list[str]:
+        if self.domain_given:
+            domain = f"by the {self.domain:,} possible values that were given"
+        else:
+            domain = f"were the {self.domain:,} values seen here all, which nobody said"
         qid = render.joined(self.qid)
-        return (
-            f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})\n"
-            f"{render.percent(self.share)} of this table's records are singletons\n"
-            f"in a population of {self.population_size:,} at most {render.percent(self.bound)} are "
-            f"unique in expectation, by {self.domain:,} possible values ({source})"
-        )
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(repr(self))}</pre>"
+        return [
+            f"{qid}: {self.answer} (alpha {render.percent(self.alpha)})",
+            f"{render.percent(self.share)} of this table's records are singletons",
+            (
+                f"in a population of {self.population_size:,} at most "
+                f"{render.percent(self.bound)} are unique in expectation, {domain}"
+            ),
+        ]

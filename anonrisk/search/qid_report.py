@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import pictures, render
+from anonrisk.core.interrupt import stopped_after
+from anonrisk.counts.counter import DECIDED
 from anonrisk.search.probabilistic import least_domain, max_singleton_share
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 _SHOWN = 50
 
 
-@dataclass(frozen=True)
-class FoundQid:
+@dataclass(frozen=True, repr=False)
+class FoundQid(render.PrintedFields):
     """A minimal set of columns that singles out more than the share.
 
     Attributes
@@ -105,8 +107,8 @@ class FoundQid:
         }
 
 
-@dataclass(frozen=True)
-class LookAlike:
+@dataclass(frozen=True, repr=False)
+class LookAlike(render.PrintedFields):
     """A column that looks like a direct identifier.
 
     Attributes
@@ -199,7 +201,7 @@ class SearchPlan(render.PrintedTable):
 
 
 @dataclass(frozen=True, repr=False)
-class QidReport:
+class QidReport(render.PrintedTable):
     """The minimal sets of columns that single out more than a share of the records.
 
     Attributes
@@ -221,6 +223,8 @@ class QidReport:
         How many sets there are, were counted, and are decided.
     by_size : tuple of int
         How many sets there are of one column, of two, ….
+    stopped : bool
+        Whether Ctrl-C ended the search.
     """
 
     sets: tuple[FoundQid, ...]
@@ -237,11 +241,21 @@ class QidReport:
     n_counted: int
     n_settled: int
     by_size: tuple[int, ...] = ()
+    stopped: bool = False
 
     @property
     def partial(self) -> bool:
-        """Whether the time ran out: sets that are not here may single out as many."""
-        return self.n_settled < self.n_sets
+        """Whether it ended before all was decided: sets that are not here may single out as many.
+
+        The time ran out, or Ctrl-C stopped it: then columns that look like direct identifiers were
+        not looked for.
+        """
+        return self.stopped or self.n_settled < self.n_sets
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set was decided; the opposite of `partial`."""
+        return not self.partial
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -287,6 +301,8 @@ class QidReport:
             "n_records": self.n_records,
             "n_dropped": self.n_dropped,
             "partial": self.partial,
+            "complete": self.complete,
+            "stopped": self.stopped,
             "n_sets": self.n_sets,
             "n_counted": self.n_counted,
             "n_settled": self.n_settled,
@@ -316,7 +332,7 @@ class QidReport:
         shares += [] if found else [0.0]
         texts += [] if found else ["none singles out so many"]
         pictures.bars(ax, labels, shares, texts, colours=colours)
-        pictures.rows(ax, labels, ". ".join(self._headlines()[:: 1 if self.partial else 2]))
+        pictures.rows(ax, labels, ". ".join(self._lines()[:: 1 if self.partial else 2]))
         name = f"asked for: more than {render.percent(self.alpha)}"
         ax.axvline(self.alpha, linestyle="--", color=colours.bad, label=name)
         ax.set_xlabel("share that is alone with these columns")
@@ -328,7 +344,7 @@ class QidReport:
         pictures.explained(ax)
         return ax
 
-    def _headlines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         who = "record" if self.unit is None else "person"
         people = render.count_of(self.n_records, who)
         sets = render.count_of(len(self.sets), "minimal set")
@@ -341,11 +357,11 @@ class QidReport:
             f"{self.n_sets:,} sets decided by {counts}, the others by proof",
         ]
         if self.partial:
-            left = self.n_sets - self.n_settled
-            lines[1] = (
-                f"PARTIAL: time ran out with {left:,} of {self.n_sets:,} sets undecided; "
-                "sets that are not listed may single out as many"
-            )
+            left = f"{self.n_sets - self.n_settled:,} of {self.n_sets:,} sets undecided"
+            why = f"time ran out with {left}"
+            if self.stopped:
+                why = stopped_after(self.n_settled, self.n_sets, DECIDED)
+            lines[1] = f"PARTIAL: {why}; sets that are not listed may single out as many"
             lines += [f"searched: {'; '.join(map(str, self.coverage))}"] if self.coverage else []
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")
@@ -360,11 +376,13 @@ class QidReport:
             share = render.percent(item.share)
             seen = f"({item.values:,} values, {share} singletons)"
             notes.append(
-                f"{render.shown(item.column)} {item.reason} {seen}: remove it or make it coarser"
+                f"{render.named(item.column)} {item.reason} {seen}: remove it or make it coarser"
             )
+        if self.stopped:
+            notes.append("stopped before columns were looked at for being direct identifiers")
         notes += [f"not searched: {reason}" for reason in self.unsupported.values()]
         if self.not_searched:
-            names = ", ".join(map(render.shown, self.not_searched))
+            names = ", ".join(map(render.named, self.not_searched))
             notes.append(f"not searched, by their declared role: {names}")
         return notes
 
@@ -398,23 +416,11 @@ class QidReport:
                 render.percent(found.share),
                 f"{found.singletons:,}",
                 f"{found.sizes.n_classes:,}",
-                f"{found.distinction:.4f}",
-                f"{found.separation:.4f}",
+                render.percent(found.distinction),
+                render.percent(found.separation),
                 render.percent(found.domain_share),
             ]
             if found.population_domain_share is not None:
                 row.append(render.percent(found.population_domain_share))
             rows.append(row)
         return rows
-
-    def __repr__(self) -> str:
-        """Print as text."""
-        table = [render.text_table(self._header(), self._rows())] if self.sets else []
-        return "\n".join((*self._headlines(), *table, *self._notes()))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = render.html_table(". ".join(self._headlines()), self._header(), self._rows())
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self._notes())
-        return f"{table}<ul>{notes}</ul>" if notes else table

@@ -81,7 +81,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     report = anonrisk.find_qids(frame, **about)
     # A search cut short may have found more sets than it takes time to list for nobody.
     listed = report.to_dict() if given.json or given.output is not None else {}
-    more = _MORE if report.partial else ""
+    more = _MORE if report.partial and not report.stopped else ""
     if not given.fail_if_found:
         made = Outcome.of(report, **listed)
         return Outcome(made.text + more, made.document)

@@ -8,7 +8,7 @@ import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
-from anonrisk.core.literals import Cuts, Loss
+from anonrisk.core.literals import Loss
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
@@ -35,15 +35,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="of the records, that may be left out (default: 0.02)",
     )
     group.add_argument("--max-loss", type=float, metavar="LOSS", help="from 0 to 1")
-    group.add_argument(
-        "--hierarchies",
-        nargs="+",
-        action="extend",
-        type=options.pair("FILE"),
-        default=[],
-        metavar="COLUMN=FILE",
-        help="a row for each value, from the value up to one common one, separated by ;",
-    )
+    options.of_hierarchies(group)
     group.add_argument(
         "--weights",
         nargs="+",
@@ -54,12 +46,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="how much detail is worth, relative to other columns (default: 1)",
     )
     group.add_argument("--population-size", type=int, metavar="N", help="for the budget of values")
-    group.add_argument(
-        "--bins",
-        choices=get_args(Cuts),
-        default="auto",
-        help="how numbers are cut (default: by even widths, quantiles and medians)",
-    )
+    options.of_bins(group)
     group.add_argument(
         "--loss",
         choices=get_args(Loss),
@@ -107,11 +94,14 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
     text = _yaml(plan) if given.yaml else repr(plan)
-    if to is not None:
-        _write(given, anonrisk.apply(frame, plan), *to)
+    # Whoever stops a search may not want what it has found so far.
+    if to is not None and plan.partial:
+        text += "" if given.yaml else "\nNothing was written: the plan is not finished."
+    elif to is not None:
+        write_table(given, anonrisk.apply(frame, plan), *to)
         as_it_is = [name for name in plan.columns if name not in plan.qids]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
-        text += "" if given.yaml else _summary(to[0], as_it_is)
+        text += "" if given.yaml else f"\n{written(to[0], as_it_is)}"
     return Outcome(text, Outcome.of(**parts).document)
 
 
@@ -126,7 +116,8 @@ def _output_path(given: argparse.Namespace) -> tuple[Path, str] | None:
     return output_paths.table_path("--apply", given.apply, given.table, force=given.force)
 
 
-def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
+def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> None:
+    """Write a changed table as its name says, text as the table that was read."""
     from anonrisk.engines.pandas.write import write
 
     text = text_format(given)
@@ -134,10 +125,10 @@ def _write(given: argparse.Namespace, changed: Any, path: Path, kind: str) -> No
     write(changed, path, kind, sep=sep, encoding=text.encoding or "utf-8")
 
 
-def _summary(path: Path, as_it_is: list[Any]) -> str:
+def written(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
     rest = ", ".join(map(shown, as_it_is))
-    told = f"\nWrote {shown(path)}."
+    told = f"Wrote {shown(path)}."
     return told + (
         f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
     )

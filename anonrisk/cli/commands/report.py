@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands import check
-from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
-from anonrisk.errors import AnonRiskError, UnwritableTableError
-from anonrisk.reporting import refused
 
 if TYPE_CHECKING:
     import argparse
@@ -49,16 +46,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
     path = str(output_paths.outside_table("--html", given.html, given.table))
-    # Whatever kills this run, no page of an earlier one is taken for its own.
-    _write(path, refused("It has not finished.", given.title))
-    try:
-        made = _report(given, source)
-    except Exception as error:
-        known = isinstance(error, AnonRiskError)
-        why = str(error) if known else "It failed unexpectedly."
-        _write(path, refused(why, given.title))
-        raise
-    _write(path, made)
+    made = write_page(path, given.title, lambda: _report(given, source))
     code = 0 if made.verdict is None else CODES[made.verdict.status]
     status = "" if made.verdict is None else f"{made.verdict.status.replace('_', ' ')}\n"
     document = Outcome.of(code=code, html=given.html, **made.to_dict()).document
@@ -87,12 +75,3 @@ def _report(given: argparse.Namespace, source: Source) -> Report:
         files=source.files(given),
         **about,
     )
-
-
-def _write(path: str, made: Report) -> None:
-    # A pipe or a device has no ending, and gets the page.
-    text = made.written(path) if Path(path).suffix else made.to_html()
-    try:
-        write(path, text)
-    except OSError as error:
-        raise UnwritableTableError(f"cannot write {path!r}: {error.strerror}") from None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import tell
+from anonrisk.core.render import count_of
+from anonrisk.counts.counter import DECIDED, number_of_sets
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.measures.suda import exponent, weights
 
@@ -15,43 +19,75 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonrisk.counts.counter import Positions
+
 
 class UniqueScores:
     """The scores of the records that are alone with all columns; no other can have any."""
 
     def __init__(
         self,
-        alone_with: Callable[[tuple[int, ...]], NDArray[np.bool_]],
+        alone_with: Callable[[Positions], NDArray[np.bool_]],
         n_columns: int,
         max_size: int,
     ) -> None:
         """Ask who is alone with each set of columns."""
+        self.alone_with = alone_with
+        self.weights = weights(n_columns, max_size)
+        self.per_size = number_of_sets(n_columns, max_size)
         everything = tuple(range(n_columns))
+        tell("looking for records that are alone")
         self.rows = np.flatnonzero(alone_with(everything))
         self.score = np.zeros(len(self.rows))
         self.n_minimal = np.zeros(len(self.rows), dtype=np.int64)
         self.by_column = np.zeros((n_columns, len(self.rows)))
-        self.by_size: list[int] = []
+        self.by_size = np.zeros(len(self.weights), dtype=np.int64)
+        self.decided = np.zeros(len(self.weights), dtype=np.int64)
+        self._begun: list[tuple[NDArray[Any], Any, Any]] = []
+        with interruptible() as interruption:
+            self._score(everything)
+        # What was begun by then is brought to its end.
+        self._assign()
+        n_decided, n_sets = int(self.decided.sum()), sum(self.per_size)
+        self.stopped = interruption.keep(n_decided, n_sets, DECIDED)
+
+    def _score(self, everything: Positions) -> None:
         # Who is alone with each set of the size before, eight records in a byte.
-        before: dict[tuple[int, ...], NDArray[np.uint8]] = {}
-        for size, weight in enumerate(weights(n_columns, max_size), start=1):
+        before: dict[Positions, NDArray[np.uint8]] = {}
+        for size, n_sets in enumerate(self.per_size, start=1):
             alone = {}
-            n_found = 0
-            for positions in combinations(everything, size):
-                unique = alone_with(positions)[self.rows]
+            doing = f"sets of {count_of(size, 'column')}"
+            for number, positions in enumerate(combinations(everything, size)):
+                tell(doing, number, n_sets)
+                unique = self.alone_with(positions)[self.rows]
                 alone[positions] = np.packbits(unique)
                 for i in range(size):
                     smaller = before.get(positions[:i] + positions[i + 1 :])
                     if smaller is not None:
                         unique &= ~np.unpackbits(smaller, count=len(unique)).astype(bool)
-                found = np.flatnonzero(unique)
-                n_found += len(found)
-                self.n_minimal[found] += 1
-                self.score[found] += weight
-                for i in positions:
-                    self.by_column[i, found] += weight
-            self.by_size.append(n_found)
+                self._add(positions, np.flatnonzero(unique))
             before = alone
+
+    def _add(self, positions: Positions, found: NDArray[np.int64]) -> None:
+        """Add a minimal unique of some records.
+
+        New values are made first and only assigned then. An assignment can be done twice, so that
+        what Ctrl-C leaves half done can be brought to its end.
+        """
+        at = len(positions) - 1
+        weight = self.weights[at]
+        self._begun = [
+            (self.score, found, self.score[found] + weight),
+            (self.n_minimal, found, self.n_minimal[found] + 1),
+            *((self.by_column[i], found, self.by_column[i, found] + weight) for i in positions),
+            (self.by_size, at, self.by_size[at] + len(found)),
+            (self.decided, at, self.decided[at] + 1),
+        ]
+        self._assign()
+
+    def _assign(self) -> None:
+        for array, places, values in self._begun:
+            array[places] = values
 
     def totals(self) -> Totals:
         """Add up what may leave the engine."""
@@ -62,6 +98,7 @@ class UniqueScores:
             score=float(scored.sum()),
             largest=float(scored.max(initial=0.0)),
             adjustment=float((scored**-power).sum()),
-            n_minimal=tuple(self.by_size),
+            n_minimal=tuple(self.by_size.tolist()),
             contributions=tuple(self.by_column.sum(axis=1).tolist()),
+            n_decided=int(self.decided.sum()) if self.stopped else None,
         )

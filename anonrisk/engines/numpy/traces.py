@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.traces import StepCounts, TraceCounts
+from anonrisk.core.interrupt import interruptible
+from anonrisk.core.progress import tell
+from anonrisk.core.render import count_of
+from anonrisk.counts.traces import MEASURED, StepCounts, TraceCounts
 from anonrisk.engines.numpy import unicity
 from anonrisk.engines.numpy.count import histogram, runs_of
 from anonrisk.engines.numpy.visits import Index, Visits
@@ -74,7 +77,13 @@ def in_order(records: NumberedRecords, question: TraceQuestion) -> tuple[Integer
 
 def _windows(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts, ...]:
     user, item = in_order(records, question)
-    return tuple(_window(user, item, records, question, s) for s in question.lengths)
+    steps: list[StepCounts] = []
+    with interruptible() as interruption:
+        for s in question.lengths:
+            tell(f"runs of {count_of(s, 'record')}", len(steps), question.n_steps)
+            steps.append(_window(user, item, records, question, s))
+    interruption.keep(len(steps), question.n_steps, MEASURED)
+    return tuple(steps)
 
 
 def _window(
@@ -121,16 +130,23 @@ def _sets(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts
     asked = np.arange(records.n_users)
     if question.sample is not None and question.sample < records.n_users:
         asked = np.sort(random.choice(records.n_users, question.sample, replace=False))
-    hits = {s: np.zeros(len(asked)) for s in question.lengths}
-    for _ in range(question.draws):
-        drawn = index.shuffled(random)
-        for s in question.lengths:
-            able = index.n_points[asked] >= s
-            hits[s][able] += unicity.rare(index, drawn, asked[able], s, question.k, visits)
+    # Of each length the hits of every user who has so many points, and how often they were drawn.
+    hits: dict[int, tuple[NDArray[np.float64], int]] = {}
+    with interruptible() as interruption:
+        for draw in range(question.draws):
+            drawn = index.shuffled(random)
+            for place, s in enumerate(question.lengths):
+                done = draw * len(question.lengths) + place
+                tell(f"sets of {count_of(s, 'record')}", done, question.n_steps)
+                able = asked[index.n_points[asked] >= s]
+                rare = unicity.rare(index, drawn, able, s, question.k, visits)
+                hits[s] = (hits[s][0] + rare if draw else rare), draw + 1
+    n_done = sum(draws for _, draws in hits.values())
+    interruption.keep(n_done, question.n_steps, MEASURED)
     steps = []
-    for s in question.lengths:
-        able = index.n_points[asked] >= s
-        share, users = hits[s][able] / question.draws, asked[able]
+    for s, (found, draws) in hits.items():
+        users = asked[index.n_points[asked] >= s]
+        share = found / draws
         steps.append(
             StepCounts(
                 s,
@@ -140,6 +156,7 @@ def _sets(records: NumberedRecords, question: TraceQuestion) -> tuple[StepCounts
                 float((share**2).sum()),
                 float((share * weight[users]).sum()),
                 float(weight[users].sum()),
+                draws,
             )
         )
     return tuple(steps)

@@ -170,7 +170,7 @@ def _attrs_of_spark(row: dict[str, Any]) -> dict[str, Any]:
     """Read roles and marks that were declared on Spark, as pandas would have kept them."""
     fields = [(one["name"], one.get("metadata") or {}) for one in row.get("fields", ())]
     roles = {told[_ROLES] for _, told in fields if told.get(_ROLES)}
-    marks = [[name, told[_MARKS]] for name, told in fields if told.get(_MARKS)]
+    marks = [[name, str(told[_MARKS])] for name, told in fields if _MARKS in told]
     if len(roles) > 1:
         raise ValueError
     attrs: dict[str, Any] = {_ROLES: json.loads(roles.pop())} if roles else {}

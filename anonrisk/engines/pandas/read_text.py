@@ -79,7 +79,8 @@ def csv(
                 read[key].codes.extend([code] * (n_rows - before))
     cells = {}
     for name, codes in read.items():
-        kind = "number" if name in wanted.numbers else "text"
+        kind = "date" if name in wanted.dates else "text"
+        kind = "number" if name in wanted.numbers else kind
         # What is measured on a scale, as a weight, need not be told apart by its last digits.
         exact = name not in wanted.numbers
         cells[name] = _typed(name, codes, text.dtypes.get(name, kind), exact=exact)

@@ -18,6 +18,7 @@ from anonrisk.engines.pandas.recode import as_floats, kind_of, replaced
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.pandas.values import is_arrow_date
 from anonrisk.engines.renumber import closed_up
+from anonrisk.errors import RolesLostError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,7 +162,7 @@ def permute(frame: pd.DataFrame, columns: Qid, by: Qid, seed: int) -> pd.DataFra
 
 def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
     """Keep in `attrs` that equality of these columns' cells means nothing any more."""
-    earlier = [tuple(pair) for pair in frame.attrs.get(_ATTRS_KEY, ())]
+    earlier = _marks(frame)
     marks = [*(pair for pair in earlier if pair[0] not in columns), *((c, step) for c in columns)]
     # The columns of the first time, so that a rename is noticed later.
     known = frame.attrs.get(COLUMNS_KEY, list(frame.columns))
@@ -170,12 +171,27 @@ def _marked(frame: pd.DataFrame, columns: Qid, step: str) -> pd.DataFrame:
     return frame
 
 
+def _marks(frame: pd.DataFrame) -> list[tuple[Any, str]]:
+    """Read pairs of a column and a step; what cannot be read might have been any column."""
+    stored = frame.attrs.get(_ATTRS_KEY, ())
+    try:
+        marks = [(name, step) for name, step in stored]
+        listed = isinstance(frame.attrs.get(COLUMNS_KEY, []), list)
+        if listed and all(isinstance(step, str) and hash(name) is not None for name, step in marks):
+            return marks
+    except (TypeError, ValueError):
+        pass
+    raise RolesLostError(
+        "the table says that columns were changed at random, but not which: the mark is damaged"
+    )
+
+
 def perturbed(frame: pd.DataFrame) -> Mapping[Name, str]:
     """Read the marks of columns that are still there.
 
     Where one is gone, every column that is new may be it under another name.
     """
-    marks = frame.attrs.get(_ATTRS_KEY, ())
+    marks = _marks(frame)
     columns = list(frame.columns)
     found = {name: step for name, step in marks if name in columns}
     known = frame.attrs.get(COLUMNS_KEY, columns)

@@ -44,10 +44,13 @@ class Wanted:
         Their names; None for every column, where the table itself may say which matter.
     numbers : frozenset of str
         Those that the question takes for numbers, as a sampling weight.
+    dates : frozenset of str
+        Those that it takes for dates.
     """
 
     columns: tuple[str, ...] | None = None
     numbers: frozenset[str] = frozenset()
+    dates: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

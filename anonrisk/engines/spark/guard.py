@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import AnonRiskError, EngineError, SessionStoppedError, raise_alone
@@ -29,6 +30,7 @@ _TELLTALES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Whose loggers write down, most of them at level DEBUG, what Spark answers, and with it the error.
 _TALKATIVE = ("py4j", "pyspark", "grpc")
 _inside: ContextVar[int] = ContextVar("anonrisk_inside_spark", default=0)
+_interrupted: ContextVar[bool] = ContextVar("anonrisk_interrupted_spark", default=False)
 
 
 class _Withhold(logging.Filter):
@@ -37,8 +39,39 @@ class _Withhold(logging.Filter):
     Other threads, and the user's own calls before and after, are logged as ever.
     """
 
-    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002
-        return not _inside.get()
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not _inside.get():
+            return True
+        if record.name == "root" and "py4j" not in record.pathname:
+            return True
+        if record.exc_info and _in_ctrl_c(record.exc_info[1]):
+            _interrupted.set(True)
+        return False
+
+
+def _in_ctrl_c(error: BaseException | None) -> bool:
+    """Tell whether an error, or one behind it, comes out of pyspark's own handler of Ctrl-C.
+
+    The handler cancels all jobs and raises KeyboardInterrupt. But py4j cannot be asked while it
+    waits for an answer: cancelling fails, and with it whatever was asked, as if Spark had. Only
+    what py4j writes into the log of that still knows why.
+    """
+    while error is not None:
+        for frame, _ in walk_tb(error.__traceback__):
+            code = frame.f_code
+            if code.co_name == "signal_handler" and "pyspark" in code.co_filename:
+                return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _cancel() -> None:
+    """Do what pyspark's handler could not: the jobs would go on for nobody."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.sparkContext.cancelAllJobs()
 
 
 _WITHHOLD = _Withhold()
@@ -57,6 +90,8 @@ def _loggers() -> Iterator[logging.Logger]:
     for name, logger in list(logging.Logger.manager.loggerDict.items()):
         if isinstance(logger, logging.Logger) and name.partition(".")[0] in _TALKATIVE:
             yield logger
+    # py4j writes some of its errors there.
+    yield logging.getLogger()
 
 
 @contextmanager
@@ -74,13 +109,18 @@ def _in_silence() -> Iterator[None]:
 
 @contextmanager
 def guarded(doing: str) -> Iterator[None]:
-    """Run some Spark code; let our own errors through and replace all others."""
+    """Run some Spark code; let our own errors and Ctrl-C through and replace all others."""
     try:
         with _in_silence():
             yield
     except AnonRiskError as error:
         raise_alone(error)
     except Exception as error:  # noqa: BLE001
+        if _interrupted.get():
+            _interrupted.set(False)
+            with _in_silence(), suppress(Exception):
+                _cancel()
+            raise KeyboardInterrupt from None
         # Asking an error for its text is a call to Spark too, whose answer would be logged.
         with _in_silence():
             ours = _ours(error, doing)

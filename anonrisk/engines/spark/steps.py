@@ -191,4 +191,4 @@ def perturbed(frame: DataFrame) -> Mapping[Name, str]:
     """Read the marks from column metadata."""
     with guarded("read the schema"):
         fields = frame.schema.fields
-    return {x.name: x.metadata[_METADATA_KEY] for x in fields if x.metadata.get(_METADATA_KEY)}
+    return {x.name: str(x.metadata[_METADATA_KEY]) for x in fields if _METADATA_KEY in x.metadata}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.progress import tell
 from anonrisk.counts.traces import StepCounts, TraceCounts
 from anonrisk.engines.spark.clock import on_calendar
 from anonrisk.engines.spark.guard import guarded
@@ -27,12 +28,15 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
     linked = Linked(
         frame, question.user, question.item, question.time, question.missing, role="item"
     )
+    tell("counting the users")
     seen = linked.checked()
+    tell("counting the items")
     popularity, span = _popularity(linked)
     n_records = sum(size * number for size, number in popularity)
     if question.in_time:
         _refuse_ties(linked, question)
     plan = _TracesPlan(linked, question, seen["users"])
+    tell("counting who shares the points")
     with guarded("count who shares the points"):
         steps = plan.windows() if question.consecutive else plan.sets()
     calendar = question.time is not None and on_calendar(linked.projection, question.time)
@@ -126,7 +130,8 @@ class _TracesPlan:
     def _steps(self, sums: list[DataFrame], n_asked: int) -> tuple[StepCounts, ...]:
         """Bring all lengths to the driver in one action."""
         rows = reduce(lambda one, other: one.unionAll(other), sums).collect()
-        return tuple(_step(row, n_asked) for row in sorted(rows, key=lambda row: int(row["s"])))
+        ordered = sorted(rows, key=lambda row: int(row["s"]))
+        return tuple(_step(row, n_asked, self.question.draws) for row in ordered)
 
     # ---- sets of points, drawn ------------------------------------------------------------
 
@@ -249,7 +254,7 @@ class _TracesPlan:
         return candidates
 
 
-def _step(row: Row, n_asked: int) -> StepCounts:
+def _step(row: Row, n_asked: int, draws: int) -> StepCounts:
     n_users = int(row["users"])
     return StepCounts(
         int(row["s"]),
@@ -259,4 +264,5 @@ def _step(row: Row, n_asked: int) -> StepCounts:
         float(row["squares"] or 0),
         float(row["weighted"] or 0),
         float(row["weight"] or 0),
+        draws,
     )

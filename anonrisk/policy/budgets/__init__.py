@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
-from anonrisk.policy.budgets.base import ALSO_CALLED, Budget, SensitiveBudget
+from anonrisk.policy.budgets.base import ALSO_CALLED, SHARE, Budget, SensitiveBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +19,7 @@ __all__ = [
     "Budget",
     "at_least",
     "named",
+    "of_shares",
     "read",
     "schema",
     "shared_scores",
@@ -53,6 +54,12 @@ def at_least(name: str) -> bool:
     """Tell whether the limit of a name in a verdict is the least that is asked for."""
     kind = named(name)
     return kind is not None and kind.at_least
+
+
+def of_shares(name: str) -> bool:
+    """Tell whether the numbers of a name in a verdict are shares of the people."""
+    kind = named(name)
+    return kind is not None and kind.keys.get("at_most") == SHARE
 
 
 def shared_scores() -> dict[str, Any]:

@@ -138,12 +138,15 @@ class Expectation:
     """An expectation, which several budgets may share: each adds its fields.
 
     `says` is the sentence in Data Docs, with ``$name`` where the value of a field stands; it takes
-    the fields that are given.
+    the fields that are given. `function` measures what is expected, and `example` is what the
+    class may be given, for its documentation.
     """
 
     name: str
     about: str
     says: Callable[[Mapping[str, Any]], str]
+    function: str
+    example: str
 
 
 # ---- a budget -----------------------------------------------------------------------------------

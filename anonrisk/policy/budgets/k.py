@@ -28,6 +28,8 @@ class K(base.SizeBudget):
         "ExpectKAnonymityToBeAtLeast",
         "Expect every record to share its quasi-identifiers with enough others.",
         lambda _: "At least $k records share every combination of $qids (k-anonymity).",
+        "k",
+        'qids=["zip"], k=5',
     )
     expectation_fields = {"k": base.Field("at_least", "(int): The least size of a class.")}
 

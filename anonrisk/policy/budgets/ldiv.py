@@ -66,6 +66,8 @@ class LDiv(base.SensitiveBudget):
         "ExpectLDiversityToBeAtLeast",
         "Expect every class to hold enough different values of a sensitive column.",
         _says,
+        "ldiv",
+        'qids=["zip"], sensitive="illness", l=2, kind="distinct"',
     )
     expectation_fields = {
         "l": base.Field("l", "(int or float): The least diversity of a class; 1 or more."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,8 @@ class MaxFractionBelowK(base.SizeBudget):
             "At most $max_fraction_below_k of the records share their combination of $qids with "
             "fewer than $k records, themselves included."
         ),
+        "at_risk",
+        'qids=["zip"], k=5, max_fraction_below_k=0.01',
     )
     expectation_fields = {
         "k": base.Field("k", "(int): The size from which a class is large enough."),
@@ -39,6 +41,6 @@ class MaxFractionBelowK(base.SizeBudget):
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are in small classes."""
         return (
-            f"{percent(found.number)} of the {of.who}s are in classes of {of.columns} smaller "
-            f"than {self.k}; at most {percent(self.limit)} may be"
+            f"{percent(found.number, self.limit)} of the {of.who}s are in classes of "
+            f"{of.columns} smaller than {self.k}; at most {as_given(self.limit)} may be"
         )

@@ -22,6 +22,8 @@ class MaxRecordsBelowK(base.SizeBudget):
             "At most $max_records_below_k records share their combination of $qids with fewer than "
             "$k records, themselves included."
         ),
+        "at_risk",
+        'qids=["zip"], k=5, max_records_below_k=10',
     )
     expectation_fields = {
         "k": base.Field("k", "(int): The size from which a class is large enough."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.render import count_of
 from anonrisk.counts.question import MarkedRows
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class MaxSuppressed(base.TableBudget):
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are suppressed."""
         return (
-            f"{percent(found.number)} of the rows are suppressed; "
-            f"at most {percent(self.limit)} may be"
+            f"{percent(found.number, self.limit)} of the rows are suppressed; "
+            f"at most {as_given(self.limit)} may be"
         )
 
     def not_expected(self, context: Context) -> str:

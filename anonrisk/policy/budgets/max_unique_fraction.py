@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy.budgets import base
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,8 @@ UNIQUENESS = base.Expectation(
     "ExpectQidUniquenessToBeAtMost",
     "Expect few records to be alone with their quasi-identifiers.",
     _says,
+    "uniqueness",
+    'qids=["zip"], max_unique_fraction=0.05',
 )
 
 
@@ -56,6 +58,6 @@ class MaxUniqueFraction(base.SizeBudget):
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are alone."""
         return (
-            f"{percent(found.number)} of the {of.who}s are alone with their {of.columns}; "
-            f"at most {percent(self.limit)} may be"
+            f"{percent(found.number, self.limit)} of the {of.who}s are alone with their "
+            f"{of.columns}; at most {as_given(self.limit)} may be"
         )

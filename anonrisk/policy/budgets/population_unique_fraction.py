@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class PopulationUniqueFraction(base.SizeBudget):
             "At most $max_fraction of a population of $population_size are alone with their "
             "$qids, also at the upper end of what can be said."
         ),
+        "predict_population",
+        'qids=["zip"], population_size=10_000, max_fraction=0.05',
     )
     expectation_fields = {
         "population_size": base.Field(
@@ -69,8 +71,8 @@ class PopulationUniqueFraction(base.SizeBudget):
         """Say between which shares are alone."""
         return (
             f"Of {self.population_size:,} people, from {percent(found.estimate or 0.0)} to "
-            f"{percent(found.number)} are alone with their {of.columns}; "
-            f"at most {percent(self.limit)} may be"
+            f"{percent(found.number, self.limit)} are alone with their {of.columns}; "
+            f"at most {as_given(self.limit)} may be"
         )
 
     def not_expected(self, context: Context) -> str | None:

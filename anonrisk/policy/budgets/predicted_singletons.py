@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from anonrisk.core.render import expectation
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, no_prediction
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,8 @@ class PredictedSingletons(base.SizeBudget):
         "Expect few people of a future group to be alone with their quasi-identifiers.\n\n"
         "The limit is compared with the upper end of the 95% interval of the prediction.",
         _says,
+        "predict_singletons",
+        'qids=["zip"], group_size=50, max_singletons=2',
     )
     expectation_fields = {
         "group_size": base.Field("group_size", "(int): The number of people in the group."),
@@ -104,11 +107,16 @@ class PredictedSingletons(base.SizeBudget):
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are expected, and how many there may be."""
-        write = percent if self.as_fraction else "{:.6g}".format
+        if self.as_fraction:
+            numbers = (percent(found.estimate or 0.0), percent(found.number, self.limit))
+            most = as_given(self.limit)
+        else:
+            numbers = (expectation(found.estimate or 0.0), f"{found.number:,.6g}")
+            most = f"{self.limit:,.6g}"
         return (
-            f"In a group of {self.group_size:,}, {write(found.estimate or 0.0)} are expected to be "
-            f"alone with their {of.columns}, and {write(found.number)} is the upper end of the 95% "
-            f"interval; at most {write(self.limit)} may be"
+            f"In a group of {self.group_size:,}, {numbers[0]} are expected to be alone with their "
+            f"{of.columns}, and {numbers[1]} is the upper end of the 95% interval; at most {most} "
+            "may be"
         )
 
     @classmethod

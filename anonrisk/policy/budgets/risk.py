@@ -11,7 +11,7 @@ from anonrisk.measures.risk import Risk, of_release
 from anonrisk.policy import fields
 from anonrisk.policy.budgets import base
 from anonrisk.policy.budgets.max_suppressed import MARKED, NOT_LOOKED_FOR, removed
-from anonrisk.policy.messages import percent
+from anonrisk.policy.messages import as_given, percent
 from anonrisk.policy.problem import Problem
 from anonrisk.predict.sample_risk import SampledRisk, Sampling, of_sample, of_unequal
 
@@ -103,6 +103,8 @@ class RiskBudget(base.SizeBudget):
         "ExpectReidentificationRiskToBeAtMost",
         "Expect the risk of re-identification by one attacker to be small.",
         _says,
+        "risk",
+        'qids=["zip"], attacker="prosecutor", max_highest=0.2',
     )
     expectation_fields = {
         "attacker": base.Field(
@@ -226,14 +228,15 @@ class RiskBudget(base.SizeBudget):
         if self.measure == "share_above":
             least = "" if low is None else f"From {percent(low)} to "
             return (
-                f"{least}{percent(found.number)} of the {of.who}s have a risk above "
-                f"{self.threshold:g} from a {self.attacker}{rests_on}; "
-                f"at most {percent(self.limit)} may"
+                f"{least}{percent(found.number, self.limit)} of the {of.who}s have a risk above "
+                f"{as_given(self.threshold or 0.0)} from a {self.attacker}{rests_on}; "
+                f"at most {as_given(self.limit)} may"
             )
-        least = "" if low is None else f"from {low:.6g} to "
+        least = "" if low is None else f"from {percent(low)} to "
         return (
-            f"The {self.measure} risk from a {self.attacker} is {least}{found.number:.6g}"
-            f"{rests_on}; at most {self.limit:g} is allowed"
+            f"The {self.measure} risk from a {self.attacker} is {least}"
+            f"{percent(found.number, self.limit)}{rests_on}; "
+            f"at most {as_given(self.limit)} is allowed"
         )
 
     @classmethod

@@ -102,6 +102,8 @@ class TCloseness(base.SensitiveBudget):
             "The values of $sensitive under every combination of $qids are at most $t away from "
             "those of the whole table ($distance t-closeness)."
         ),
+        "tcloseness",
+        'qids=["zip"], sensitive="illness", t=0.2, distance="equal"',
     )
     expectation_fields = {
         "t": base.Field(

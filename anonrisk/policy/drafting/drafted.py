@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
-from anonrisk.core.render import count_of
+from anonrisk.core.render import WIDTH, count_of, folded
 from anonrisk.policy import document
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ _ROLES = {
     "insensitive": "None of these.",
     "unit": "Whose row it is, where a person may have several: persons are counted, not rows.",
 }
-_HEADER = """\
-A draft, and no policy yet. Every role is a guess from names and counts: a person must decide.
-Read each line and move it to the role that is right. Then delete the line "reviewed: false", or
-make it true; until then no table passes."""
+_HEADER = (
+    "A draft, and no policy yet. Every role is a guess from names and counts: a person must "
+    'decide. Read each line and move it to the role that is right. Then delete the line "reviewed: '
+    'false", or make it true; until then no table passes.'
+)
 # Comments stand in one column, unless a name is longer than this.
 _WIDEST = 32
 
@@ -79,7 +80,7 @@ class Drafted:
         top = {key: rest.pop(key) for key in first if key in rest}
         roles, asked = rest.pop("roles", {}), rest.pop("budgets")
         parts = [
-            *(f"# {line}".rstrip() for line in (*_HEADER.splitlines(), *self._about())),
+            *(line for text in (_HEADER, *self._about()) for line in _comment(text)),
             document.to_yaml(top, lines=True),
             "roles:",
             *self._roles(roles),
@@ -97,20 +98,20 @@ class Drafted:
 
     def _roles(self, roles: Mapping[str, Any]) -> Iterator[str]:
         for role, meaning in _ROLES.items():
-            yield f"  # {meaning}"
+            yield from _comment(meaning, "  ")
             if role == "unit":
-                yield self._unit(roles.get("unit"))
+                yield from self._unit(roles.get("unit"))
                 continue
             yield f"  {role}:"
             items = {column: document.scalar(column) for column in roles.get(role, ())}
             width = min(max(map(len, items.values()), default=0), _WIDEST)
             for column, item in items.items():
-                yield f"    - {item.ljust(width)}  # {self._reason(column)}"
+                yield from _commented(f"    - {item.ljust(width)}", self._reason(column))
 
-    def _unit(self, unit: Name | None) -> str:
+    def _unit(self, unit: Name | None) -> list[str]:
         if unit is None:
-            return "  unit:"
-        return f"  unit: {document.scalar(unit)}  # {self._reason(unit)}"
+            return ["  unit:"]
+        return _commented(f"  unit: {document.scalar(unit)}", self._reason(unit))
 
     def _reason(self, column: Name) -> str:
         proposal = self.proposals.get(column)
@@ -121,6 +122,20 @@ class Drafted:
             yield "  # Only with a sensitive column:"
             for line in document.to_yaml(dict(self.left_out)).splitlines():
                 yield f"  # {line}"
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    mark = f"{indent}# "
+    return [line.rstrip() for line in folded(f"{mark}{text}", indent=mark)]
+
+
+def _commented(line: str, why: str) -> list[str]:
+    """Say why beside a line, or above it where there is no room."""
+    beside = f"{line}  # {why}"
+    if len(beside) <= WIDTH:
+        return [beside]
+    indent = line[: len(line) - len(line.lstrip())]
+    return [*_comment(why, indent), line.rstrip()]
 
 
 def _shown(column: Name) -> str:

@@ -37,11 +37,21 @@ def benedetti_franconi(size: ArrayLike, weight: ArrayLike) -> Floats:
     -------
     array
 
+    See Also
+    --------
+    anonrisk.predict.population.dis : without a model, for unique matches
+    anonrisk.risk : bounds, and this beside them
+
     Notes
     -----
     P10: F − f is negative binomial with p = f / Σ weights, hence
     E(1/F) = (pᶠ/f) ₂F₁(f, f; f + 1; 1 − p) = ∫₀¹ vᶠ⁻¹ / (1 + v (1 − p)/p) dv.
     It is model-based, and understates the risk where keys are sparse.
+
+    References
+    ----------
+    R. Benedetti & L. Franconi, *Statistical and Technological Solutions for Controlled Data
+    Dissemination*, New Techniques and Technologies for Statistics, 1998.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import ModelError
 
@@ -47,8 +48,8 @@ _ADDED, _ROUNDS = 40, 40
 _NEAR = 1e-4
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(PrintedFields):
     """What any population can be that agrees with the sample, at 95%.
 
     Attributes
@@ -75,6 +76,32 @@ class Bounds:
 
 def bounds(sample: Sample) -> Bounds:
     """Bound the uniques and the expected matches without a model.
+
+    Parameters
+    ----------
+    sample : Sample
+        The table's class sizes and the size of the population.
+
+    Returns
+    -------
+    Bounds
+        With `uniques` and `matches`, each an `Interval` of 95%.
+
+    See Also
+    --------
+    anonrisk.predict_population : of a table
+    anonrisk.predict.population.estimate : with the models beside them
+
+    Notes
+    -----
+    P0: the least and the largest D₁, and Σ D_F P(1 | F)/F, over all numbers D_F ≥ 0 of population
+    classes of size F with Σ F D_F = N whose expected numbers of classes in the sample agree with
+    the table's. A linear programme; it assumes that everybody had the same chance to be in the
+    table.
+
+    References
+    ----------
+    Bounds of this library; docs/predict_population.md says how they were tested.
 
     Examples
     --------

@@ -36,11 +36,28 @@ def dis(
         Sum of the sampling weights of the records in classes of two, where those are unequal;
         there is then no interval.
 
+    Returns
+    -------
+    ModelEstimate
+        With `match_correct` and its `interval`.
+
+    See Also
+    --------
+    anonrisk.risk : `unique_match` is its interval
+    anonrisk.predict.population.rocher_match : one person whose probability is known
+
     Notes
     -----
     P9: f s₁ / (f s₁ + 2(1 − f) s₂). It needs no model: singletons share their population classes
     with 2(1 − f)/f · s₂ people on average. It is s₁ over the sum of those classes' sizes, a
     harmonic mean, and can be far below the mean of 1/F.
+
+    References
+    ----------
+    - M. J. Elliot, *DIS: a New Approach to the Measurement of Statistical Disclosure Risk*, Risk
+      Management 2(4), 2000, 39-48.
+    - C. J. Skinner & M. J. Elliot, *A Measure of Disclosure Risk for Microdata*, JRSS B 64(4),
+      2002, 855-867.
 
     Examples
     --------

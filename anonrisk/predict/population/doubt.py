@@ -40,7 +40,10 @@ def doubted(one: ModelEstimate, known: Bounds) -> ModelEstimate:
         return one
     room = f"the bounds allow up to {bounds.high:.4g}"
     if figure:
-        room = (
-            f"the bounds allow {bounds.low / figure:.2g} to {bounds.high / figure:.2g} times this"
-        )
+        low, high = (_times(end / figure) for end in bounds)
+        room = f"the bounds allow {low} to {high} times this"
     return replace(one, doubtful=True, note=f"{one.note}; {room}")
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f}" if factor >= 100 else f"{factor:.2g}"

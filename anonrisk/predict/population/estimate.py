@@ -24,10 +24,6 @@ BASES = {
     "certain": "all that is certain without a model and without equal chances for everybody",
     "population": "the table is the whole population",
 }
-_HEADER = (
-    *("model", "formula", "population uniques", "share", "singletons unique"),
-    *("correct matches", "unique match correct"),
-)
 _FIGURES = (
     *("uniques", "singletons_unique", "matches", "match_correct"),
     *("reidentifications", "highest_risk"),
@@ -35,7 +31,7 @@ _FIGURES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate:
+class PopulationEstimate(render.PrintedTable):
     """Bounds on a population that need no model, and what models say beside them.
 
     Attributes
@@ -138,7 +134,7 @@ class PopulationEstimate:
             Where to draw; a new figure if left out. Models that say something else, as how likely
             a match is to be correct, are not in it.
         """
-        models = [one for one in self.estimates if self._row(one)[3] != "-"]
+        models = [one for one in self.estimates if self._row(one)[2] != "-"]
         ax, colours = pictures.start(ax, len(models) + 1)
         bounds = self.unique_fraction
         ax.axvspan(bounds.low, bounds.high, color=colours.blue, alpha=0.15, linewidth=0)
@@ -157,7 +153,7 @@ class PopulationEstimate:
                 ax.plot(known[-1], place, "D", color=colours.good, markerfacecolor=inside)
             labels.append(one.model)
             ends.append(max(known))
-            texts.append(f"{self._row(one)[3]}{', doubtful' if one.doubtful else ''}")
+            texts.append(f"{self._row(one)[2]}{', doubtful' if one.doubtful else ''}")
         for place, (end, text) in enumerate(zip(ends, texts, strict=True)):
             pictures.beside(ax, place, end, text)
         pictures.rows(ax, labels, self._headline())
@@ -202,18 +198,11 @@ class PopulationEstimate:
 
     # ---- printing -------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        """Print as text."""
-        table = render.text_table(_HEADER, self._rows())
-        return "\n".join((*self._sentences(), table, *self._notes()))
+    def _header(self) -> tuple[str, ...]:
+        names = ("model", "population uniques", "share", "singletons unique")
+        return (*names, "correct matches", "unique match correct")
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = render.html_table(" ".join(self._sentences()), _HEADER, self._rows())
-        return table + "".join(f"<p>{escape(note)}</p>" for note in self._notes())
-
-    def _sentences(self) -> list[str]:
+    def _lines(self) -> list[str]:
         by = f" by {render.joined(self.qid)}" if self.qid else ""
         people = f"{self.population_size:,} people"
         share = self.unique_fraction
@@ -246,10 +235,9 @@ class PopulationEstimate:
 
     def _rows(self) -> list[list[str]]:
         share = "-" if self.singletons_unique is None else _shares(self.singletons_unique)
-        formula = "P0" if self.basis == "sample" else "-"
         ends = [_between(self.uniques), _shares(self.unique_fraction), share]
         return [
-            ["bounds", formula, *ends, _between(self.matches), "-"],
+            ["bounds", *ends, _between(self.matches), "-"],
             *(self._row(one) for one in self.estimates),
         ]
 
@@ -264,7 +252,7 @@ class PopulationEstimate:
         if one.match_correct is not None and one.interval is not None:
             correct += f" ({_shares(one.interval)})"
         unique = "-" if one.singletons_unique is None else render.percent(one.singletons_unique)
-        return [one.model, one.formula, uniques, share, unique, _number(one.matches), correct]
+        return [one.model, uniques, share, unique, _number(one.matches), correct]
 
     def _notes(self) -> list[str]:
         notes = []
@@ -294,7 +282,9 @@ def _ends(interval: Interval | None) -> dict[str, float] | None:
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 0.001 else render.expectation(value)
 
 
 def _between(interval: Interval) -> str:

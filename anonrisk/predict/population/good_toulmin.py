@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import not_negative, positive, whole_number
+from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.sample import class_sizes
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 MAX_RELATIVE_SD = 0.5
 
 
-@dataclass(frozen=True)
-class GoodToulmin:
+@dataclass(frozen=True, repr=False)
+class GoodToulmin(PrintedFields):
     """Classes of one size in a group up to twice as large as a table.
 
     Attributes
@@ -55,9 +56,24 @@ def thinned(histogram: Histogram, t: float, *, size: int = 1) -> float:
     size : int
         Size of the classes asked about.
 
+    Returns
+    -------
+    float
+        Expected number of classes.
+
+    See Also
+    --------
+    anonrisk.predict.population.good_toulmin : larger groups
+    anonrisk.predict_classes : a group of exactly so many people
+
     Notes
     -----
     P1: Σ C(i, j) tʲ (1 − t)^(i−j) sᵢ.
+
+    References
+    ----------
+    I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population Coverage,
+    when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 
     Examples
     --------
@@ -98,10 +114,20 @@ def good_toulmin(
     -------
     GoodToulmin
 
+    See Also
+    --------
+    anonrisk.predict.population.thinned : smaller groups
+    anonrisk.predict_singletons : with an interval for another group
+
     Notes
     -----
-    P2 (Good & Toulmin 1956): with aᵢ = C(i, j) tʲ (1 − t)^(i−j), the unbiased estimate is Σ aᵢsᵢ,
-    its variance Σ aᵢ²sᵢ. Above twice the table's size it is noise, and refused.
+    P2: with aᵢ = C(i, j) tʲ (1 − t)^(i−j), the unbiased estimate is Σ aᵢsᵢ, its variance Σ aᵢ²sᵢ.
+    Above twice the table's size it is noise, and refused.
+
+    References
+    ----------
+    I. J. Good & G. H. Toulmin, *The Number of New Species, and the Increase in Population Coverage,
+    when a Sample is Increased*, Biometrika 43, 1956, 45-63.
 
     Examples
     --------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.render import PrintedFields
+
 if TYPE_CHECKING:
     from anonrisk.core.results import Interval
 
@@ -23,8 +25,8 @@ ONE_MATCH = (
 )
 
 
-@dataclass(frozen=True)
-class ModelEstimate:
+@dataclass(frozen=True, repr=False)
+class ModelEstimate(PrintedFields):
     """What one model says about the population that a table is a sample of.
 
     Attributes
@@ -58,7 +60,7 @@ class ModelEstimate:
     """
 
     model: str
-    formula: str
+    formula: str = field(repr=False)
     attacker: str
     converged: bool = True
     uniques: float | None = None

@@ -65,6 +65,23 @@ def estimate(
         One of them, or ``"auto"`` for all that need no more than class sizes.
     independence : Independence, optional
         What an engine found of the columns; the log-linear model needs it.
+
+    Returns
+    -------
+    PopulationEstimate
+        The bounds, and an estimate a model.
+
+    See Also
+    --------
+    anonrisk.predict_population : of a table
+    anonrisk.predict.population.bounds : the bounds alone
+
+    Examples
+    --------
+    >>> from anonrisk.predict.population import Sample, estimate
+    >>> found = estimate(Sample.of({1: 40, 2: 10, 3: 5}, 150))
+    >>> found.uniques.low <= found["dankar"].uniques <= found.uniques.high
+    True
     """
     check_model(model)
     if sample.n == sample.N:
@@ -120,10 +137,32 @@ def estimate_weighted(
 def dankar(sample: Sample) -> ModelEstimate:
     """Choose among the models as Dankar et al. (2012) do.
 
+    Parameters
+    ----------
+    sample : Sample
+        The table's class sizes and the size of the population.
+
+    Returns
+    -------
+    ModelEstimate
+        That of the model chosen; `note` names it.
+
+    See Also
+    --------
+    anonrisk.predict.population.pitman : the model for small samples
+    anonrisk.predict.population.zayatz : one of those for large ones
+    anonrisk.predict.population.snb : the other one
+    anonrisk.predict.population.bounds : what a gate may rely on
+
     Notes
     -----
     P7: up to a sampling fraction of 0.1 Pitman, else the lower of Zayatz and SNB, or Zayatz where
     SNB fails. It is a rule, not a bound.
+
+    References
+    ----------
+    F. K. Dankar et al., *Estimating the Re-identification Risk of Clinical Data Sets*, BMC Medical
+    Informatics and Decision Making 12:66, 2012.
 
     Examples
     --------
@@ -144,9 +183,29 @@ def dankar(sample: Sample) -> ModelEstimate:
 def most_uniques(sample: Sample) -> int:
     """Give the most uniques of which, with a chance of 5%, none is in the table.
 
+    Parameters
+    ----------
+    sample : Sample
+        The table's class sizes and the size of the population.
+
+    Returns
+    -------
+    int
+        Number of people.
+
+    See Also
+    --------
+    anonrisk.predict.population.bounds : where the table has singletons
+    anonrisk.predict.population.dankar : uses it where there are none
+
     Notes
     -----
     P7: the largest U with P(Hypergeometric(N, U, n) = 0) ≥ 0.05, about 3/f.
+
+    References
+    ----------
+    F. K. Dankar et al., *Estimating the Re-identification Risk of Clinical Data Sets*, BMC Medical
+    Informatics and Decision Making 12:66, 2012.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.render import PrintedFields
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import Sample
@@ -25,8 +26,8 @@ _NEXT_TO_NONE = 1e-7
 _LOW, _HIGH = -200.0, 200.0
 
 
-@dataclass(frozen=True)
-class Pitman:
+@dataclass(frozen=True, repr=False)
+class Pitman(PrintedFields):
     """Pitman's model with its two parameters, 0 ≤ α < 1 and θ > −α.
 
     Examples
@@ -95,9 +96,25 @@ def pitman(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.Pitman : the model with given parameters
+    anonrisk.predict.population.dankar : a rule that chooses it for small samples
+    anonrisk.predict.population.bounds : what holds whatever the model
+
     Notes
     -----
-    P4 is fitted by maximum likelihood and P5 is what it gives for this sample (Hoshino 2001).
+    P4 is fitted by maximum likelihood and P5 is what it gives for this sample.
+
+    References
+    ----------
+    N. Hoshino, *Applying Pitman's Sampling Formula to Microdata Disclosure Risk Assessment*,
+    Journal of Official Statistics 17(4), 2001, 499-520.
 
     Examples
     --------

@@ -31,9 +31,24 @@ def bethlehem(n_cells: int, alpha: float, population_size: int) -> float:
     population_size : int
         Number N of people.
 
+    Returns
+    -------
+    float
+        Expected number of people alone in their cell.
+
+    See Also
+    --------
+    anonrisk.predict.population.poisson_gamma : the same from a sample
+    anonrisk.predict.population.pitman : another model
+
     Notes
     -----
     P8: N (1 + Nβ)^(−1−α).
+
+    References
+    ----------
+    J. G. Bethlehem, W. J. Keller & J. Pannekoek, *Disclosure Control of Microdata*, JASA 85(409),
+    1990, 38-45.
 
     Examples
     --------
@@ -56,10 +71,26 @@ def poisson_gamma(histogram: Histogram | Sample, population_size: int = 0) -> Mo
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.bethlehem : where the number of cells is known
+    anonrisk.predict.population.bounds : what holds whatever the model
+    anonrisk.predict.population.pitman : another model
+
     Notes
     -----
     P8 with an unknown number of cells: class sizes are negative binomial without the zeros,
     fitted by maximum likelihood; the figures are those given the sample.
+
+    References
+    ----------
+    J. G. Bethlehem, W. J. Keller & J. Pannekoek, *Disclosure Control of Microdata*, JASA 85(409),
+    1990, 38-45.
 
     Examples
     --------

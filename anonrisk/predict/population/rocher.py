@@ -13,6 +13,31 @@ from anonrisk.errors import ArgumentError
 def rocher_unique(p: float, n: int) -> float:
     """Give the chance (1 − p)^(n−1) that nobody else among n people has attributes of chance p.
 
+    Parameters
+    ----------
+    p : float
+        Probability of the person's attributes.
+    n : int
+        Number of people, the person among them.
+
+    Returns
+    -------
+    float
+
+    See Also
+    --------
+    anonrisk.predict.population.rocher_match : chance that a match is right
+    anonrisk.predict_population : from class sizes instead
+
+    Notes
+    -----
+    P11: the n − 1 others each have the attributes with chance p, independently.
+
+    References
+    ----------
+    L. Rocher, J. M. Hendrickx & Y.-A. de Montjoye, *Estimating the Success of Re-identifications in
+    Incomplete Datasets Using Generative Models*, Nature Communications 10:3069, 2019.
+
     Examples
     --------
     >>> round(rocher_unique(0.02, 50), 6)
@@ -28,8 +53,31 @@ def rocher_unique(p: float, n: int) -> float:
 def rocher_match(p: float, n: int) -> float:
     """Give the chance (1 − (1 − p)^n)/(np) that a match among n people is the right one.
 
-    Rocher, Hendrickx & de Montjoye 2019: whoever looks for a person with attributes of chance p
-    picks at random among those who have them.
+    Parameters
+    ----------
+    p : float
+        Probability of the person's attributes.
+    n : int
+        Number of people.
+
+    Returns
+    -------
+    float
+
+    See Also
+    --------
+    anonrisk.predict.population.rocher_unique : chance that nobody else fits
+    anonrisk.predict.population.dis : from the class sizes of a sample
+
+    Notes
+    -----
+    P11: whoever looks for a person with attributes of chance p picks at random among those who have
+    them.
+
+    References
+    ----------
+    L. Rocher, J. M. Hendrickx & Y.-A. de Montjoye, *Estimating the Success of Re-identifications in
+    Incomplete Datasets Using Generative Models*, Nature Communications 10:3069, 2019.
 
     Examples
     --------

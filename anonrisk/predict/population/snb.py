@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core.arguments import positive
+from anonrisk.core.render import percent
 from anonrisk.errors import ArgumentError, ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
@@ -31,11 +32,29 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.snb_chances : the model's chances for one class
+    anonrisk.predict.population.zayatz : the other model for large samples
+    anonrisk.predict.population.bounds : what holds whatever the model
+
     Notes
     -----
     P6: population classes have 1 + NB(α, β) people; their number K is Shlosser's third estimator,
     and α and β fit the table's classes of one and of two. Refused below a sampling fraction of
     0.1, where K is up to twice too high.
+
+    References
+    ----------
+    - G. Chen & S. Keller-McNulty, *Estimation of Identification Disclosure Risk in Microdata*,
+      Journal of Official Statistics 14(1), 1998, 79-95.
+    - F. K. Dankar et al., *Estimating the Re-identification Risk of Clinical Data Sets*, BMC
+      Medical Informatics and Decision Making 12:66, 2012.
 
     Examples
     --------
@@ -45,7 +64,7 @@ def snb(histogram: Histogram | Sample, population_size: int = 0) -> ModelEstimat
     sample = Sample.of(histogram, population_size)
     if sample.f < FINITE:
         raise ModelError(
-            f"SNB needs a table of at least a tenth of the population, not {sample.f:.2%}"
+            f"SNB needs a table of at least a tenth of the population, not {percent(sample.f)}"
         )
     if not sample.s(1) or not sample.s(2):
         raise ModelError("SNB needs classes of one and of two, and the table lacks them")
@@ -77,6 +96,31 @@ def shlosser(sample: Sample) -> float:
 
 def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, float]:
     """Give the chances that 0, 1 and 2 people of a population class are in the sample.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Shape and chance of the negative binomial law: classes have 1 + NB(alpha, beta) people.
+    f : float
+        Share of the population that is in the sample.
+
+    Returns
+    -------
+    tuple of float
+
+    See Also
+    --------
+    anonrisk.predict.population.snb : fits them to a table
+
+    Notes
+    -----
+    P6, with B = 1 − β, t = 1 − f and D = 1 − tB: of one, f (β/D)^α (1 + tαB/D); of two, ½ f² αB β^α
+    D^(−α−2) (2 − (1 − α)tB).
+
+    References
+    ----------
+    G. Chen & S. Keller-McNulty, *Estimation of Identification Disclosure Risk in Microdata*,
+    Journal of Official Statistics 14(1), 1998, 79-95.
 
     Examples
     --------

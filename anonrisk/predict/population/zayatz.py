@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.render import percent
 from anonrisk.errors import ModelError
 from anonrisk.predict.population.model_estimate import LINKER, ModelEstimate
 from anonrisk.predict.population.sample import FINITE, Sample
@@ -28,10 +29,26 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     population_size : int
         Number of people in the population; not used with a `Sample`.
 
+    Returns
+    -------
+    ModelEstimate
+        With `uniques`, the people who are unique in the population.
+
+    See Also
+    --------
+    anonrisk.predict.population.snb : the other model for large samples
+    anonrisk.predict.population.dankar : the rule that chooses between them
+    anonrisk.predict.population.bounds : what holds whatever the model
+
     Notes
     -----
     P3: (N/n) s₁ · s₁h₁ / Σ sⱼhⱼ with hⱼ the chance that exactly one of j people is among n of N.
     Refused below a sampling fraction of 0.1, where it is up to seven times too high.
+
+    References
+    ----------
+    L. V. Zayatz, *Estimation of the Percent of Unique Population Elements on a Microdata File Using
+    the Sample*, US Bureau of the Census, RR-91/08, 1991.
 
     Examples
     --------
@@ -42,7 +59,7 @@ def zayatz(histogram: Histogram | Sample, population_size: int = 0) -> ModelEsti
     s1 = sample.s(1)
     if sample.f < FINITE:
         raise ModelError(
-            f"Zayatz needs a table of at least a tenth of the population, not {sample.f:.2%}"
+            f"Zayatz needs a table of at least a tenth of the population, not {percent(sample.f)}"
         )
     if not s1:
         raise ModelError("Zayatz needs singletons, and the table has none")

@@ -1,0 +1,86 @@
+"""Apply a stored plan to a table: recode its columns, leave out records of small classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk.cli import options, output_paths
+from anonrisk.cli.commands.plan import write_table, written
+from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.source import wanted
+from anonrisk.core.columns import require
+from anonrisk.core.render import shown
+from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.policy.finding import FAIL
+from anonrisk.recode import Bins, DatePart, Level
+
+if TYPE_CHECKING:
+    import argparse
+
+    from anonrisk.cli.source import Source
+    from anonrisk.planning.plan import Plan
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    parser.add_argument("plan", help="JSON, or YAML (.yaml), of anonrisk plan or of the explorer")
+    source.arguments(parser)
+    group = parser.add_argument_group("changed table")
+    group.add_argument(
+        "-o",
+        "--output",
+        dest="changed",
+        required=True,
+        metavar="PATH",
+        help="where it goes: .csv, .tsv or .parquet",
+    )
+    group.add_argument("--force", action="store_true", help="replace what is there")
+    options.of_hierarchies(group)
+    options.of_output(parser, to_file=False)
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Read the plan, then the table; a table that the plan was not made for fails."""
+    to = output_paths.table_path("--output", given.changed, given.table, force=given.force)
+    plan = _plan(given)
+    bins = [name for name, recoding in plan.recodings.items() if isinstance(recoding, Bins)]
+    dates = [name for name, recoding in plan.recodings.items() if isinstance(recoding, DatePart)]
+    frame = source.read(given, wanted(None, numbers=bins, dates=dates))
+    try:
+        changed = anonrisk.apply(frame, plan)
+    except PlanError as error:
+        return Outcome.refused(FAIL, str(error))
+    write_table(given, changed, *to)
+    as_it_is = [name for name in frame.columns if name not in plan.qids]
+    n_left_out = len(frame) - len(changed)
+    parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
+    text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"
+    return Outcome(text, Outcome.of(**parts).document)
+
+
+def _plan(given: argparse.Namespace) -> Plan:
+    """Read the plan and its hierarchies; what is wrong with them is wrong usage."""
+    path, hierarchies = Path(given.plan), dict(given.hierarchies)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"cannot read the plan {given.plan!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ArgumentError(f"the plan {given.plan!r} is not text in UTF-8") from None
+    reads = anonrisk.Plan.from_yaml if path.suffix in (".yaml", ".yml") else anonrisk.Plan.from_json
+    try:
+        plan = reads(text, hierarchies)
+    except PlanError as error:
+        raise ArgumentError(f"{given.plan!r}: {error}") from None
+    require(hierarchies, "hierarchy of", plan.qids)
+    bare = [
+        name
+        for name, recoding in plan.recodings.items()
+        if isinstance(recoding, Level) and recoding.hierarchy is None
+    ]
+    if bare:
+        listed = " ".join(f"{shown(name)}=FILE" for name in bare)
+        raise ArgumentError(f"the plan has levels of hierarchies: say --hierarchies {listed}")
+    return plan

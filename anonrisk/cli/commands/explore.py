@@ -1,0 +1,84 @@
+"""Write a page on which a person chooses how coarse each column must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anonrisk
+from anonrisk.cli import options, output_paths
+from anonrisk.cli.commands import check
+from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.page_file import write_page
+from anonrisk.cli.source import wanted
+from anonrisk.core.render import shown
+from anonrisk.reporting.text import FLOOR
+
+if TYPE_CHECKING:
+    import argparse
+
+    from anonrisk.cli.source import Source
+    from anonrisk.reporting import Explorer
+
+
+def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
+    """Add the options."""
+    source.arguments(parser)
+    names = options.of_names(parser)
+    names.add_argument(
+        "--sensitive",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="columns whose l and t are told too",
+    )
+    group = parser.add_argument_group("explorer")
+    group.add_argument(
+        *("-o", "--html"),
+        required=True,
+        metavar="PATH",
+        help="where it goes: a page of HTML, or JSON (.json) by its ending",
+    )
+    group.add_argument("--title", help="its heading")
+    group.add_argument("--k", type=int, default=5, help="size of every class (default: 5)")
+    group.add_argument(
+        "--max-suppression",
+        type=float,
+        default=0.02,
+        metavar="SHARE",
+        help="of the people, that may be left out, to begin with (default: 0.02)",
+    )
+    group.add_argument(
+        "--floor",
+        type=int,
+        default=FLOOR,
+        metavar="N",
+        help=f"counts of people are rounded up to multiples of this (default: {FLOOR})",
+    )
+    options.of_hierarchies(group)
+    options.of_bins(group)
+    options.of_output(parser)
+
+
+def run(given: argparse.Namespace, source: Source) -> Outcome:
+    """Count once and write the page; where that fails, one that says so."""
+    path = str(output_paths.outside_table("--html", given.html, given.table))
+    made = write_page(path, given.title, lambda: _explorer(given, source))
+    document = Outcome.of(html=given.html, **made.to_dict()).document
+    return Outcome(f"{made!r}\nWrote {shown(given.html)}", document)
+
+
+def _explorer(given: argparse.Namespace, source: Source) -> Explorer:
+    frame = source.read(given, wanted(given.qids, given.sensitive))
+    options.require_qids(frame, given.qids)
+    return anonrisk.explore(
+        frame,
+        given.qids,
+        given.k,
+        sensitive=given.sensitive,
+        hierarchies=dict(given.hierarchies) or None,
+        bins=given.bins,
+        max_suppression=given.max_suppression,
+        floor=given.floor,
+        name=check.table_of(given),
+        title=given.title,
+    )

@@ -1,0 +1,168 @@
+"""How coarse must each column be? Every combination of levels, for a person to choose among."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.api.plan import refuse_persons, require_share
+from anonrisk.api.question import question_of
+from anonrisk.api.roles import roles
+from anonrisk.api.sensitive import question_about, with_distance
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.columns import require
+from anonrisk.counts.question import ClassesWithValues
+from anonrisk.engines.limits import check_finite
+from anonrisk.errors import ArgumentError, EmptyTableError
+from anonrisk.planning.explore import combinations, levels_of
+from anonrisk.planning.full_domain import value_budget
+from anonrisk.planning.offer import CUTS, offer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.literals import Cuts
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.base import Engine
+    from anonrisk.reporting.explorer import Explorer
+
+# Below this a floor hides nobody: of two people one knows the other.
+LEAST_FLOOR = 3
+
+
+def explore(
+    frame: Any,
+    qids: Names | None = None,
+    k: int = 5,
+    *,
+    sensitive: Names | None = None,
+    hierarchies: Mapping[Any, Any] | None = None,
+    bins: Cuts = "auto",
+    max_suppression: float = 0.02,
+    floor: int = 5,
+    name: str | None = None,
+    title: str | None = None,
+) -> Explorer:
+    """Measure every combination of levels of the columns: a page on which a person chooses.
+
+    Parameters
+    ----------
+    frame, qids
+        As in `anonrisk.plan`: records are counted, each for itself.
+    k : int
+        The size that every class should have, at least 2.
+    sensitive : name or list of names, optional
+        Columns whose l and t are told too; left out, those declared.
+    hierarchies, bins
+        As in `anonrisk.plan`: which levels are offered for a column.
+    max_suppression : float
+        The largest share of the people that may be left out, to begin with.
+    floor : int
+        Counts of people are rounded up to multiples of this, at least 3: 0 means nobody.
+    name : str, optional
+        What the table is called.
+    title : str, optional
+        The heading.
+
+    Returns
+    -------
+    Explorer
+        With `save("explore.html")`, `to_dict` and `plan`; it prints what it holds.
+
+    Notes
+    -----
+    One count of the table, then arithmetic. A column has the levels that `anonrisk.plan` would
+    choose among, ten at most, and all columns together 10,000 combinations at most; `to_dict`
+    and the page say which levels were left out and why. Detail kept is 1 minus the loss T9 of the
+    recoding, people who are left out not counted (Iyengar 2002). l and t are those of the table
+    without the classes smaller than `k`, or than `floor` where that is more.
+
+    The page is an internal working document. It holds thousands of counts of one table, and
+    whoever compares them may learn what none of them tells.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> ages = [31, 33, 35, 38, 41, 44, 46, 49]
+    >>> df = pd.DataFrame({"age": ages * 3, "sex": list("ffmmffmm") * 3})
+    >>> made = df.anon.explore(["age", "sex"])
+    >>> made
+    Explorer of age + sex: 10 combinations for up to 25 people, k = 5
+    column   levels              from the finest to the coarsest
+       age        5   as it is, 8 bins, 4 bins, 2 bins, left out
+       sex        2                           as it is, left out
+    As it is, up to 25 people (100.0%) hide among fewer than 5.
+    explorer.save('explore.html') writes the page.
+    >>> df.anon.apply(made.plan([3, 0])).anon.k(["age", "sex"])
+    6
+    """
+    from anonrisk.reporting.explored import summarise
+    from anonrisk.reporting.explorer import Explorer
+
+    k = whole_number(k, "k", at_least=2)
+    floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
+    if k == floor == LEAST_FLOOR:
+        raise ArgumentError(
+            f"with k={k} and floor={floor} a class of two would be told: take floor={floor + 1}"
+        )
+    one_of(bins, "bins", CUTS)
+    require_share(max_suppression, "max_suppression")
+    engine, question, distances = _asked(frame, qids, sensitive)
+    refuse_persons(question.unit)
+    given = dict(hierarchies or {})
+    require(given, "hierarchy of", question.qid)
+    free = tuple(column for column in question.qid if column not in given)
+    tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
+    n = tally.n_records
+    if not n:
+        raise EmptyTableError("the table is empty: there is no record to explore")
+    if k > n:
+        raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
+    for column in question.qid:
+        check_finite(tally.domains[column].values, tally.margin(column)[:-1], column)
+    shares = value_budget(tally, question.qid, k=k, n=n).per_column
+    least = max(k, floor)
+    offered = {
+        column: offer(
+            tally.domains[column],
+            tally.margin(column),
+            k=least,
+            share=share,
+            given=given.get(column),
+            column=column,
+            bins=bins,
+        )
+        for column, share in zip(question.qid, shares, strict=True)
+    }
+    levels, left_out = levels_of(tally, offered, given=given, least=least)
+    found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
+    return Explorer(
+        summarise(
+            found,
+            levels,
+            left_out,
+            margins={column: tally.margin(column) for column in question.qid},
+            distances=distances,
+            columns=tuple(engine.schema(frame).columns),
+            k=k,
+            floor=floor,
+            max_suppression=float(max_suppression),
+            engine=engine.name,
+            name=name,
+            title=title,
+        )
+    )
+
+
+def _asked(
+    frame: Any, qids: Names | None, sensitive: Names | None
+) -> tuple[Engine, Question, dict[Name, str]]:
+    """Find the engine, the columns, and by which distance each sensitive one is compared."""
+    if sensitive is None and not roles(frame).sensitive:
+        return *question_of(frame, qids, unit=None, missing="value"), {}
+    engine, question, named = question_about(
+        frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
+    )
+    distances = {about.column: with_distance(engine, frame, about, "auto")[1] for about in named}
+    return engine, question, distances

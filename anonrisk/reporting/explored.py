@@ -1,0 +1,248 @@
+"""All that an explorer says, as plain values; every count of people goes through a floor here."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk._version import __version__
+from anonrisk.api.assess import MEANINGS
+from anonrisk.core.render import shown
+from anonrisk.planning.plan import Plan
+from anonrisk.policy.policy import Policy
+from anonrisk.policy.verdict import now
+from anonrisk.recode import Bins, Keep, Level, Star
+from anonrisk.reporting.text import cut, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.planning.explore import Combinations, LeftOutLevel
+    from anonrisk.planning.lattice import Choice
+
+SCHEMA_VERSION = 1
+_TITLE = "How coarse must each column be?"
+# Shares finer than these are not read by anybody.
+_DETAIL_STEP, _T_STEP = 0.001, 0.01
+_SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
+# Combinations that are listed, of those that no other beats.
+_MOST_BEST = 20
+_MOST_LEFT_OUT = 40
+INTERNAL = (
+    "An internal working document: keep it as you keep the table. It holds thousands of counts of "
+    "one table, and whoever compares them may learn what none of them tells alone."
+)
+
+
+def rounded_up(counts: Integers, floor: int) -> Integers:
+    """Round counts of people up to multiples of the floor: 0 means nobody.
+
+    Examples
+    --------
+    >>> rounded_up(np.array([0, 1, 5, 6]), 5).tolist()
+    [0, 5, 5, 10]
+    """
+    return -(-counts // floor) * floor
+
+
+def summarise(
+    found: Combinations,
+    levels: Mapping[Name, Sequence[Choice]],
+    left_out: Sequence[LeftOutLevel],
+    *,
+    margins: Mapping[Name, Integers],
+    distances: Mapping[Name, str],
+    columns: Qid,
+    k: int,
+    floor: int,
+    max_suppression: float,
+    engine: str,
+    name: str | None,
+    title: str | None,
+) -> dict[str, Any]:
+    """Give all that an explorer holds as plain values that serialise as JSON."""
+    n_records = int(next(iter(margins.values())).sum())
+    n = int(rounded_up(np.array(n_records), floor))
+    # Moving fewer people than the floor from one value to another moves no share by a step.
+    step = max(_DETAIL_STEP, floor / n)
+    told = [
+        {
+            "name": name_of(column),
+            "levels": [_level(column, one, margins[column], floor, step) for one in levels[column]],
+            **_for_hierarchies(column),
+        }
+        for column in levels
+    ]
+    below = rounded_up(found.below, floor)
+    shape = [len(column["levels"]) for column in told]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "library": "anonrisk",
+        "library_version": __version__,
+        "masthead": _masthead(n, shape, name, title, engine),
+        "k": k,
+        "floor": floor,
+        "people": n,
+        "max_suppression": max_suppression,
+        "suppressions": sorted({*_SUPPRESSIONS, max_suppression}),
+        "columns": told,
+        "detail_step": step,
+        "left_out": [
+            {
+                "column": name_of(one.column),
+                "level": cut(one.recoding),
+                "why": one.why,
+            }
+            for one in left_out[:_MOST_LEFT_OUT]
+        ],
+        "more_left_out": max(0, len(left_out) - _MOST_LEFT_OUT),
+        "bands": [_band(low, high) for low, high in found.bands],
+        "counts": {
+            "alone": rounded_up(found.alone, floor).tolist(),
+            "below": below.tolist(),
+            "bands": [rounded_up(band, floor).tolist() for band in found.bands.values()],
+            "classes": rounded_up(found.classes, floor).tolist(),
+            "smallest": np.where(found.smallest < floor, 0, found.smallest).tolist(),
+        },
+        "sensitive": [
+            {
+                "name": name_of(column),
+                "distance": distance,
+                "ldiv": found.ldiv[column].tolist(),
+                "tcloseness": _coarse(found.tcloseness[column], max(_T_STEP, floor / n)),
+            }
+            for column, distance in distances.items()
+        ],
+        "best": _best(below, _detail(told)),
+        "plan": _plan_parts(columns),
+        "policy": _policy(tuple(levels), tuple(distances), k),
+        "meanings": {word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
+        "internal": INTERNAL,
+        "never_shown": _never(floor),
+    }
+
+
+def _masthead(
+    n: int, shape: Sequence[int], name: str | None, title: str | None, engine: str
+) -> dict[str, Any]:
+    facts = [
+        ("Table", None if name is None else cut(name)),
+        ("People", f"up to {n:,}; each record counts as one"),
+        ("Combinations", f"{math.prod(shape):,}, all measured from one count of the table"),
+        ("Counted", f"{now().replace('T', ' ').removesuffix('+00:00')} UTC by {engine}"),
+        ("Made by", f"anonrisk {__version__}"),
+    ]
+    told = [{"label": label, "text": text} for label, text in facts if text]
+    return {"title": cut(title or _TITLE), "facts": told}
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _level(
+    column: Name, choice: Choice, margin: Integers, floor: int, step: float
+) -> dict[str, Any]:
+    """Say one level, without a value of the column, and the piece of a plan that makes it."""
+    recoding = choice.recoding
+    values = int(rounded_up(np.array(choice.n_groups), floor))
+    counted = f", up to {values:,} values"
+    label, text = str(recoding), f"{recoding}{counted}"
+    if isinstance(recoding, Star):
+        label, text = "left out", f"left out: every cell is {recoding.label!r}"
+    elif isinstance(recoding, Bins):
+        label, text = f"{len(recoding.edges) + 1} bins", str(recoding)
+    elif isinstance(recoding, Level):
+        # Counted in the hierarchy, not in the table.
+        groups = len(set(recoding.mapping().values()))
+        label, text = f"{groups:,} groups", str(recoding)
+    stored = Plan({column: recoding}).to_dict()["recodings"][0]
+    stored.pop("nodes", None)
+    loss = choice.mean_loss(margin)
+    return {
+        "label": cut(label),
+        "text": cut(text),
+        "as_it_is": isinstance(recoding, Keep),
+        "hierarchy": isinstance(recoding, Level),
+        # All and nothing are known without a count.
+        "loss": loss if loss in (0.0, 1.0) else min(round(loss / step) * step, 1.0),
+        "piece": json.dumps(stored),
+    }
+
+
+def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
+    """Give the detail that each combination keeps: 1 minus the mean loss of its levels (T9)."""
+    total = np.zeros(())
+    for column in columns:
+        total = np.add.outer(total, [level["loss"] for level in column["levels"]])
+    return np.asarray(1 - total.ravel() / len(columns))
+
+
+def _best(below: Integers, detail: Floats) -> list[int]:
+    """List combinations than which no other keeps more detail with as few people below k."""
+    order = np.lexsort((-detail, below))
+    most = np.maximum.accumulate(detail[order])
+    first = np.concatenate(([True], most[1:] > most[:-1] + 1e-9))
+    best = order[first]
+    places = np.linspace(0, len(best) - 1, min(len(best), _MOST_BEST)).round().astype(int)
+    return [int(node) for node in best[np.unique(places)]]
+
+
+def _coarse(values: Floats, step: float) -> list[float | None]:
+    """Round distances up to multiples of a step; None where there is none."""
+    steps = np.minimum(np.ceil(values / step - 1e-9) * step, 1.0)
+    return [None if np.isnan(value) else round(float(value), 6) for value in steps]
+
+
+def _band(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _never(floor: int) -> str:
+    return (
+        f"No cell of the table is on this page or in its data. Counts of people and of classes are "
+        f"rounded up to multiples of {floor:,}, so that 0 means nobody; a smallest class of fewer "
+        f"than {floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
+        f"rounded to steps that {floor:,} people make; l and t are told of classes of {floor:,} or "
+        "more. Edges of bins have as many people on either side. Still, thousands of counts of one "
+        "table together may tell what none of them does."
+    )
+
+
+# ---- what is taken away --------------------------------------------------------------------------
+
+
+def _plan_parts(columns: Qid) -> list[str]:
+    """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
+    stored = Plan({}, columns=columns, note="chosen in the explorer").to_dict()
+    parts, opened = ["{"], ""
+    for key, value in stored.items():
+        parts[-1] += f"{opened}\n  {json.dumps(key)}: "
+        opened = ","
+        if key in ("k", "max_suppression"):
+            parts.append("")
+        elif key == "recodings":
+            parts[-1] += "[\n    "
+            parts.append("\n  ]")
+        else:
+            parts[-1] += json.dumps(value)
+    parts[-1] += "\n}"
+    return parts
+
+
+def _for_hierarchies(column: Name) -> dict[str, str]:
+    """Say how the hierarchy of a column is named again, where a plan is applied."""
+    return {"shell": shlex.quote(f"{shown(column)}=FILE"), "python": f"{column!r}: 'FILE'"}
+
+
+def _policy(qid: Qid, sensitive: Qid, k: int) -> str:
+    """Give the policy that asks of the published table what was chosen here."""
+    about: dict[str, Any] = {"sensitive": [*sensitive]} if sensitive else {}
+    return json.dumps(Policy(quasi=[*qid], k=k, **about).to_dict(), indent=2)

@@ -1,0 +1,204 @@
+"""An explorer: what every combination of levels does to a table, as a page and as JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core import render
+from anonrisk.errors import ArgumentError
+from anonrisk.planning.plan import Plan
+from anonrisk.reporting.page import TEMPLATES, Summarised, template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What the script needs of the summary beside the counts.
+_FOR_SCRIPT = (
+    "k",
+    "floor",
+    "people",
+    "columns",
+    "best",
+    "plan",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Explorer(Summarised):
+    """What every combination of levels does to a table, for a person to choose one.
+
+    Attributes
+    ----------
+    summary : dict
+        All that it holds, as plain values: ``columns`` with their ``levels``, the finest first, and
+        ``counts`` with a number for each combination, the last column's level changing fastest.
+        No cell of the table is in it, and no count of fewer people than its ``floor``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import anonrisk
+    >>> df = pd.DataFrame({"zip": ["1011", "1012", "1021", "1022"] * 3})
+    >>> made = df.anon.explore("zip")
+    >>> [level["label"] for level in made.to_dict()["columns"][0]["levels"]]
+    ['as it is', 'first 3 characters', 'left out']
+    >>> made.to_dict()["counts"]["below"]
+    [15, 0, 0]
+    """
+
+    def to_html(self) -> str:
+        """Write it as one page of HTML that needs no other file and no network (needs Jinja2)."""
+        return _rendered(self.summary)
+
+    def written(self, path: str | Path) -> str:
+        """Give what `save` writes: a page if it ends in .html, else JSON (.json)."""
+        suffix = Path(path).suffix.casefold()
+        if suffix in (".html", ".htm"):
+            return self.to_html()
+        if suffix == ".json":
+            return self.to_json() + "\n"
+        raise ArgumentError(f"{str(path)!r}: an explorer ends in .html or .json")
+
+    def plan(
+        self,
+        levels: Sequence[int],
+        *,
+        max_suppression: float | None = None,
+        hierarchies: Mapping[Any, Any] | None = None,
+    ) -> Plan:
+        """Give the plan that the page gives for a combination.
+
+        Parameters
+        ----------
+        levels : list of int
+            The level of each column, 0 the finest.
+        max_suppression : float, optional
+            The largest share of the records that may be left out for k; left out, none is.
+        hierarchies : dict of column to hierarchy, optional
+            Those that `explore` was given: what leaves it does not hold their values.
+        """
+        return Plan.from_json(plan_json(self.summary, levels, max_suppression), hierarchies)
+
+    def __repr__(self) -> str:
+        """Print what there is to choose among, in lines that fit a terminal."""
+        header, rows = self._table()
+        return render.fitted(
+            self._title(),
+            render.text_table(header, rows),
+            self._now(),
+            "explorer.save('explore.html') writes the page.",
+        )
+
+    def _repr_html_(self) -> str:
+        return render.html_table(f"{self._title()}. {self._now()}", *self._table())
+
+    def _title(self) -> str:
+        held = self.summary
+        number = render.count_of(len(held["counts"]["below"]), "combination")
+        names = render.joined(column["name"] for column in held["columns"])
+        return f"Explorer of {names}: {number} for up to {held['people']:,} people, k = {held['k']}"
+
+    def _now(self) -> str:
+        below, n = self.summary["counts"]["below"][0], self.summary["people"]
+        whole = all(column["levels"][0]["as_it_is"] for column in self.summary["columns"])
+        who = (
+            f"up to {below:,} people ({render.percent(below / n)}) hide"
+            if below
+            else "nobody hides"
+        )
+        first = "As it is" if whole else "With the finest levels"
+        return f"{first}, {who} among fewer than {self.summary['k']}."
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        rows: list[tuple[str, ...]] = []
+        for column in self.summary["columns"]:
+            labels = [level["label"] for level in column["levels"]]
+            if len(labels) > 5:
+                labels = [*labels[:3], "…", labels[-1]]
+            rows.append((column["name"], str(len(column["levels"])), ", ".join(labels)))
+        return ("column", "levels", "from the finest to the coarsest"), rows
+
+
+def plan_json(
+    summary: Mapping[str, Any], levels: Sequence[int], max_suppression: float | None = None
+) -> str:
+    """Put a plan together as the page does: its parts, and the piece of each level."""
+    columns = summary["columns"]
+    if len(levels) != len(columns):
+        raise ArgumentError(f"there are {len(columns)} columns, and levels= names {len(levels)}")
+    for column, level in zip(columns, levels, strict=True):
+        if not 0 <= level < len(column["levels"]):
+            last = len(column["levels"]) - 1
+            raise ArgumentError(f"column {column['name']} has levels 0 to {last}, not {level}")
+    pieces = [
+        column["levels"][level]["piece"] for column, level in zip(columns, levels, strict=True)
+    ]
+    parts: list[str] = summary["plan"]
+    head, after_k, after_share, tail = parts
+    k = "null" if max_suppression is None else str(summary["k"])
+    share = json.dumps(0.0 if max_suppression is None else float(max_suppression))
+    return head + k + after_k + share + after_share + ",\n    ".join(pieces) + tail
+
+
+def _rendered(summary: dict[str, Any]) -> str:
+    from markupsafe import Markup
+
+    script = _text("explore.js")
+    style = _text("page.css") + _text("explore.css")
+    # Nothing in a name ends the element that it stands in.
+    data = json.dumps(_for_script(summary), separators=(",", ":")).replace("<", "\\u003c")
+    page: str = template("explore.html").render(
+        explorer=summary,
+        data=Markup(data),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        style=Markup(style),  # noqa: S704
+        hashes={"script": _digest(script), "style": _digest(style)},
+        percent=render.percent,
+    )
+    return render.escaped(page, but="\n").lstrip()
+
+
+def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what the script works with; thousands of counts are packed, in units of the floor."""
+    counts, floor = summary["counts"], summary["floor"]
+    return {
+        **{key: summary[key] for key in _FOR_SCRIPT},
+        "alone": _packed(counts["alone"], floor),
+        "below": _packed(counts["below"], floor),
+        "bands": [_packed(band, floor) for band in counts["bands"]],
+        "classes": _packed(counts["classes"], floor),
+        "smallest": _packed(counts["smallest"], 1),
+        "sensitive": [
+            {
+                "ldiv": _packed(one["ldiv"], 1),
+                # In thousandths, and one more, so that 0 is none.
+                "tcloseness": _packed(
+                    [0 if t is None else round(t * 1000) + 1 for t in one["tcloseness"]], 1
+                ),
+            }
+            for one in summary["sensitive"]
+        ],
+    }
+
+
+def _packed(values: Sequence[int], unit: int) -> dict[str, Any]:
+    """Pack whole numbers as bytes, the smallest that hold them."""
+    units = np.asarray(values, dtype=np.int64) // unit
+    bits = next(b for b in (8, 16, 32) if int(units.max(initial=0)) < 2**b)
+    packed = units.astype(f"<u{bits // 8}").tobytes()
+    return {"bits": bits, "data": base64.b64encode(packed).decode("ascii")}
+
+
+def _text(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8").strip()
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,0 +1,281 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const by = (id) => document.getElementById(id);
+  const kinds = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array };
+  const unpack = ({ bits, data: text }, unit) => {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    return Float64Array.from(new kinds[bits](bytes.buffer), (one) => one * unit);
+  };
+  const { k, floor, people, columns } = data;
+  const alone = unpack(data.alone, floor);
+  const below = unpack(data.below, floor);
+  const classes = unpack(data.classes, floor);
+  const smallest = unpack(data.smallest, 1);
+  const bands = data.bands.map((one) => unpack(one, floor));
+  const sensitive = data.sensitive.map((one) => ({
+    l: unpack(one.ldiv, 1), t: unpack(one.tcloseness, 1) }));
+  const strides = columns.map((_, c) =>
+    columns.slice(c + 1).reduce((product, one) => product * one.levels.length, 1));
+  const levelsOf = (node) => columns.map((one, c) =>
+    Math.floor(node / strides[c]) % one.levels.length);
+  const nodeOf = (levels) => levels.reduce((sum, level, c) => sum + level * strides[c], 0);
+  const detail = Float64Array.from(below, (_, node) => 1 - levelsOf(node).reduce(
+    (sum, level, c) => sum + columns[c].levels[level].loss, 0) / columns.length);
+
+  const count = (number) => number.toLocaleString("en-US");
+  const percent = (share) => share > 0 && share < 0.001 ? "<0.1%"
+    : share > 0.999 && share < 1 ? ">99.9%" : (100 * share).toFixed(1) + "%";
+  const upTo = (number) => "up to " + count(number) + " people (" +
+    percent(Math.min(number / people, 1)) + ")";
+  const put = (element, text) => {
+    if (element.textContent !== text) element.textContent = text;
+  };
+  const make = (name, text, kind) => {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (kind) made.className = kind;
+    return made;
+  };
+
+  let node = 0;
+  const radios = columns.map((_, c) => [...document.getElementsByName("c" + c)]);
+  const rows = [...document.querySelectorAll("tr.size")].map((row) => ({
+    cells: row.querySelectorAll("td"), bar: row.querySelector("rect") }));
+  const given = [...document.querySelectorAll("tr.sensitive")].map((row) =>
+    row.querySelectorAll("td"));
+
+  // People are told rounded up, and so is their whole number: what is allowed is of the least.
+  const allowed = () => by("leave").checked
+    ? Math.floor(Number(by("share").value) * (people - floor + 1) + 1e-9) : 0;
+
+  const gentlest = (most) => {
+    let best = -1;
+    for (let i = 0; i < below.length; i++) {
+      if (below[i] > most) continue;
+      const gain = best < 0 ? 1 : detail[i] - detail[best];
+      if (gain > 1e-9 || (gain > -1e-9 && below[i] < below[best])) best = i;
+    }
+    return best;
+  };
+
+  const headline = () => {
+    const few = below[node];
+    const line = by("headline");
+    const enough = few <= allowed();
+    by("verdict").className = "verdict " + (enough ? "good" : "bad");
+    const said = few === 0 ? ["\u2713 Everybody", " hides among " + count(k) + " or more."]
+      : enough ? ["\u2713 Everybody else", " hides among " + count(k) + " or more once " +
+        upTo(few) + " are left out."]
+      : ["\u2717 " + upTo(few).replace("up", "Up"), " hide among fewer than " + count(k) +
+        (alone[node] ? ", " + (alone[node] < few ? "up to " + count(alone[node]) + " of them" :
+          "some of them") + " alone." : ".")];
+    if (line.textContent !== said.join("")) line.replaceChildren(make("b", said[0]), said[1]);
+  };
+
+  const figures = () => {
+    put(by("smallest"), smallest[node] ? count(smallest[node]) : "fewer than " + count(floor));
+    put(by("alone"), alone[node] ? percent(Math.min(alone[node] / people, 1)) : "nobody");
+    put(by("risk"), percent(Math.min(classes[node] / people, 1)));
+    put(by("detail"), percent(detail[node]));
+    const sizes = [alone, ...(k > 2 ? [below] : []), ...bands];
+    rows.forEach(({ cells, bar }, i) => {
+      const share = Math.min(sizes[i][node] / people, 1);
+      put(cells[0], count(sizes[i][node]));
+      put(cells[1], percent(share));
+      bar.setAttribute("width", sizes[i][node] ? Math.max(share * 200, 1) : 0);
+    });
+    given.forEach((cells, i) => {
+      const { l, t } = sensitive[i];
+      put(cells[0], l[node] ? count(l[node]) : "nobody is left");
+      put(cells[1], t[node] ? ((t[node] - 1) / 1000).toFixed(2) : "-");
+    });
+  };
+
+  const steps = (levels) => columns.forEach((column, c) => {
+    const last = levels[c] + 1 === column.levels.length;
+    const fewer = last ? 0 : below[node] - below[node + strides[c]];
+    put(by("s" + c), column.levels[levels[c]].text + (last || below[node] === 0 ? "." : fewer > 0
+      ? ". One step coarser would help about " + count(fewer) + " people."
+      : ". One step coarser would help nobody."));
+  });
+
+  const takeAway = (levels) => {
+    const leave = by("leave").checked;
+    const chosen = columns.map((column, c) => column.levels[levels[c]]);
+    const [head, afterK, afterShare, tail] = data.plan;
+    const share = by("share").value;
+    put(by("plan"), head + (leave ? k : "null") + afterK + (leave ? share : "0.0") + afterShare +
+      chosen.map((level) => level.piece).join(",\n    ") + tail);
+    const trees = columns.filter((_, c) => chosen[c].hierarchy);
+    put(by("shell"), "anonrisk apply plan.json TABLE -o coarse.csv" +
+      (trees.length ? " --hierarchies " + trees.map((one) => one.shell).join(" ") : ""));
+    put(by("python"), "plan = anonrisk.Plan.from_json(open(\"plan.json\").read()" +
+      (trees.length ? ", hierarchies={" + trees.map((one) => one.python).join(", ") + "}" : "") +
+      ")\ncoarse = df.anon.apply(plan)");
+    put(by("refused"), !leave && below[node] ? "Nobody is left out: " + upTo(below[node]) +
+      " stay in classes smaller than " + count(k) + "."
+      : leave && below[node] > allowed() ? "This leaves out more than may be: the plan is refused " +
+      "when it is applied. Choose coarser levels, or allow more." : "");
+  };
+
+  // ---- the picture: all dots once, then the ring over them ------------------------------------
+  const canvas = by("dots");
+  const all = document.createElement("canvas");
+  const tiny = Math.log10(floor / people / 2);
+  const edge = { left: 54, right: 14, top: 12, bottom: 40 };
+  const [atX, atY] = [new Float64Array(below.length), new Float64Array(below.length)];
+  const height = (share) => share > 0 ? 1 - Math.log10(Math.min(share, 1)) / tiny : 0;
+
+  const sized = (one) => {
+    const ratio = window.devicePixelRatio || 1;
+    one.width = Math.round(canvas.clientWidth * ratio);
+    one.height = Math.round(canvas.clientHeight * ratio);
+    const pen = one.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return pen;
+  };
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const drawAll = () => {
+    const pen = sized(all);
+    const wide = canvas.clientWidth, high = canvas.clientHeight;
+    const y = (share) => high - edge.bottom - height(share) * (high - edge.top - edge.bottom);
+    pen.font = "12px system-ui, sans-serif";
+    pen.strokeStyle = colour("--line");
+    pen.fillStyle = colour("--soft");
+    pen.textBaseline = "middle";
+    pen.textAlign = "right";
+    for (const share of [0, 0.001, 0.01, 0.1, 1]) {
+      if (share && share < floor / people) continue;
+      const at = Math.round(y(share)) + 0.5;
+      pen.fillText(share ? String(100 * share) + "%" : "nobody", edge.left - 4, at);
+      pen.beginPath();
+      pen.moveTo(edge.left, at);
+      pen.lineTo(wide - edge.right, at);
+      pen.stroke();
+    }
+    pen.textBaseline = "top";
+    for (const part of wide < 480 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]) {
+      pen.textAlign = part === 1 ? "right" : part ? "center" : "left";
+      pen.fillText(100 * part + "%", edge.left + part * (wide - edge.left - edge.right),
+        high - edge.bottom + 8);
+    }
+    pen.textAlign = "center";
+    pen.fillText("detail kept", (edge.left + wide - edge.right) / 2, high - 14);
+    pen.fillStyle = colour("--blue");
+    for (let i = 0; i < below.length; i++) {
+      atX[i] = edge.left + detail[i] * (wide - edge.left - edge.right);
+      atY[i] = y(below[i] / people);
+      pen.fillRect(atX[i] - 1.2, atY[i] - 1.2, 2.4, 2.4);
+    }
+  };
+
+  const drawRing = () => {
+    const pen = sized(canvas);
+    pen.drawImage(all, 0, 0, canvas.clientWidth, canvas.clientHeight);
+    pen.beginPath();
+    pen.arc(atX[node], atY[node], 7, 0, 2 * Math.PI);
+    pen.lineWidth = 3;
+    pen.strokeStyle = colour("--bad");
+    pen.stroke();
+  };
+
+  const show = () => {
+    const levels = levelsOf(node);
+    levels.forEach((level, c) => { radios[c][level].checked = true; });
+    headline();
+    figures();
+    steps(levels);
+    takeAway(levels);
+    drawRing();
+  };
+
+  const choose = (chosen) => {
+    node = chosen;
+    show();
+  };
+
+  const redraw = () => {
+    drawAll();
+    drawRing();
+  };
+
+  radios.forEach((group, c) => group.forEach((one, level) => {
+    one.addEventListener("change", () => {
+      const levels = levelsOf(node);
+      levels[c] = level;
+      choose(nodeOf(levels));
+    });
+  }));
+  const press = (id, most) => by(id).addEventListener("click", () => {
+    const found = gentlest(most());
+    if (found < 0) by("headline").textContent = "No combination leaves out so few.";
+    else choose(found);
+  });
+  press("gentlest", allowed);
+  press("nobody", () => 0);
+  by("finest").addEventListener("click", () => choose(0));
+  by("share").addEventListener("change", show);
+  by("leave").addEventListener("change", show);
+
+  canvas.addEventListener("click", (event) => {
+    const frame = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+    let best = 0, least = Infinity;
+    for (let i = 0; i < below.length; i++) {
+      const far = (atX[i] - x) ** 2 + (atY[i] - y) ** 2;
+      if (far < least) [best, least] = [i, far];
+    }
+    choose(best);
+  });
+
+  for (const one of data.best) {
+    const row = document.createElement("tr");
+    const levels = levelsOf(one);
+    const text = columns.map((column, c) => column.levels[levels[c]].label);
+    const button = make("button", "Choose");
+    button.type = "button";
+    button.setAttribute("aria-label", "Choose the combination with " + percent(detail[one]) +
+      " detail kept and " + (below[one] ? upTo(below[one]) : "nobody") + " below " + count(k));
+    button.addEventListener("click", () => choose(one));
+    const names = document.createElement("td");
+    columns.forEach((column, c) => {
+      names.append(c ? ", " : "", make("bdi", column.name), ": " + text[c]);
+    });
+    const last = document.createElement("td");
+    last.append(button);
+    row.append(make("td", percent(detail[one]), "number"),
+      make("td", below[one] ? count(below[one]) : "nobody", "number"), names, last);
+    by("best").append(row);
+  }
+
+  for (const button of document.querySelectorAll("[data-copies]")) {
+    button.addEventListener("click", async () => {
+      const from = by(button.dataset.copies);
+      try {
+        await navigator.clipboard.writeText(from.textContent);
+        by("copied").textContent = "Copied.";
+      } catch {
+        getSelection().selectAllChildren(from);
+        by("copied").textContent = "The text is selected: copy it with the keyboard.";
+      }
+    });
+  }
+  by("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([by("plan").textContent + "\n"],
+      { type: "application/json" }));
+    link.download = "plan.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+
+  new ResizeObserver(redraw).observe(canvas);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) {
+    matchMedia(media).addEventListener("change", redraw);
+  }
+  drawAll();
+  show();
+})();

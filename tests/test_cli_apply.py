@@ -1,0 +1,101 @@
+"""`anonrisk apply`: a stored plan on a table, what is refused, and what is never written over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import test_cli
+import test_cli_plan
+
+import anonrisk
+from anonrisk.recode import Bins, DatePart, Keep
+
+run = test_cli.run
+write = test_cli.write
+ASKED = test_cli_plan.ASKED
+
+
+def stored(run, *more):
+    write("t.csv", test_cli_plan.PEOPLE)
+    return write("p.json", run("plan", "t.csv", *ASKED, *more, "--json")[1])
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+def test_it_writes_what_plan_and_apply_give(run, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    stored(run)
+    assert run("plan", "t.csv", *ASKED, "--apply", f"by_{name}")[0] == 0
+    # The plan says which columns are numbers: nobody need say it again.
+    code, out, err = run("apply", "p.json", "t.csv", "-o", name)
+    assert (code, err) == (0, "")
+    assert f"Wrote {name}. Columns that are not part of the plan stay as they are: illness" in out
+    read = pd.read_csv if name.endswith("csv") else pd.read_parquet
+    pd.testing.assert_frame_equal(read(name), read(f"by_{name}"))
+    told = json.loads(run("apply", "p.json", "t.csv", "-o", name, "--force", "--json")[1])
+    assert told["left_out"] == 200 - len(read(name))
+    assert told["not_in_plan"] == ["illness"]
+
+
+def test_the_plan_of_the_explorer(run):
+    write("t.csv", test_cli_plan.PEOPLE)
+    write("jobs.csv", "flu;cold;*\n" + test_cli.SECRET + ";cold;*\n")
+    trees = ("--hierarchies", "illness=jobs.csv")
+    qids = ("--qids", "age", "illness", "--dtypes", "age=number")
+    assert run("explore", "t.csv", *qids, *trees, "-o", "e.json")[0] == 0
+    made = anonrisk.reporting.Explorer(json.loads(Path("e.json").read_text()))
+    # Bins of ages, and the level of the hierarchy: the same as left out, so that there are two.
+    levels = [len(column["levels"]) for column in made.summary["columns"]]
+    write("p.json", made.plan([levels[0] - 2, 0], max_suppression=0.0).to_json())
+    assert run("apply", "p.json", "t.csv", "-o", "new.csv")[0] == 0
+    found = pd.read_csv("new.csv").anon.classes(["age", "illness"])
+    place = (levels[0] - 2) * levels[1]
+    assert found.k == made.summary["counts"]["smallest"][place]
+
+
+def test_dates_and_hierarchies(run):
+    rows = [f"{1950 + i % 9}-0{1 + i % 3}-0{1 + i % 7},n{i % 4}" for i in range(90)]
+    write("t.csv", "\n".join(["born,region", *rows]))
+    write("r.csv", "n0;north;*\nn1;north;*\nn2;south;*\nn3;south;*\n")
+    tree = anonrisk.hierarchy.Hierarchy.of("r.csv")
+    level = anonrisk.planning.plan.from_dict(
+        {"recoding": "level", "level": 1, "hierarchy": anonrisk.recode.kinds.fingerprint_of(tree)}
+    )
+    write("p.json", anonrisk.Plan({"born": DatePart("decade"), "region": level}).to_json())
+    code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")
+    assert (code, "--hierarchies region=FILE" in err) == (2, True)
+    assert run("apply", "p.json", "t.csv", "-o", "n.csv", "--hierarchies", "zap=r.csv")[0] == 3
+    code = run("apply", "p.json", "t.csv", "-o", "new.csv", "--hierarchies", "region=r.csv")[0]
+    assert code == 0
+    new = pd.read_csv("new.csv")
+    assert (set(new["born"]), set(new["region"])) == ({"1950s"}, {"north", "south"})
+
+
+def test_what_is_refused(run):
+    plan = stored(run, "--k", 6)
+    before = Path("t.csv").read_text(), Path(plan).read_text()
+    # A table that the plan was not made for: the promise fails.
+    write("other.csv", "zip,age,illness\n" + "".join(f"{i},{i},flu\n" for i in range(100, 160)))
+    code, _, err = run("apply", plan, "other.csv", "-o", "new.csv")
+    assert (code, "it was made for another table" in err) == (1, True)
+    assert run("apply", plan, "no.csv", "-o", "new.csv")[0] == 3
+    assert run("apply", "no.json", "t.csv", "-o", "new.csv")[0] == 2
+    assert run("apply", write("bad.json", '{"k": 5}'), "t.csv", "-o", "new.csv")[0] == 2
+    assert run("apply", plan, "t.csv", "-o", "new.txt")[0] == 2
+    assert run("apply", plan, "t.csv")[0] == 2
+    for over in ("t.csv", plan, f"./{plan}"):
+        assert run("apply", plan, "t.csv", "-o", over, "--force")[0] == 2
+    assert not Path("new.csv").exists()
+    write("new.csv", "mine")
+    assert run("apply", plan, "t.csv", "-o", "new.csv")[0] == 2
+    assert Path("new.csv").read_text() == "mine"
+    write("p2.json", anonrisk.Plan({"zap": Keep()}).to_json())
+    code, _, err = run("apply", "p2.json", "t.csv", "-o", "n.csv")
+    assert (code, "the plan's column 'zap' is not a column; did you mean 'zip'" in err) == (3, True)
+    write("p3.json", anonrisk.Plan({"illness": Bins((3,))}).to_json())
+    code, _, err = run("apply", "p3.json", "t.csv", "-o", "n.csv")
+    assert (code, "illness" in err) == (3, True)
+    assert before == (Path("t.csv").read_text(), Path(plan).read_text())

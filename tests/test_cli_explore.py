@@ -1,0 +1,47 @@
+"""`anonrisk explore`: the page of the library, whole, and never an older one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import test_cli
+import test_cli_plan
+
+import anonrisk
+
+run = test_cli.run
+write = test_cli.write
+ASKED = test_cli_plan.ASKED
+
+
+def test_it_writes_what_the_library_says(run):
+    write("t.csv", test_cli_plan.PEOPLE)
+    asked = ("explore", "t.csv", *ASKED, "--sensitive", "illness", "--floor", 6, "--title", "A < B")
+    code, out, err = run(*asked, "-o", "e.html")
+    assert (code, err) == (0, "")
+    frame = pd.read_csv("t.csv", dtype={"zip": str})
+    made = anonrisk.explore(frame, ["zip", "age"], sensitive="illness", floor=6, title="A < B")
+    assert out == f"{made!r}\nWrote e.html\n"
+    page = Path("e.html").read_text(encoding="utf-8")
+    assert "A &lt; B" in page
+    assert test_cli.SECRET not in page
+    assert run(*asked, "-o", "e.json", "--json", "--output", "copy.json")[0] == 0
+    told = json.loads(Path("e.json").read_text())
+    for part in ("counts", "columns", "plan", "best", "sensitive"):
+        assert told[part] == made.to_dict()[part]
+    assert json.loads(Path("copy.json").read_text())["counts"] == told["counts"]
+
+
+def test_what_is_refused_leaves_no_older_page(run):
+    write("t.csv", test_cli_plan.PEOPLE)
+    write("e.html", "an older page")
+    assert run("explore", "t.csv", "--qids", "zip", "--k", 1, "-o", "e.html")[0] == 2
+    assert "an older page" not in Path("e.html").read_text()
+    assert run("explore", "no.csv", "--qids", "zip", "-o", "e.html")[0] == 3
+    assert "This is not a pass" in Path("e.html").read_text()
+    assert run("explore", "t.csv", "--qids", "zip", "-o", "t.csv")[0] == 2
+    assert run("explore", "t.csv", "-o", "e.html")[0] == 2
+    assert run("explore", "t.csv", "--qids", "zip")[0] == 2
+    assert Path("t.csv").read_text() == test_cli_plan.PEOPLE

@@ -1,0 +1,186 @@
+"""What help shows: every public function has its sections, and what they name exists."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from anonrisk import Policy
+from anonrisk.accessor import FUNCTIONS
+from anonrisk.priors import Repository
+from anonrisk.reporting.meanings import BEHIND
+
+ROOT = Path(__file__).parents[1]
+MODULES = (
+    *("anonrisk", "anonrisk.predict", "anonrisk.predict.population", "anonrisk.priors"),
+    *("anonrisk.recode", "anonrisk.hipaa", "anonrisk.reporting", "anonrisk.datasets"),
+)
+# Classes whose methods are doors of their own; other classes are results and plain data.
+CLASSES = {"anonrisk.Policy": Policy, "anonrisk.priors.Repository": Repository}
+# These compute nothing that somebody published: they have no formula, and need no source.
+WITHOUT_FORMULA = {
+    "anonrisk": (
+        *("anon", "apply", "assess", "at_risk", "classes", "declare", "explain_risk"),
+        *("generalize", "permute", "perturb", "profiles", "report", "roles", "sizes"),
+        *("suppress", "was_perturbed"),
+    ),
+    "anonrisk.predict.population": ("estimate",),
+    "anonrisk.recode": ("from_dict",),
+    "anonrisk.reporting": ("html", "refused"),
+    "anonrisk.datasets": ("hospital", "write_example"),
+    "anonrisk.gx": ("load_suite", "run_gate", "suite_to_json", "to_suite"),
+    "anonrisk.priors.Repository": ("publish", "query", "disagreements"),
+    "anonrisk.Policy": (
+        *("assess", "check", "draft", "from_dict", "from_json", "from_yaml", "load", "ready"),
+        *("save", "to_dict", "to_json", "to_suite", "to_yaml", "with_roles"),
+    ),
+}
+ID = re.compile(r"(?<![-\w])(?:U[1-7]|S1?\d|C[123]|I[1-6]|H[1-7]|Q[1-8]|T1?\d|P1?\d|Z[1-5])(?!\w)")
+
+
+def surface():
+    """Every function that a user may call by a public name."""
+    names = [
+        (module, name) for module in MODULES for name in importlib.import_module(module).__all__
+    ]
+    if importlib.util.find_spec("great_expectations"):
+        names += [("anonrisk.gx", name) for name in importlib.import_module("anonrisk.gx").__all__]
+    found = {}
+    for module, name in names:
+        value = getattr(importlib.import_module(module), name)
+        if inspect.isfunction(value):
+            found[f"{module}.{name}"] = value
+    for path, kind in CLASSES.items():
+        for name, value in inspect.getmembers(kind, callable):
+            if not name.startswith("_"):
+                found[f"{path}.{name}"] = value
+    found["anonrisk.predict.zipf.product"] = importlib.import_module(
+        "anonrisk.predict.zipf"
+    ).product
+    return found
+
+
+def expectations():
+    if not importlib.util.find_spec("great_expectations"):
+        return []
+    from anonrisk.gx.expectations import EXPECTATIONS
+
+    return list(EXPECTATIONS)
+
+
+def sections(text):
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.cleandoc(text), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def described(text):
+    """Names of the parameters, of which several may share a line."""
+    heads = re.findall(r"^(\S[^:\n]*)", text, flags=re.MULTILINE)
+    return {name.strip(" *") for head in heads for name in head.split(",")}
+
+
+def resolved(name):
+    """Import a dotted name, and what hangs on it."""
+    parts = name.split(".")
+    for at in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:at]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[at:]:
+            found = getattr(found, part)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+def check_neighbours(own, text):
+    listed = re.findall(r"^(\S+) : (\S.*)$", text, flags=re.MULTILINE)
+    assert len(listed) == len(text.strip().splitlines()), own
+    for name, _ in listed:
+        assert name.startswith("anonrisk."), name
+        assert resolved(name) is not own, name
+
+
+SURFACE = surface()
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_every_public_function_has_its_sections(name):
+    function = SURFACE[name]
+    found = sections(function.__doc__)
+    signature = inspect.signature(function)
+    given = {one for one in signature.parameters if one != "self"}
+    assert described(found.get("Parameters", "")) == given
+    assert "Returns" in found or signature.return_annotation == "None"
+    assert ">>> " in found["Examples"]
+    check_neighbours(function, found["See Also"])
+    path, _, word = name.rpartition(".")
+    formula = word not in WITHOUT_FORMULA.get(path, ())
+    assert not formula or {"Notes", "References"} <= {*found}
+    assert formula or not ID.search(found.get("Notes", "")), "it has a formula"
+
+
+@pytest.mark.parametrize("expectation", expectations(), ids=lambda one: one.__name__)
+def test_every_expectation_has_its_sections(expectation):
+    found = sections(expectation.__doc__)
+    assert "Args:\n" in expectation.__doc__
+    assert f"gx.{expectation.__name__}(" in found["Examples"]
+    check_neighbours(expectation, found["See Also"])
+
+
+def test_exceptions_are_functions():
+    listed = {f"{path}.{word}" for path, words in WITHOUT_FORMULA.items() for word in words}
+    absent = listed - {*SURFACE}
+    # Without Great Expectations there is nothing to walk.
+    assert not absent or {name.rpartition(".")[0] for name in absent} == {"anonrisk.gx"}
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_errata_that_are_named_exist(name):
+    known = set(
+        re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/errata.md").read_text(), re.MULTILINE)
+    )
+    source = sections(SURFACE[name].__doc__).get("References", "")
+    named = re.findall(r"``([^`]+)``", source)
+    assert {*named} <= known
+    assert bool(named) == ("errata.md" in source)
+
+
+def test_a_report_says_of_a_number_what_its_function_says():
+    functions = {function.__name__: function for function in FUNCTIONS}
+    for one in BEHIND:
+        notes = " ".join(sections(functions[one.word].__doc__)["Notes"].split())
+        assert one.misleads in notes, one.number
+
+
+def test_ids_of_formulas_are_explained_and_lead_to_the_code():
+    listed = re.findall(
+        r"^\| (\w+) \|.*\| `([\w/.]+)` \|$", (ROOT / "docs/formulas.md").read_text(), re.MULTILINE
+    )
+    package = ROOT / "anonrisk"
+    documents = [path for path in (ROOT / "docs").rglob("*.md") if path.name != "formulas.md"]
+    texts = {path: path.read_text() for path in (*package.rglob("*.py"), *documents)}
+    used = {one for text in texts.values() for one in ID.findall(text)}
+    assert len(listed) == len({one for one, _ in listed})
+    assert {one for one, _ in listed} == used
+    for one, file in listed:
+        assert one in ID.findall(texts[package / file]), one
+
+
+def test_every_measure_has_a_page():
+    warned = {
+        function.__name__
+        for function in FUNCTIONS
+        if "When it misleads: " in sections(function.__doc__).get("Notes", "")
+    }
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs/measures").glob("*.md")}
+    assert {*pages} == {*warned, "index"}
+    for word in warned:
+        assert f".{word}(" in pages[word]
+        for heading in ("By hand", "When it misleads", "Formula", "Source", "Related"):
+            assert pages[word].count(f"\n## {heading}\n") == 1, word
+        assert "$$\n" in pages[word]

@@ -1,0 +1,306 @@
+"""The explorer: every combination against the changed table itself, floors, levels, the page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import math
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import planned
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anonrisk
+from anonrisk import errors, reporting
+from anonrisk.planning import explore as planning_explore
+from anonrisk.reporting import text
+from anonrisk.reporting.explorer import plan_json
+
+SECRET = "Xavier-7741"
+TREE = {"any": {"north": ["n1", "n2", "n3"], "south": ["s1", "s2"]}}
+QIDS = ["age", "zip", "sex", "born", "region"]
+K, FLOOR = 5, 5
+
+
+def people(n=300):
+    random = np.random.default_rng(3)
+    regions = random.choice(["n1", "n2", "n3", "s1", "s2"], n).tolist()
+    return {**planned.people(n), "region": regions, "cost": random.normal(9, 2, n).round(1)}
+
+
+def up(number, floor=FLOOR):
+    return math.ceil(number / floor) * floor
+
+
+def nodes(made):
+    return list(itertools.product(*(range(len(c["levels"])) for c in made["columns"])))
+
+
+def expected(counted, held):
+    """Floor what `classes` says of a changed table, as the explorer must."""
+    k, floor = held["k"], held["floor"]
+    return {
+        "alone": up(counted.records_at_most(1), floor),
+        "below": up(counted.records_below(k), floor),
+        "bands": [
+            up(counted.records_below(high) - counted.records_below(low), floor)
+            for low, high in ((k, 2 * k), (2 * k, 10 * k), (10 * k, 10**9))
+        ],
+        "classes": up(counted.n_classes, floor),
+        "smallest": counted.k if counted.k >= floor else 0,
+    }
+
+
+def at(held, node):
+    return {
+        key: [band[node] for band in held["counts"][key]] if key == "bands" else found[node]
+        for key, found in held["counts"].items()
+    }
+
+
+def test_fifty_plans_applied_give_the_numbers_of_the_page(frame):
+    cells = people()
+    table = frame({name: list(column) for name, column in cells.items()})
+    trees = {"region": TREE}
+    made = table.anon.explore(QIDS, K, sensitive=["illness", "cost"], hierarchies=trees)
+    held = made.to_dict()
+    every = nodes(held)
+    assert len(every) == len(held["counts"]["below"])
+    chosen = np.random.default_rng(5).choice(len(every), 50 if frame.kind == "pandas" else 3)
+    step = held["detail_step"]
+    for turn, node in enumerate(chosen.tolist()):
+        levels = every[node]
+        changed = table.anon.apply(made.plan(levels, hierarchies=trees))
+        assert at(held, node) == expected(changed.anon.classes(QIDS), held)
+        if turn % 5:
+            continue
+        if frame.is_pandas:
+            losses = [c["levels"][i]["loss"] for c, i in zip(held["columns"], levels, strict=True)]
+            lost = anonrisk.utility(changed, table, QIDS, hierarchies=trees).loss_metric
+            assert abs(np.mean(losses) - lost) <= step / 2 + 1e-9
+        kept = table.anon.apply(made.plan(levels, max_suppression=1.0, hierarchies=trees))
+        for one in held["sensitive"]:
+            if one["tcloseness"][node] is None:
+                assert at(held, node)["bands"] == [0, 0, 0]
+                continue
+            assert one["ldiv"][node] == kept.anon.ldiv(QIDS, one["name"])
+            close = kept.anon.tcloseness(QIDS, one["name"])
+            assert close.distance == one["distance"]
+            assert close - 1e-9 <= one["tcloseness"][node] <= close + FLOOR / 300 + 1e-6
+
+
+@st.composite
+def small_tables(draw):
+    n = draw(st.integers(6, 40))
+    return pd.DataFrame(
+        {
+            "age": draw(st.lists(st.integers(0, 60), min_size=n, max_size=n)),
+            "code": draw(
+                st.lists(st.sampled_from(["101", "102", "201", None]), min_size=n, max_size=n)
+            ),
+            "ill": draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)),
+        }
+    )
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(small_tables(), st.integers(2, 6), st.integers(4, 6))
+def test_every_combination_of_small_tables(table, k, floor):
+    made = table.anon.explore(["age", "code"], k, sensitive="ill", floor=floor)
+    held = made.to_dict()
+    for node, levels in itertools.islice(enumerate(nodes(held)), 0, None, 3):
+        changed = table.anon.apply(made.plan(levels))
+        assert at(held, node) == expected(changed.anon.classes(["age", "code"]), held)
+        # Whoever is left out for k, l and t are of classes that the floor allows to tell.
+        large = changed[changed.anon.sizes(["age", "code"]) >= max(k, floor)]
+        told = held["sensitive"][0]
+        if large.empty:
+            assert (told["ldiv"][node], told["tcloseness"][node]) == (0, None)
+        else:
+            assert told["ldiv"][node] == large.anon.ldiv(["age", "code"], "ill")
+            assert told["tcloseness"][node] >= large.anon.tcloseness(["age", "code"], "ill") - 1e-9
+    assert held["people"] == up(len(table), floor)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(small_tables())
+def test_nothing_below_the_floor_is_told(table):
+    held = table.anon.explore(["age", "code"], bins="width").to_dict()
+    numbers = held["counts"]
+    flat = [*numbers["alone"], *numbers["below"], *numbers["classes"], held["people"]]
+    flat += [count for band in numbers["bands"] for count in band]
+    assert all(number % FLOOR == 0 for number in flat)
+    assert all(number == 0 or number >= FLOOR for number in numbers["smallest"])
+    steps = [one["loss"] / held["detail_step"] for c in held["columns"] for one in c["levels"]]
+    ends = 1 / held["detail_step"]
+    assert all(abs(s - round(s)) < 1e-6 or abs(s - ends) < 1e-6 for s in steps)
+    # Edges have five people on either side.
+    for level in held["columns"][0]["levels"]:
+        for edge in json.loads(level["piece"]).get("edges", []):
+            assert min((table["age"] < edge).sum(), (table["age"] >= edge).sum()) >= FLOOR
+
+
+def test_no_cell_is_in_it():
+    table = pd.DataFrame(
+        {
+            "name": [f"{SECRET}{i}" for i in range(40)],
+            "income": [7741.25, *([20.5, 30.5, 41.5] * 13)],
+            "born": pd.to_datetime(["1907-07-14", *(["1980-01-01"] * 39)]),
+            "ill": [SECRET, *(["flu", "cold", "cough"] * 13)],
+        }
+    )
+    made = table.anon.explore(["name", "income", "born"], sensitive="ill")
+    for written in (made.to_json(), made.to_html(), repr(made), made._repr_html_()):
+        assert not any(word in written for word in (SECRET, "7741", "1907", "07-14"))
+
+
+def test_levels_beyond_the_limit_are_told_with_the_reason(monkeypatch):
+    random = np.random.default_rng(2)
+    table = pd.DataFrame(
+        {"age": random.integers(0, 95, 600), "pay": random.normal(3000, 900, 600).round(0)}
+    )
+    assert len(nodes(table.anon.explore(["age", "pay"]).to_dict())) > 40
+    monkeypatch.setattr(planning_explore, "MAX_COMBINATIONS", 12)
+    held = table.anon.explore(["age", "pay"]).to_dict()
+    labels = [[level["label"] for level in column["levels"]] for column in held["columns"]]
+    assert math.prod(map(len, labels)) == 12
+    assert {tuple(one[:: len(one) - 1]) for one in labels} == {("as it is", "left out")}
+    whys = {one["why"] for one in held["left_out"]}
+    assert "there are at most 12 combinations" in whys
+    assert "a column has at most 10 levels" in whys
+    assert "another level has as many values and keeps more detail" in whys
+    # What stays is spread evenly: no level is kept beside one that is as coarse.
+    values = [level["text"] for level in held["columns"][0]["levels"]]
+    assert len(set(values)) == len(values)
+    monkeypatch.setattr(planning_explore, "MAX_COMBINATIONS", 3)
+    with pytest.raises(errors.ArgumentError, match="2 columns make 4 combinations with two levels"):
+        table.anon.explore(["age", "pay"])
+
+
+def test_the_level_that_leaves_the_smallest_gap_goes_first():
+    sizes = [64, 40, 32, 8, 1]
+    choices = [planning_explore.Choice(None, np.zeros(1), np.zeros(1), n) for n in sizes]
+    # Without 40 the gap is 64/32, without 32 it is 40/8, without 8 it is 32.
+    assert planning_explore._closest(choices) == (2.0, 1)
+
+
+def test_recodings_and_edges_of_the_caller_are_taken_as_they_are():
+    from anonrisk.recode import Bins, Keep
+
+    table = pd.DataFrame({"age": [*range(20, 60), 99]})
+    given = [Keep(), Bins((30, 98), whole=True)]
+    held = table.anon.explore("age", hierarchies={"age": given}).to_dict()
+    assert [one["label"] for one in held["columns"][0]["levels"]] == ["as it is", "3 bins"]
+
+
+def test_the_best_are_those_that_no_other_beats():
+    made = pd.DataFrame(people()).anon.explore(["age", "zip", "sex"])
+    held = made.to_dict()
+    detail = [
+        1 - np.mean([c["levels"][i]["loss"] for c, i in zip(held["columns"], levels, strict=True)])
+        for levels in nodes(held)
+    ]
+    below = held["counts"]["below"]
+    assert 1 < len(held["best"]) <= 20
+    for node in held["best"]:
+        better = [i for i in range(len(below)) if below[i] <= below[node]]
+        assert detail[node] == pytest.approx(max(detail[i] for i in better))
+    assert [below[i] for i in held["best"]] == sorted({below[i] for i in held["best"]})
+
+
+def test_what_is_refused():
+    table = pd.DataFrame({"zip": ["a", "b"] * 10, "who": range(20), "ill": ["x"] * 20})
+    for keywords, said in (
+        ({"k": 1}, "k"),
+        ({"k": 21}, "larger than the table"),
+        ({"floor": 2}, "floor"),
+        ({"k": 3, "floor": 3}, "take floor=4"),
+        ({"max_suppression": 2}, "max_suppression"),
+        ({"bins": "odd"}, "bins"),
+        ({"hierarchies": {"zap": TREE}}, "zap"),
+        ({"sensitive": "zip"}, "both sensitive and quasi-identifier"),
+    ):
+        with pytest.raises(errors.AnonRiskError, match=said):
+            table.anon.explore("zip", **keywords)
+    with pytest.raises(errors.ArgumentError, match="one record a person"):
+        table.anon.declare(quasi="zip", unit="who").anon.explore()
+    with pytest.raises(errors.EmptyTableError):
+        table.head(0).anon.explore("zip")
+    made = table.anon.explore("zip")
+    with pytest.raises(errors.ArgumentError, match=r"ends in \.html or \.json"):
+        made.save("explore.pdf")
+    with pytest.raises(errors.ArgumentError, match="1 columns, and levels= names 2"):
+        made.plan([0, 0])
+    with pytest.raises(errors.ArgumentError, match="levels 0 to 1, not 2"):
+        made.plan([2])
+
+
+def test_declared_roles_and_files(tmp_path):
+    table = pd.DataFrame({"zip": ["a", "b"] * 10, "ill": ["x", "y", "z", "x"] * 5})
+    made = table.anon.declare(quasi="zip", sensitive="ill").anon.explore()
+    assert [one["name"] for one in made.to_dict()["sensitive"]] == ["ill"]
+    assert made.to_dict() == made.summary
+    for name in ("e.html", "e.json"):
+        made.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1_000
+    assert json.loads((tmp_path / "e.json").read_text()) == made.to_dict()
+    assert made.to_dict()["floor"] == text.FLOOR
+    policy = anonrisk.Policy.from_dict(json.loads(made.to_dict()["policy"]))
+    assert (policy.roles.quasi, policy.roles.sensitive) == (("zip",), ("ill",))
+    assert isinstance(made, reporting.Explorer)
+
+
+HOSTILE = ['</script><img src=x onerror="alert(1)">', "\u202eevil", "x" * 200, "a'b\"c`${d}"]
+
+
+def test_the_page_is_whole_and_loads_nothing():
+    random = np.random.default_rng(1)
+    table = pd.DataFrame({name: random.integers(0, 9, 60) for name in HOSTILE})
+    made = table.anon.explore(HOSTILE[:3], sensitive=HOSTILE[3], title="<b>T</b>", name="t < u")
+    page = made.to_html()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<img" not in page
+    assert "<b>T" not in page
+    assert "\u202e" not in page
+    assert not re.search(r"https?://|url\(|@import|src=", page.replace(r"src=x onerror", ""))
+    policy = unescape(re.search(r'Policy" content="([^"]+)"', page)[1])
+    for kind, tag in (("script", "script"), ("style", "style")):
+        (inline,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert " style=" not in page
+    assert "default-src 'none'" in policy
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    held = made.to_dict()
+    unpacked = np.frombuffer(
+        base64.b64decode(data["below"]["data"]), f"<u{data['below']['bits'] // 8}"
+    )
+    assert (unpacked.astype(int) * held["floor"]).tolist() == held["counts"]["below"]
+    assert [json.loads(c["levels"][0]["piece"])["column"] for c in data["columns"]] == HOSTILE[:3]
+    stored = json.loads(plan_json(held, [0, 1, 0], 0.05))
+    assert stored["k"] == 5
+    assert stored["max_suppression"] == 0.05
+    assert stored["columns"] == HOSTILE
+    assert held["internal"] in " ".join(page.split())
+
+
+@pytest.mark.slow
+def test_ten_thousand_combinations_stay_below_a_megabyte(monkeypatch):
+    random = np.random.default_rng(4)
+    table = pd.DataFrame({f"c{i}": random.integers(0, 90, 400) for i in range(4)})
+    table["ill"] = random.integers(0, 9, 400)
+    made = table.anon.explore([f"c{i}" for i in range(4)], sensitive="ill")
+    counts = made.summary["counts"]
+    assert 5_000 < len(counts["below"]) <= planning_explore.MAX_COMBINATIONS
+    # However large the table, a count takes four bytes.
+    for key in ("alone", "below", "classes"):
+        counts[key] = [2**31 * 5] * len(counts[key])
+    counts["bands"] = [[2**31 * 5] * len(band) for band in counts["bands"]]
+    assert len(made.to_html().encode()) < 1_000_000

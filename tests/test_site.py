@@ -1,0 +1,176 @@
+"""The documentation site: it builds without a warning, and no page loads from a network."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / "docs" / "site" / "build.py"
+
+
+def built(folder, *arguments):
+    pytest.importorskip("sphinx", reason="needs the extra 'docs'")
+    command = [sys.executable, str(BUILD), "--output", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The written pages, without those that follow from the code: they take a minute more."""
+    return built(tmp_path_factory.mktemp("site"), "--without-api")
+
+
+class Page(HTMLParser):
+    """What a page loads by itself, its title and its description."""
+
+    LOADS = ("script", "link", "img", "iframe", "source", "audio", "video", "object", "embed")
+
+    def __init__(self, text):
+        super().__init__()
+        self.loads, self.description, self.title, self._in_title = [], "", "", False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag in self.LOADS:
+            self.loads += [
+                given[name] for name in ("src", "href", "data", "srcset") if given.get(name)
+            ]
+        self._in_title = tag == "title" and not self.title
+        if given.get("name") == "description":
+            self.description = given["content"]
+
+    def handle_data(self, data):
+        if self._in_title:
+            self.title, self._in_title = data, False
+
+
+def foreign(html):
+    """Give what pages and style sheets would ask other machines for."""
+    found = []
+    for path in html.rglob("*.html"):
+        loads = Page(path.read_text(encoding="utf-8")).loads
+        found += [(path.name, load) for load in loads if re.match(r"(\w+:)?//", load)]
+    for path in html.rglob("*.css"):
+        asked = re.findall(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^)\"']*)", path.read_text())
+        found += [(path.name, load) for load in asked]
+    return found
+
+
+def test_what_other_machines_are_asked_for_is_seen(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<script src="https://x/a.js"></script><img src="//x/b.png"><a href="https://x/c">c</a>'
+        '<script src="_static/d.js"></script>'
+    )
+    (tmp_path / "a.css").write_text("@font-face{src:url('https://x/e.woff2')} a{background:url(f)}")
+    assert [load for _, load in foreign(tmp_path)] == [
+        "https://x/a.js",
+        "//x/b.png",
+        "https://x/e.woff2",
+    ]
+
+
+@pytest.mark.slow
+def test_no_page_loads_anything_from_a_network(site):
+    assert len(list(site.rglob("*.html"))) > 30
+    assert foreign(site) == []
+
+
+@pytest.mark.slow
+def test_every_page_says_what_it_is(site):
+    made = {"genindex.html", "search.html"}
+    paths = [p for p in site.rglob("*.html") if "_static" not in p.parts and p.name not in made]
+    pages = {path.name: Page(path.read_text(encoding="utf-8")) for path in paths}
+    assert [name for name, page in pages.items() if not page.title.endswith(" — anonrisk")] == []
+    assert [name for name, page in pages.items() if not page.description] == []
+
+
+@pytest.mark.slow
+def test_search_works_from_disk(site):
+    """The index is a script, and nothing is fetched, which a browser refuses a page from disk."""
+    page = Page((site / "search.html").read_text(encoding="utf-8"))
+    assert any("searchindex.js" in load for load in page.loads)
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    assert index.startswith("Search.setIndex(")
+    assert "prosecutor" in index
+    told = (site / "_static" / "documentation_options.js").read_text(encoding="utf-8")
+    assert "SHOW_SEARCH_SUMMARY: false" in told
+
+
+@pytest.mark.slow
+def test_terms_and_formulas_have_what_they_need(site):
+    from sphinx.util.inventory import InventoryFile
+
+    known = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data["std:term"]
+    headings = re.findall("(?m)^## (.+)$", (ROOT / "docs" / "glossary.md").read_text())
+    assert set(known) == set(headings)
+    assert "MathJax" in (site / "_static" / "tex-svg-full.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_every_document_is_on_the_site(site):
+    written = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert written <= {path.stem for path in site.glob("*.html")}
+    linked = "".join(p.read_text() for p in (ROOT / "docs" / "site").glob("*.md"))
+    listed = set(re.findall(r"(?m)^([\w/]+)\*?$", linked))
+    assert {name for name in written if not any(name.startswith(one) for one in listed)} == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / "docs").glob("*/*.md")) if p.parent.name in {"howto", "site"}],
+    ids=lambda path: path.stem,
+)
+def test_guides_are_true(path):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testfile(str(path), module_relative=False, optionflags=flags).failed == 0
+    links = re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.fixture
+def build():
+    spec = importlib.util.spec_from_file_location("build_site", BUILD)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_links_are_led_to_where_pages_are(build, tmp_path):
+    known = build.pages()
+
+    def led(text, source):
+        return build.led(text, source, known, tmp_path)
+
+    assert led("[a](policy.md#x)", "docs/risk.md") == "[a](policy.md#x)"
+    assert led("[a](../docs/policy.md)", "expectations/README.md") == "[a](../policy.md)"
+    assert led("[a](../expectations/README.md)", "docs/policy.md") == "[a](howto/checkpoint.md)"
+    assert led("[a](https://x/y) [b](#c)", "docs/risk.md") == "[a](https://x/y) [b](#c)"
+    assert led("[a](../examples)", "docs/risk.md") == "a"
+    assert led("[a](nowhere.md)", "docs/risk.md") == "[a](nowhere.md)"
+    file = led("[`a`](../anonrisk/errors.py)", "docs/risk.md")
+    assert (tmp_path / file.partition("(")[2].rstrip(")")).resolve() == ROOT / "anonrisk/errors.py"
+    assert led("```python\n>>> 1\n1\n\n```\n\nx", "docs/risk.md") == "```python\n>>> 1\n1\n```\n\nx"
+
+
+@pytest.mark.nightly
+def test_the_whole_site_is_built(tmp_path):
+    html = built(tmp_path)
+    from anonrisk.accessor import FUNCTIONS
+
+    pages = {path.stem for path in (html / "api").glob("*.html")}
+    assert {f"anonrisk.{function.__name__}" for function in FUNCTIONS} <= pages
+    assert "anonrisk.Policy" in pages or "anonrisk.policy.Policy" in pages
+    commands = (html / "api" / "commands.html").read_text(encoding="utf-8")
+    assert "usage: anonrisk check" in commands
+    assert foreign(html) == []
