@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.plan import refuse_persons, require_share, value_budget
+from anonrisk.api.plan import refuse_persons, require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
@@ -15,6 +15,7 @@ from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.planning.explore import combinations, levels_of
+from anonrisk.planning.full_domain import value_budget
 from anonrisk.planning.offer import CUTS, offer
 
 if TYPE_CHECKING:
