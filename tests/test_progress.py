@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import threading
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ import pytest
 
 import anonrisk
 from anonrisk.core import progress
+from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import Told, shown, tell
+from anonrisk.errors import StoppedWarning
 
 WIPED = "\r\033[K"
 
@@ -170,7 +173,33 @@ def test_a_line_is_never_folded(no_rich, monkeypatch):
     monkeypatch.setattr(progress.shutil, "get_terminal_size", lambda: os.terminal_size((12, 3)))
     with waited_for(stream, "adding up"):
         pass
-    assert {len(line) for line in stream.getvalue().split(WIPED)} <= {0, 11}
+    # A terminal writes ^C behind it.
+    assert {len(line) for line in stream.getvalue().split(WIPED)} <= {0, 12 - len("^C") - 1}
+
+
+def test_nothing_of_it_stands_beside_what_stays(no_rich, monkeypatch):
+    stream = terminal(monkeypatch)
+    with waited_for(stream, "adding up"):
+        tell("adding up", 3, 8)
+        with interruptible() as interruption:
+            raise KeyboardInterrupt
+        with pytest.warns(StoppedWarning):
+            interruption.keep(3, 8, "sums")
+        assert stream.getvalue().endswith(WIPED)
+        sys.stderr.write("stopped")
+        tell("adding up", 4, 8)
+    assert stream.getvalue().endswith(f"{WIPED}stopped")
+
+
+def test_a_bar_of_rich_leaves_room_for_what_a_terminal_writes(monkeypatch):
+    stream = terminal(monkeypatch)
+    pytest.importorskip("rich")
+    monkeypatch.setattr(progress.shutil, "get_terminal_size", lambda: os.terminal_size((30, 3)))
+    with waited_for(stream, "adding"):
+        pass
+    uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", uncoloured).splitlines()
+    assert max(map(len, lines)) == 30 - len("^C") - 1
 
 
 def test_a_bar_of_rich_goes_too(monkeypatch):

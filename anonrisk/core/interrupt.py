@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anonrisk.core import progress
 from anonrisk.errors import warn_of_stop
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Interruption:
         if self.stopped:
             if not done:
                 raise KeyboardInterrupt
+            progress.hide()
             warn_of_stop(stopped_after(done, total, what))
         return self.stopped
 

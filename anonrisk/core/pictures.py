@@ -244,7 +244,21 @@ def whole_numbers(axis: Axis, *, log: bool = False) -> None:
         axis.set_minor_formatter(NullFormatter())
     else:
         axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    axis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 or x == 0 else "")
+    axis.set_major_formatter(lambda x, _: _in_words(x) if x >= 1 or x == 0 else "")
+
+
+def _in_words(number: float) -> str:
+    """Write a whole number of a tick; large ones in words, lest they run into each other.
+
+    Examples
+    --------
+    >>> _in_words(50_000), _in_words(2_000_000), _in_words(2_500_000), _in_words(10.0**10)
+    ('50,000', '2 million', '2,500,000', '10 billion')
+    """
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= size and number % size == 0:
+            return f"{number / size:,.0f} {word}"
+    return f"{number:,.0f}"
 
 
 def left_out(n: int, what: str) -> str:

@@ -49,9 +49,10 @@ class Told(NamedTuple):
 
 
 class _Followed:
-    """The work that is under way, by what was told of it last."""
+    """The work that is under way, by what was told of it last, and how to stop showing it."""
 
     told = Told("working")
+    hide: Callable[[], None] = staticmethod(lambda: None)
 
 
 _current: ContextVar[_Followed | None] = ContextVar("anonrisk_progress", default=None)
@@ -70,6 +71,13 @@ def tell(doing: str, done: int = 0, total: int = 0) -> None:
     followed = _current.get()
     if followed is not None:
         followed.told = Told(doing, done, total)
+
+
+def hide() -> None:
+    """Wipe what is shown, for good: something is about to be written that stays."""
+    followed = _current.get()
+    if followed is not None:
+        followed.hide()
 
 
 @contextmanager
@@ -98,12 +106,17 @@ def shown(*, progress: bool | None = None) -> Iterator[None]:
     # In the same context: a notebook knows by it which cell an output belongs to.
     thread = threading.Thread(target=copy_context().run, args=(follower.run,), daemon=True)
     thread.start()
+
+    def end() -> None:
+        follower.over.set()
+        thread.join()
+
+    followed.hide = end
     try:
         yield
     finally:
         _current.reset(token)
-        follower.over.set()
-        thread.join()
+        end()
 
 
 def _screen(*, progress: bool | None) -> Callable[[], Screen] | None:
@@ -168,15 +181,21 @@ def _bar_or_line() -> Screen:
         return _Line()
 
 
+def _width() -> int:
+    """Give the letters that a line may have: one that is folded could not be wiped.
+
+    A terminal writes ``^C`` behind it.
+    """
+    return max(shutil.get_terminal_size().columns - 3, 1)
+
+
 class _Line:
     """A line of a terminal that is written again and again."""
 
     interval = _ON_A_TERMINAL
 
     def show(self, told: Told, seconds: float) -> None:
-        # A line that is folded could not be wiped.
-        width = shutil.get_terminal_size().columns - 1
-        self._write(told.line(seconds)[:width])
+        self._write(told.line(seconds)[: _width()])
 
     def wipe(self) -> None:
         self._write("")
@@ -213,7 +232,7 @@ class _Bar:
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            console=Console(file=sys.stderr),
+            console=Console(file=sys.stderr, width=_width()),
             transient=True,
             auto_refresh=False,
             redirect_stdout=False,
