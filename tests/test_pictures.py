@@ -1,6 +1,7 @@
 """Every picture of a result: titled in words, inside its figure, of few marks, without a cell."""
 
 import dataclasses
+import itertools
 import subprocess
 import sys
 
@@ -197,6 +198,18 @@ def test_pictures_are_titled_inside_their_figure_and_of_few_marks(make, method):
     said = " ".join(text.get_text() for text in written)
     assert "cell" not in said
     assert "\u202e" not in said
+
+
+@pytest.mark.parametrize("people", [16_000_000, 8_000_000_000, 10**14])
+def test_numbers_of_large_populations_stand_apart(people):
+    answers = [("education", 0.3), ("income", 0.44), ("postal code and year of birth", 0.00002)]
+    ax = questionnaire(people, answers).plot()
+    written = texts(ax)
+    assert [text.get_text() for text in written if not inside(text, ax.figure.bbox)] == []
+    boxes = [text.get_window_extent() for text in ax.get_xticklabels() if text in written]
+    assert len(boxes) > 2
+    for left, right in itertools.pairwise(boxes):
+        assert left.x1 < right.x0
 
 
 @pytest.mark.parametrize("name", CASES)

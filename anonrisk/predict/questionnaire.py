@@ -157,12 +157,14 @@ class Questionnaire(render.PrintedTable):
         pictures.beside(ax, 0, everybody, _number(everybody))
         for place, step in enumerate(steps, start=1):
             text, most = _number(step.size), _number(step.highest)
-            text = text if text == most else f"{text}, at most {most}"
+            text = text if text == most else f"{text},\nat most {most}"
             pictures.beside(ax, place, highest[place], text)
         ax.axvline(1, linestyle=":", color=colours.quiet, label="one person")
         ax.set_xscale("log")
         ax.set_xlim(_NOBODY, everybody * max(everybody, 10) ** 0.45)
         pictures.whole_numbers(ax.xaxis, log=True)
+        # There are no more people than everybody.
+        ax.set_xticks([tick for tick in ax.get_xticks() if 1 <= tick <= everybody])
         pictures.rows(ax, labels, self.conclusion)
         ax.set_xlabel("people who could have given these answers")
         if len(self.independent) > 1:
