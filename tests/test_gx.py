@@ -618,6 +618,15 @@ def test_columns_that_must_be_gone(batch_of):
     assert failed.result["details"]["direct"] == failed.result["details"]["unclassified"] == 1
 
 
+@pytest.mark.parametrize("unlisted", ["ignore", "quasi"])
+def test_columns_without_a_role_are_counted_whatever_becomes_of_them(batch_of, unlisted):
+    asked = gx.ExpectColumnsToBePublishable(direct=["name"], classified=Q, unlisted=unlisted)
+    passed = found(batch_of(CELLS), asked)
+    assert passed.success
+    assert passed.result["details"]["unclassified"] == len(CELLS) - len(Q)
+    assert passed.result["observed_value"] == 0
+
+
 # ---- policies -----------------------------------------------------------------------------------
 
 POLICIES = [

@@ -108,11 +108,11 @@ PRESCRIBED = [
     "with fewer than 3 records, themselves included.",
     "(recursive l-diversity with c = 3). Persons are counted, by pay.",
     "are at most 0.5 away from those of the whole table (ordered t-closeness).",
-    "is at most 0.5 for any record, and above 0.2 for at most 1 of the records.",
-    "In a group of 3 people like these, at most 3 people and 1 of them are alone",
+    "is at most 50% for any record, and above 20% for at most 100% of the records.",
+    "In a group of 3 people like these, at most 3 people and 100% of them are alone",
     "No quasi-identifier may be missing.",
-    "At most 1 of a population of 100 are alone",
-    "Rows with a missing quasi-identifier are left out, at most 0.5 of them.",
+    "At most 100% of a population of 100 are alone",
+    "Rows with a missing quasi-identifier are left out, at most 50% of them.",
     "No direct identifier is left in the table. Every column has a role.",
 ]
 OBSERVED = [
@@ -207,6 +207,27 @@ def test_subsets_and_columns_that_join_are_told():
         "(k-anonymity). Columns without a role join them."
     )
     assert params == {"k": "5", "every_subset_of": "1", "qid_0": "zip", "qid_1": "sex"}
+
+
+def test_shares_read_as_percentages():
+    """In every expectation, and only shares: of the rest a percentage would say something else."""
+    told = {
+        (kind.__name__, name)
+        for kind in gx.expectations.EXPECTATIONS
+        for name in re.findall(r"\$(\w+)", kind.says(dict.fromkeys(kind.own_keys, 0.025)))
+        if kind.template(dict.fromkeys(kind.own_keys, 0.025) | {"qids": []})[1].get(name) == "2.5%"
+    }
+    assert told == {
+        ("ExpectQidUniquenessToBeAtMost", "max_unique_fraction"),
+        ("ExpectRecordsInSmallClassesToBeAtMost", "max_fraction_below_k"),
+        ("ExpectReidentificationRiskToBeAtMost", "max_highest"),
+        ("ExpectReidentificationRiskToBeAtMost", "max_average"),
+        ("ExpectReidentificationRiskToBeAtMost", "max_share_above"),
+        ("ExpectReidentificationRiskToBeAtMost", "threshold"),
+        ("ExpectPredictedSingletonsToBeAtMost", "max_fraction"),
+        ("ExpectPopulationUniquenessToBeAtMost", "max_fraction"),
+        ("ExpectColumnsNotToBeQuasiIdentifiers", "max_fraction"),
+    }
 
 
 def test_the_atomic_sentence_is_the_same():

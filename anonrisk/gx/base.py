@@ -52,6 +52,7 @@ class GateExpectation(Rendered, BatchExpectation):
 
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition")
     own_keys: ClassVar[tuple[str, ...]] = ()
+    shares: ClassVar[tuple[str, ...]] = ("max_dropped_fraction",)
     metric: ClassVar[str] = COUNTS
 
     @classmethod

@@ -104,12 +104,12 @@ class ExpectColumnsToBePublishable(GateExpectation):
         n_columns = len(published.names)
         direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
         loose = [f for f in findings if f.budget == "unlisted" and f.status == COULD_NOT_ASSESS]
-        n_loose = len(release_rules.unlisted(policy, published)) if loose else 0
+        n_unlisted = len(release_rules.unlisted(policy, published))
         return Judged(
             findings,
             f"None of the {count_of(n_columns, 'column')} must be removed.",
-            direct + n_loose,
-            {"columns": n_columns, "direct": direct, "unclassified": n_loose},
+            direct + (n_unlisted if loose else 0),
+            {"columns": n_columns, "direct": direct, "unclassified": n_unlisted},
             _CLASSIFIED
             if loose
             else unseen(release_rules.described(policy, published)["not_looked_at"]),

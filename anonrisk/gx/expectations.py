@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _KINDS: dict[Any, Any] = {
     "number": Number,
+    "share": Number,
     "flag": pydantic.StrictBool,
     "list": list[Any],
     "tree": dict[str, Any] | list[Any],
@@ -87,6 +88,7 @@ def _class(source: Expectation, budgets: tuple[type[Budget], ...]) -> type[Priva
         "budgets": budgets,
         "own_fields": own,
         "own_keys": keys,
+        "shares": (*base.shares, *(name for name, how in own.items() if how.kind == "share")),
         "success_keys": (*COMMON, *keys),
     }
     metaclass: Any = type(base)

@@ -6,7 +6,7 @@ Great Expectations calls these with any of their arguments missing.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.expectations.expectation import render_suite_parameter_string
 from great_expectations.render import (
@@ -21,6 +21,7 @@ from great_expectations.render.util import parse_row_condition_string
 
 from anonrisk.core import render
 from anonrisk.policy.finding import COULD_NOT_ASSESS
+from anonrisk.policy.messages import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,12 @@ _LABELS = {
 
 
 class Rendered:
-    """Renderers that build on one sentence per expectation."""
+    """Renderers that build on one sentence per expectation.
+
+    Of its fields those in `shares` read as percentages.
+    """
+
+    shares: ClassVar[tuple[str, ...]]
 
     @classmethod
     @abstractmethod
@@ -62,7 +68,11 @@ class Rendered:
             # A suite parameter stands for all of them.
             qids = [shown(qids)]
         params = {f"qid_{i}": render.shown(name) for i, name in enumerate(qids)}
-        params |= {name: shown(value) for name, value in asked.items() if name != "qids"}
+        params |= {
+            name: shown(value, share=name in cls.shares)
+            for name, value in asked.items()
+            if name != "qids"
+        }
         names = listed([f"$qid_{i}" for i in range(len(qids))])
         if asked.get("every_subset_of"):
             names = f"any $every_subset_of of {names}"
@@ -166,13 +176,13 @@ def _text(
     )
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, *, share: bool = False) -> str:
     """Write the value of a field; a suite parameter by its name."""
     if isinstance(value, dict):
         return f"(suite parameter {render.shown(value.get('$PARAMETER', '?'))})"
     if isinstance(value, list):
         return ", ".join(map(render.shown, value))
-    return number(value)
+    return as_given(value) if share and isinstance(value, int | float) else number(value)
 
 
 def number(value: Any) -> str:

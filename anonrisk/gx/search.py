@@ -59,6 +59,7 @@ class ExpectColumnsNotToBeQuasiIdentifiers(GateExpectation):
         "unit",
     )
     success_keys: ClassVar[tuple[str, ...]] = own_keys
+    shares: ClassVar[tuple[str, ...]] = ("max_fraction",)
     metric: ClassVar[str] = SEARCH
 
     @pydantic.validator("columns", "declared", pre=True)

@@ -123,7 +123,7 @@ class Need:
 class Field:
     """One field of an expectation: the key of the budget that it gives, what it takes, and why.
 
-    `kind` is ``"number"``, ``"flag"``, ``"list"``, ``"tree"`` or a tuple of words.
+    `kind` is ``"number"``, ``"share"``, ``"flag"``, ``"list"``, ``"tree"`` or a tuple of words.
     Of several fields whose name begins with ``max_`` one is enough.
     """
 

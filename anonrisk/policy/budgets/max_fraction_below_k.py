@@ -28,7 +28,7 @@ class MaxFractionBelowK(base.SizeBudget):
     expectation_fields = {
         "k": base.Field("k", "(int): The size from which a class is large enough."),
         "max_fraction_below_k": base.Field(
-            "at_most", "(float): The largest share of records in smaller classes."
+            "at_most", "(float): The largest share of records in smaller classes.", "share"
         ),
     }
 

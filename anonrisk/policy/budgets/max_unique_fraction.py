@@ -47,6 +47,7 @@ class MaxUniqueFraction(base.SizeBudget):
         "max_unique_fraction": base.Field(
             "at_most",
             "(float): The largest share of records that may be singletons.",
+            kind="share",
             required=False,
         )
     }

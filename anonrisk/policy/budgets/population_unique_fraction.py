@@ -40,7 +40,7 @@ class PopulationUniqueFraction(base.SizeBudget):
             "population_size", "(int): The number of people that the table is a sample of."
         ),
         "max_fraction": base.Field(
-            "at_most", "(float): The largest share of the population that may be unique."
+            "at_most", "(float): The largest share of the population that may be unique.", "share"
         ),
     }
 

@@ -65,6 +65,7 @@ class PredictedSingletons(base.SizeBudget):
         "max_fraction": base.Field(
             "at_most_fraction",
             "(float): The largest share of the group that may be alone.",
+            kind="share",
             required=False,
         ),
     }

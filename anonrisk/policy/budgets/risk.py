@@ -88,8 +88,8 @@ def _keys(measure: str) -> dict[str, base.BudgetKey]:
     return {**above, "at_most": base.SHARE}
 
 
-def _field(key: str, about: str) -> base.Field:
-    return base.Field(key, about, required=False)
+def _field(key: str, about: str, kind: str = "share") -> base.Field:
+    return base.Field(key, about, kind, required=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +125,10 @@ class RiskBudget(base.SizeBudget):
             "and marketer; left out, the table is taken to be the population.",
         ),
         "population_size": _field(
-            "population_size", "(int): The number of people in that population."
+            "population_size", "(int): The number of people in that population.", "number"
         ),
-        "unsuppressed": base.Field(
-            "unsuppressed",
-            "(bool): Whether no record was removed after the draw.",
-            kind="flag",
-            required=False,
+        "unsuppressed": _field(
+            "unsuppressed", "(bool): Whether no record was removed after the draw.", "flag"
         ),
     }
 
