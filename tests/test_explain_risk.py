@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,22 @@ def test_coarser_columns(cells, change):
     assert change is None or coarser[0].startswith(change)
     (dropped,) = (c for c in found.changes if c.dropped)
     assert (dropped.singletons, dropped.sizes) == (0, None)
+
+
+def test_what_helps_nobody_takes_no_row(frame):
+    # The last letter of a job tells nothing, nor does what all have in common.
+    jobs = ["baker", "baker", "smith", "smith", "tailor", "tailor"]
+    cells = {"job": jobs, "n": [1, 2, 3, 4, 5, 6], "red": [True] * 6}
+    found = frame(cells).anon.explain_risk(["job", "n", "red"])
+    useless = [c.column for c in found.changes if not c.dropped and c.singletons == 6]
+    assert useless == ["job"]
+    printed = repr(found)
+    assert "first 5 characters" not in printed
+    assert printed.splitlines()[-1] == "a step coarser, each by itself, help nobody: job"
+    assert "help nobody: job" in found._repr_html_()
+    # A column that may go without helping is news; all of it is in the table.
+    assert re.search(r"red +dropped +6 +100.0% +0", printed)
+    assert "first 5 characters" in found.to_frame()["change"].tolist()
 
 
 def test_persons_are_explained():

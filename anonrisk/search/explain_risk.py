@@ -70,15 +70,20 @@ class RiskExplanation(render.PrintedTable):
         """Records that are alone with the quasi-identifier as it is; with a unit, persons."""
         return self.sizes.records_at_most(1)
 
+    @property
+    def _telling(self) -> tuple[Change, ...]:
+        """The changes that are shown: a column that helps nobody dropped is news, coarsened none."""
+        return tuple(c for c in self.changes if c.dropped or c.singletons < self.singletons)
+
     def to_frame(self) -> pd.DataFrame:
-        """Give a pandas table, a change a row."""
+        """Give a pandas table, a change a row; also those that help nobody."""
         import pandas as pd
 
-        return pd.DataFrame(self._plain(), columns=self._header())
+        return pd.DataFrame(self._plain(self.changes), columns=self._header())
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON; no cell of the table is among them."""
-        return {"sizes": self.sizes.to_dict(), "changes": self._plain()}
+        return {"sizes": self.sizes.to_dict(), "changes": self._plain(self.changes)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many would be alone after each change, from how many are now.
@@ -90,7 +95,7 @@ class RiskExplanation(render.PrintedTable):
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
         """
-        changes = self.changes[: pictures.ROWS]
+        changes = self._telling[: pictures.ROWS]
         ax, colours = pictures.start(ax, len(changes) + 1)
         now, then = [self.sizes.uniqueness] * len(changes), [each.share for each in changes]
         pictures.moves(ax, now, then, ("now", "after the change"), colours)
@@ -117,11 +122,11 @@ class RiskExplanation(render.PrintedTable):
         )
         pictures.with_room(ax, labels, ends, texts)
         ax.set_xlabel(f"share of the {who}s that are alone")
-        pictures.noted(ax, pictures.left_out(len(self.changes), "changes"))
+        pictures.noted(ax, pictures.left_out(len(self._telling), "changes"))
         pictures.explained(ax)
         return ax
 
-    def _plain(self) -> list[dict[str, Any]]:
+    def _plain(self, changes: tuple[Change, ...]) -> list[dict[str, Any]]:
         return [
             {
                 "column": change.column,
@@ -130,8 +135,14 @@ class RiskExplanation(render.PrintedTable):
                 "share": change.share,
                 "fewer": self.singletons - change.singletons,
             }
-            for change in self.changes
+            for change in changes
         ]
+
+    def _notes(self) -> list[str]:
+        useless = [change.column for change in self.changes if change not in self._telling]
+        named = [name for name in self.sizes.qid if name in useless]
+        names = ", ".join(map(render.named, named))
+        return [f"a step coarser, each by itself, help nobody: {names}"] if named else []
 
     def _lines(self) -> list[str]:
         who = "record" if self.sizes.unit is None else "person"
@@ -155,5 +166,5 @@ class RiskExplanation(render.PrintedTable):
                 render.percent(row["share"]),
                 f"{row['fewer']:,}",
             ]
-            for row in self._plain()
+            for row in self._plain(self._telling)
         ]
