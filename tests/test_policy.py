@@ -453,6 +453,12 @@ def test_keywords_that_are_refused(keywords, words):
         Policy(**keywords)
 
 
+@pytest.mark.parametrize(("key", "part"), [("quasi", "roles"), ("unit", "roles"), ("k", "budgets")])
+def test_what_is_inside_a_part_of_a_document_is_led_there(key, part):
+    with pytest.raises(PolicyError, match=f"has no key '{key}'; did you mean '{part}'"):
+        Policy.from_dict({"version": 1, key: 5})
+
+
 def test_huge_policies():
     columns = [f"c{i}" for i in range(20_000)]
     policy = Policy(quasi=columns, k=5)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk.errors import PolicyError
 from anonrisk.policy import document, fields, show, upstairs
 from anonrisk.policy import ready as ready_policies
-from anonrisk.policy.terms import KEYS, STRICT, Terms, nested, read_terms
+from anonrisk.policy.terms import KEYS, PART_OF, STRICT, Terms, nested, read_terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ class Policy(Terms):
         stated: Any = given
         if isinstance(stated, Mapping) and "strict" in stated:
             raise PolicyError(STRICT)
-        return cls(**{"version": None, **fields.mapping(stated, "the policy", KEYS)})
+        return cls(**{"version": None, **fields.mapping(stated, "the policy", KEYS, PART_OF)})
 
     @classmethod
     def from_yaml(cls, source: str | Path) -> Self:

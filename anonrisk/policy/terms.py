@@ -32,6 +32,9 @@ KEYS = (
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
     *("population_size", "unsuppressed", "budgets", "qids"),
 )
+# What stands by itself among keywords, and inside a part in a document.
+_PARTS = {"roles": (*LISTS, *SINGLE), "budgets": (*BUDGETS, "rr")}
+PART_OF = {key: part for part, keys in _PARTS.items() for key in keys}
 
 STRICT = (
     "a policy has no key 'strict': say with unlisted what becomes of columns without a role: "
@@ -194,7 +197,7 @@ class Terms:
 def nested(keywords: dict[str, Any]) -> dict[str, Any]:
     """Put keywords of roles and budgets where a document has them."""
     found = {key: value for key, value in keywords.items() if key in KEYS}
-    for part, keys in (("roles", (*LISTS, *SINGLE)), ("budgets", (*BUDGETS, "rr"))):
+    for part, keys in _PARTS.items():
         loose = {key: keywords[key] for key in keys if key in keywords}
         if loose:
             given = found.get(part, {})
@@ -204,7 +207,7 @@ def nested(keywords: dict[str, Any]) -> dict[str, Any]:
             found[part] = {**given, **loose} if isinstance(given, dict) else given
     if "strict" in keywords:
         raise PolicyError(STRICT)
-    known = (*KEYS, *LISTS, *SINGLE, *BUDGETS, "rr")
+    known = (*KEYS, *PART_OF)
     for key in keywords:
         if key not in known:
             raise PolicyError(f"a policy has no key {key!r}{fields.meant(key, known, ALSO_CALLED)}")
