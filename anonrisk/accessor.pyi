@@ -27,7 +27,9 @@ from anonrisk.core.literals import (
     Missing,
     Model,
     Part,
+    PlanMethod,
     Points,
+    Split,
 )
 from anonrisk.core.protocols import AssessesTables
 from anonrisk.core.results import Closeness, LowerBound
@@ -331,10 +333,18 @@ class AnonAccessor(Generic[FrameT]):
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
         loss: Loss = "range",
-        sensitive: Name | None = None,
+        sensitive: Names | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
+        method: PlanMethod = "full-domain",
+        split: Split = "gain",
+        ldiv: float | None = None,
+        kind: Diversity = "distinct",
+        c: float | None = None,
+        tcloseness: float | None = None,
+        distance: Distance = "auto",
+        order: Iterable[Any] | None = None,
         progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for every class to have k records."""

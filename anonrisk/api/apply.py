@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
-from anonrisk.counts.change import LargeClasses, Recode
-from anonrisk.counts.question import Question
+from anonrisk.counts.change import LargeClasses, Recode, RecodeByRegion
+from anonrisk.counts.question import Question, Score, Sensitive
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
+    from anonrisk.engines.base import Engine
+    from anonrisk.planning.plan import SensitiveGoal
 
 
 def apply(frame: FrameT, plan: Plan) -> FrameT:
@@ -33,7 +38,9 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     DataFrame
         A new table of the same kind. Lazy on Spark, after one count that makes sure of the
         promise: if the table is not the one planned for and more than `max_suppression` of its
-        records would be left out, that is a `PlanError` and no table.
+        records would be left out, or a goal of the plan would be missed, that is a `PlanError` and
+        no table. Where a multidimensional plan has no region for a record, because no planned one
+        was like it, the record has a star in every column that the plan recodes.
 
     See Also
     --------
@@ -57,7 +64,11 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     schema = engine.schema(frame)
     require(plan.qids, "the plan's column", schema.columns)
     schema.check(dict.fromkeys(plan.qids, "the plan's column"))
-    recoded = engine.rewrite(frame, Recode(plan.recodings))
+    require([goal.column for goal in plan.goals], "the plan's sensitive column", schema.columns)
+    recoded = engine.rewrite(
+        frame,
+        Recode(plan.recodings) if plan.regions is None else RecodeByRegion(plan.qids, plan.regions),
+    )
     if plan.k is None:
         return recoded
     stored = schema.roles
@@ -71,4 +82,16 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
             f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
             "it was made for another table"
         )
-    return engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
+    kept = engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
+    for goal in plan.goals:
+        _reached(engine, kept, question, goal)
+    return kept
+
+
+def _reached(engine: Engine, frame: Any, question: Question, goal: SensitiveGoal) -> None:
+    """Refuse a table whose classes do not keep to a goal."""
+    formula, score = FORMULAS[goal.score], Score(goal.score, goal.c)
+    about = Sensitive(goal.column, ordered=formula.order == "r", order=goal.order)
+    found = engine.score(frame, question, about, [score]).worst[score]
+    if formula.breaks(np.float64(found), goal.limit):
+        raise PlanError(f"a class would break {goal}: the plan was made for another table")

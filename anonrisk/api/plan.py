@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from anonrisk.api.question import question_of
-from anonrisk.api.sensitive import question_about
-from anonrisk.core.arguments import one_of, positive, whole_number
+from anonrisk.api.sensitive import AskedGoals, question_about
+from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import Loss
+from anonrisk.core.literals import Loss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
-from anonrisk.core.render import percent
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, PlanError, WeightError
-from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
-from anonrisk.planning.lattice import Lattice
+from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
+from anonrisk.planning.full_domain import full_domain
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.offer import CUTS, offer
+from anonrisk.planning.multidimensional import better, divide, worthwhile
+from anonrisk.planning.offer import CUTS
 from anonrisk.planning.plan import Plan, PlanOutcome
-from anonrisk.planning.search import BestNode, search
-from anonrisk.recode import Star
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Cuts
-    from anonrisk.counts.question import Question
+    from anonrisk.core.literals import Cuts, Distance, Diversity
+    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
-    from anonrisk.planning.lattice import MeasuredNode
 
 
 def plan(
@@ -48,10 +46,18 @@ def plan(
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
     loss: Loss = "range",
-    sensitive: Name | None = None,
+    sensitive: Names | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
+    method: PlanMethod = "full-domain",
+    split: Split = "gain",
+    ldiv: float | None = None,
+    kind: Diversity = "distinct",
+    c: float | None = None,
+    tcloseness: float | None = None,
+    distance: Distance = "auto",
+    order: Iterable[Any] | None = None,
     progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for every class to have k records.
@@ -82,14 +88,28 @@ def plan(
         What a coarser cell loses: the part of the column's range, or of the hierarchy's leaves,
         that it covers; or what it leaves unknown of a sensitive value, so that columns which say
         little about it are made coarse first.
-    sensitive : name, optional
-        The column for ``loss="private"``; left out, the one declared.
+    sensitive : name or list of names, optional
+        The column for ``loss="private"``, or those for `ldiv` and `tcloseness`; left out, what was
+        declared.
     budget : float, optional
         Number of different values to share among the columns, instead of the one computed.
     max_suppression : float
         The largest share of the records that may be left out.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
+    method : {"full-domain", "multidimensional", "auto"}
+        Whether a column is equally coarse for all records, or by region: as coarse as the records
+        with similar values of the other columns need, and nobody is suppressed. ``"auto"`` takes
+        what loses less; the plan's `note` says why.
+    split : {"gain", "median"}
+        Where a region is cut: where most loss is gained for the records that are parted, or as in
+        the paper in the column that loses most, numbers in the middle.
+    ldiv, kind, c
+        With ``"multidimensional"``: the diversity that every class must have, as in
+        `anonrisk.ldiv`.
+    tcloseness, distance, order
+        With ``"multidimensional"``: the distance from the table that a class may have, as in
+        `anonrisk.tcloseness`; not in a hierarchy.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
@@ -116,10 +136,16 @@ def plan(
     ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
     that of equally likely sensitive values.
 
+    A multidimensional plan is Mondrian's, strict: the table is cut into regions, these again, as
+    long as every part keeps k records and the other goals; equal records stay together. Of all
+    columns the one is cut that gains most loss per bit, (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ).
+    In a hierarchy, nodes that have k records part from their parent, and the others stay with it.
+
     References
     ----------
     - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
       docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
+    - K. LeFevre, D. DeWitt & R. Ramakrishnan, *Mondrian Multidimensional K-Anonymity*, ICDE 2006.
     - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
       IJUFKS 10(5), 2002, 571-588.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
@@ -155,8 +181,25 @@ def plan(
     require_share(max_suppression, "max_suppression")
     if max_loss is not None:
         require_share(max_loss, "max_loss")
-    engine, question, about_whom = _asked(frame, qids, loss, sensitive)
+    one_of(method, "method", get_args(PlanMethod))
+    one_of(split, "split", get_args(Split))
+    wanted = AskedGoals.read(
+        ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order
+    )
+    method = _settled(
+        method,
+        goals=bool(wanted),
+        private=loss == "private",
+        whole_only={
+            "population_size=": population_size is not None,
+            "budget=": budget is not None,
+            "bins=": bins != "auto",
+        },
+    )
+    engine, question, named = _asked(frame, qids, loss, sensitive, goals=bool(wanted))
     refuse_persons(question.unit)
+    goals = tuple(wanted.about(engine, frame, named))
+    about_whom = tuple(about.column for about in named)
     columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
@@ -165,84 +208,90 @@ def plan(
     with shown(progress=progress):
         tell("counting the classes")
         tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
-    pairs = _pairs(tally, question.qid, about_whom)
-    if pairs:
-        tally = tally.only(question.qid)
+    pairs = _pairs(tally, question.qid, about_whom) if loss == "private" else {}
+    whole = tally.only(question.qid) if about_whom else tally
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to plan for")
     if k > n:
         raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-    for name, domain in tally.domains.items():
-        check_finite(domain.values, tally.margin(name)[:-1], name)
+    for name, domain in whole.domains.items():
+        check_finite(domain.values, whole.margin(name)[:-1], name)
     if population_size is not None and population_size < n:
         raise ArgumentError(
             f"population_size={population_size:,} is smaller than the table, which has {n:,} "
             "records: a sample is no larger than its population"
         )
-    about = value_budget(
-        tally, question.qid, k=k, n=population_size or n, beta=beta, weights=weighted, given=budget
-    )
-    offered = {
-        name: offer(
-            tally.domains[name],
-            tally.margin(name),
-            k=k,
-            share=share,
-            given=given.get(name),
-            column=name,
-            bins=bins,
-        )
-        for name, share in zip(question.qid, about.per_column, strict=True)
-    }
-    lattice = Lattice.of(tally, offered, k, weighted, pairs)
-    allowed = math.floor(max_suppression * n + 1e-9)
-    with shown(progress=progress):
-        tell("looking for a first plan")
-        found = search(lattice, allowed)
-    best = _met(lattice, found, allowed, max_suppression, max_loss)
-    chosen = {
-        name: lattice.choices[c][i].recoding
-        for c, (name, i) in enumerate(zip(question.qid, best.node, strict=True))
-    }
-    return Plan(
-        recodings=chosen,
+    made = Plan(
+        recodings={},
         k=k,
         max_suppression=float(max_suppression),
         columns=tuple(columns),
-        before=_before(tally, question.qid, k, pairs),
-        after=PlanOutcome(
-            n - best.n_below,
-            best.n_classes - best.n_small,
-            best.k_kept,
-            best.n_below,
-            lattice.plain_loss(best.node),
-            best.discernibility,
-            tuple(lattice.present(best.node)),
-        ),
-        budget=about,
-        optimal=found.optimal,
+        before=_before(whole, question.qid, k, pairs),
         loss=loss,
-        partial=found.stopped,
+        goals=goals,
     )
+    by_column = partial(
+        full_domain, made, whole, question.qid, pairs,
+        n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
+        budget=budget, max_loss=max_loss,
+    )  # fmt: skip
+    with shown(progress=progress):
+        if method == "full-domain":
+            return by_column()
+        regions, after = divide(
+            tally,
+            question.qid,
+            k,
+            given=given,
+            weights=weighted,
+            goals=goals,
+            median=split == "median",
+        )
+        by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
+        if method == "auto":
+            return better(by_column, by_region, max_loss)
+    return worthwhile(by_region, max_loss)
+
+
+def _settled(
+    method: PlanMethod, *, goals: bool, private: bool, whole_only: Mapping[str, bool]
+) -> PlanMethod:
+    """Refuse what one method has no use for; what only one of them can do settles which."""
+    if goals and (method == "full-domain" or private):
+        raise ArgumentError(
+            "ldiv= and tcloseness= are goals of method='multidimensional', without loss='private'"
+        )
+    if method == "multidimensional":
+        useless = [name for name, is_given in whole_only.items() if is_given]
+        if useless or private:
+            raise ArgumentError(
+                f"{(useless or ['loss=' + repr('private')])[0]} has no use with "
+                "method='multidimensional'; it is for method='full-domain'"
+            )
+    if method == "auto" and (goals or private):
+        return "multidimensional" if goals else "full-domain"
+    return method
 
 
 def _asked(
-    frame: Any, qids: Names | None, loss: str, sensitive: Name | None
-) -> tuple[Engine, Question, Qid]:
-    """Find the engine and the columns; a sensitive one only where the loss is about it."""
-    if loss != "private":
+    frame: Any, qids: Names | None, loss: str, sensitive: Names | None, *, goals: bool
+) -> tuple[Engine, Question, list[Sensitive]]:
+    """Find the engine and the columns; sensitive ones only where the plan is about them."""
+    if loss != "private" and not goals:
         if sensitive is not None:
-            raise ArgumentError("sensitive= has no use without loss='private'")
-        return *question_of(frame, qids, unit=None, missing="value"), ()
+            raise ArgumentError(
+                "sensitive= has no use without loss='private', ldiv= or tcloseness="
+            )
+        return *question_of(frame, qids, unit=None, missing="value"), []
     engine, question, named = question_about(
         frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
     )
-    if len(named) > 1:
+    if loss == "private" and len(named) > 1:
         raise ArgumentError(
             f"{len(named)} sensitive columns are declared: name one of them, sensitive="
         )
-    return engine, question, (named[0].column,)
+    return engine, question, named
 
 
 def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
@@ -291,26 +340,6 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     return [float(weight) for weight in weights]
 
 
-def value_budget(
-    tally: Tally,
-    qid: Qid,
-    *,
-    k: int,
-    n: int,
-    beta: float = 0.05,
-    weights: list[float] | None = None,
-    given: float | None = None,
-) -> ValueBudget:
-    """Share the number of values that a table can bear among its columns."""
-    exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
-    values = exact if given is None else positive(given, "budget")
-    caps = [int((tally.margin(name) > 0).sum()) for name in qid]
-    # A column without weight is worth one value.
-    worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
-    split = shares(max(values, 1.0), worth, caps)
-    return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
-
-
 def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> PlanOutcome:
     counts = tally.counts
     # What is unknown of a sensitive value before anything has become coarse.
@@ -327,32 +356,3 @@ def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> Plan
         int((counts**2).sum()),
         tuple(int((tally.margin(name) > 0).sum()) for name in qid),
     )
-
-
-def _met(
-    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
-) -> MeasuredNode:
-    """Give the best node, or say which constraint stops all of them."""
-    n = lattice.n
-    if found.best is None:
-        unfinished = [
-            repr(name)
-            for name, choices in zip(lattice.columns, lattice.choices, strict=True)
-            if not any(isinstance(choice.recoding, Star) for choice in choices)
-        ]
-        raise PlanError(
-            f"no combination of the offered recodings reaches k={lattice.k}: max_suppression="
-            f"{percent(max_suppression)} stops it, the least that would do is "
-            f"{percent(found.least_below / n)}. Raise it, lower k, or offer coarser recodings"
-            + (f" for {', '.join(unfinished)}" if unfinished else "")
-        )
-    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
-        if found.stopped:
-            # Another one may do: nobody knows.
-            raise KeyboardInterrupt
-        raise PlanError(
-            f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
-            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
-            f"suppression than {allowed:,} records"
-        )
-    return found.best

@@ -25,6 +25,14 @@ class Recode:
 
 
 @dataclass(frozen=True)
+class RecodeByRegion:
+    """Recode columns by the region of each record, as `anonrisk.recode.regions` says."""
+
+    columns: Qid
+    regions: Any
+
+
+@dataclass(frozen=True)
 class Intervals:
     """Put the number of its interval, of a width for each column, in place of each value."""
 
@@ -76,6 +84,7 @@ class LabelsAsColumns:
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
     Recode
+    | RecodeByRegion
     | Intervals
     | GroupMeans
     | Noise

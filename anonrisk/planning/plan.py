@@ -11,9 +11,10 @@ import numpy as np
 from anonrisk.core import documents, pictures, render
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
+from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning import emit
 from anonrisk.planning.budget import ValueBudget
-from anonrisk.recode import from_dict
+from anonrisk.recode.regions import Regions, read_recoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,38 @@ class PlanOutcome(render.PrintedFields):
 
 
 @dataclass(frozen=True)
+class SensitiveGoal:
+    """What the sensitive values of every class must keep to.
+
+    Attributes
+    ----------
+    column : name
+        The sensitive column.
+    score : str
+        The score of a class: a kind of `anonrisk.ldiv`, or a distance of `anonrisk.tcloseness`.
+    limit : float
+        The least diversity, or the largest distance.
+    c : float or None
+        The constant of ``"recursive"``.
+    order : tuple or None
+        The values from the smallest to the largest, as the caller gave them.
+    """
+
+    column: Name
+    score: str
+    limit: float
+    c: float | None = None
+    order: tuple[Any, ...] | None = None
+
+    def __str__(self) -> str:
+        """Say what is asked for."""
+        sign = "at least" if FORMULAS[self.score].least else "at most"
+        name = f"{self.score} {FORMULAS[self.score].measure.rpartition('_')[2]}"
+        constant = "" if self.c is None else f" (c = {self.c:g})"
+        return f"{name}{constant} of {render.shown(self.column)} {sign} {self.limit:g}"
+
+
+@dataclass(frozen=True)
 class Plan:
     """How coarse each column becomes, with risk and utility before and after.
 
@@ -80,6 +113,10 @@ class Plan:
         By what recodings were compared: ``"range"`` or ``"private"``; see `anonrisk.plan`.
     partial : bool
         Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.
+    regions : Regions or None
+        Of a multidimensional plan, where a column is how coarse; None where it is so everywhere.
+    goals : tuple of SensitiveGoal
+        What every class keeps to beside k.
     """
 
     recodings: dict[Name, Recoding]
@@ -93,6 +130,13 @@ class Plan:
     loss: str = "range"
     note: str = field(default="", repr=False)
     partial: bool = False
+    regions: Regions | None = None
+    goals: tuple[SensitiveGoal, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """``"full-domain"``, or ``"multidimensional"`` where columns differ by region."""
+        return "full-domain" if self.regions is None else "multidimensional"
 
     @property
     def qids(self) -> Qid:
@@ -100,7 +144,10 @@ class Plan:
         return tuple(self.recodings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON: no cell of the table is among them."""
+        """Give plain values that serialise as JSON.
+
+        Of the table's cells only those are among them that a region of k records or more shares.
+        """
         stored: dict[str, Any] = {
             "anonrisk_plan": _VERSION,
             "k": self.k,
@@ -115,6 +162,11 @@ class Plan:
         for name in ("before", "after", "budget"):
             part = getattr(self, name)
             stored[name] = None if part is None else vars(part) | _lists(part)
+        if self.regions is not None:
+            stored["regions"] = self.regions.to_dict()
+            stored["goals"] = [
+                {**vars(goal), **_lists(goal), "column": _plain(goal.column)} for goal in self.goals
+            ]
         return stored
 
     def to_json(self) -> str:
@@ -139,7 +191,7 @@ class Plan:
             if stored["anonrisk_plan"] != _VERSION:
                 raise PlanError("the plan was written by another version of anonrisk")
             recodings = {
-                _name(r["column"]): from_dict(
+                _name(r["column"]): read_recoding(
                     {key: value for key, value in r.items() if key not in ("column", "nodes")},
                     trees.get(_name(r["column"])),
                 )
@@ -153,6 +205,13 @@ class Plan:
                     ("budget", ValueBudget),
                 )
             }
+            regions = stored.get("regions")
+            if regions is not None:
+                parts["regions"] = Regions.read(regions, recodings)
+                parts["goals"] = tuple(
+                    SensitiveGoal(**{**_tuples(goal), "column": _name(goal["column"])})
+                    for goal in stored["goals"]
+                )
             return cls(
                 recodings=recodings,
                 k=stored["k"],
@@ -184,6 +243,7 @@ class Plan:
 
         The code names the values of hierarchies that the plan uses.
         """
+        self._refuse_regions()
         return emit.pyspark_code(self.recodings, self.k)
 
     def to_sql(self, dialect: str = "ansi", *, table: str = "records") -> str:
@@ -195,7 +255,16 @@ class Plan:
         table : str
             The name of the table, as it is written in SQL.
         """
+        self._refuse_regions()
         return emit.sql_code(self.recodings, self.columns, self.k, dialect, table)
+
+    def _refuse_regions(self) -> None:
+        if self.regions is not None:
+            raise PlanError(
+                f"a multidimensional plan of {len(self.regions):,} regions is no code that people "
+                "could read: store it with to_json() and use anonrisk.apply, or make a plan with "
+                "method='full-domain'"
+            )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many values each column has, and how many it keeps.
@@ -261,7 +330,10 @@ class Plan:
             return f"Plan for {names}"
         best = ", the best of those offered" if self.optimal else ""
         best = ", PARTIAL: stopped, not proven best" if self.partial else best
-        return f"Plan for {names}: k = {self.k}{best}"
+        if self.regions is not None:
+            best = f" in {render.count_of(len(self.regions), 'region')}"
+        also = "".join(f", {goal}" for goal in self.goals)
+        return f"Plan for {names}: k = {self.k}{also}{best}"
 
     def _columns_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         names = [(render.named(c), str(r)) for c, r in self.recodings.items()]

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Floats
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.counts.domain import Domain
 
 # The cells of a grid among which the least cost is looked for.
 _CELLS = 256
+# Edges of even width, quantiles, and periods of the calendar among which regions are cut.
+_EVEN, _QUANTILES, _PERIODS = 64, 64, 128
 
 
 def nice_step(at_most: float) -> float:
@@ -191,3 +194,40 @@ def sampled_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, who
     drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
     seen = drawn > 0
     return quantile_bins(values[seen], drawn[seen], n_bins, whole=whole)
+
+
+def fine_edges(domain: Domain, counts: Integers, k: int) -> list[float]:
+    """List edges at which a column of numbers may be cut: easy to name, k records on both sides."""
+    values, whole = domain.values.astype(np.float64), domain.kind == "whole"
+    if domain.collapsed:
+        # The last value stands for the last bin and is not its lower edge.
+        return _with_records(values[1:-1], values, counts, k)
+    spread = float(values[-1] - values[0])
+    width = nice_step(spread / _EVEN)
+    even = width_bins(values, counts, max(width, 1.0) if whole else width, k, whole=whole)
+    wanted = {*quantile_bins(values, counts, _QUANTILES, whole=whole).edges}
+    wanted |= set() if even is None else {*even.edges}
+    moved = apart(Bins(tuple(sorted(wanted)), whole=whole), values)
+    return [] if moved is None else _with_records(moved.edges, values, counts, k)
+
+
+def fine_dates(domain: Domain, counts: Integers, k: int) -> list[float]:
+    """List days at which dates may be cut: of days, months or years, k records on both sides."""
+    days = domain.positions()
+    spread = days[-1] - days[0]
+    short = spread <= _PERIODS and not domain.collapsed
+    unit = "D" if short else "M" if spread <= 31 * _PERIODS else "Y"
+    ends = days[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
+    starts = np.arange(ends[0] + 1, ends[1] + 1).astype("datetime64[D]").astype(np.int64)
+    return _with_records(starts.astype(np.float64), days, counts, k)
+
+
+def _with_records(edges: Iterable[float], values: Floats, counts: Integers, k: int) -> list[float]:
+    """Leave out edges that part fewer than k records from the others, or no others."""
+    at = np.asarray(list(edges), dtype=np.float64)
+    below = np.concatenate(([0], np.cumsum(counts)))
+    before = below[np.searchsorted(values, at)]
+    kept = at[(before >= k) & (below[-1] - before >= k)]
+    # Of edges without a value between them one is enough.
+    _, first = np.unique(np.searchsorted(values, kept), return_index=True)
+    return [float(edge) for edge in kept[first]]

@@ -21,7 +21,9 @@ _HALF_OPEN = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})\)$")
 _BELOW = re.compile(rf"^<({_NUMBER})$")
 _FROM = re.compile(rf"^>=({_NUMBER})$")
 _PERIOD = re.compile(r"^(\d{4})(?:-(Q|H)?(\d{1,2}))?(s)?$")
-_EARLIER = re.compile(r"^<(\d{4})$")
+_DAY = r"(\d{4}(?:-\d{2}){0,2})"
+_EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
+_DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -40,15 +42,38 @@ def of_number(number: float) -> str:
 
 def of_bins(edges: Sequence[float], *, whole: bool) -> list[str]:
     """Name the bins between edges; the outer ones are open-ended."""
-    inner = []
-    for low, high in pairwise(edges):
-        if whole:
-            last = int(high) - 1
-            dash = "-" if low >= 0 else " to "
-            inner.append(f"{int(low)}{dash}{last}" if last > low else str(int(low)))
-        else:
-            inner.append(f"[{of_number(low)}, {of_number(high)})")
-    return [f"<{of_number(edges[0])}", *inner, f">={of_number(edges[-1])}"]
+    ends = [None, *edges, None]
+    return [of_range(low, high, whole=whole) for low, high in pairwise(ends)]
+
+
+def of_range(low: float | None, high: float | None, *, whole: bool) -> str:
+    """Name the numbers from one edge up to another; None where it is open-ended."""
+    if low is None:
+        return MARKER if high is None else f"<{of_number(high)}"
+    if high is None:
+        return f">={of_number(low)}"
+    if not whole:
+        return f"[{of_number(low)}, {of_number(high)})"
+    last = int(high) - 1
+    dash = "-" if low >= 0 else " to "
+    return f"{int(low)}{dash}{last}" if last > low else str(int(low))
+
+
+def of_days(low: float | None, high: float | None) -> str:
+    """Name the days from one up to another, in years or months where they are whole.
+
+    Examples
+    --------
+    >>> of_days(0, 365), of_days(0, 396), of_days(None, 366), of_days(1, 3), of_days(9, 10)
+    ('1970', '1970-01 to 1971-01', '<1971-01-02', '1970-01-02 to 1970-01-03', '1970-01-10')
+    """
+    ends = [_date(end) for end in (low, high) if end is not None]
+    letters = 10 if any(d.day > 1 for d in ends) else 7 if any(d.month > 1 for d in ends) else 4
+    if low is None or high is None:
+        (name,) = [day.isoformat()[:letters] for day in ends] or [MARKER]
+        return name if low is high else f"<{name}" if low is None else f">={name}"
+    first, last = (_date(day).isoformat()[:letters] for day in (low, high - 1))
+    return first if first == last else f"{first} to {last}"
 
 
 def of_period(year: int, part: str, number: int) -> str:
@@ -104,9 +129,15 @@ def extent(  # noqa: PLR0911
     return None
 
 
-def _period_extent(label: str) -> tuple[float, float] | None:
+def _period_extent(  # noqa: PLR0911
+    label: str,
+) -> tuple[float, float] | None:
     if found := _EARLIER.match(label):
-        return -math.inf, float(_day(int(found[1]), 1) - 1)
+        return -math.inf, float(_ends(found[1])[0] - 1)
+    if found := _LATER.match(label):
+        return float(_ends(found[1])[0]), math.inf
+    if found := _DAYS.match(label):
+        return float(_ends(found[1])[0]), float(_ends(found[2] or found[1])[1])
     found = _PERIOD.match(label)
     if found is None:
         return None
@@ -119,6 +150,19 @@ def _period_extent(label: str) -> tuple[float, float] | None:
     if number * months > 12:
         return None
     return float(_day(year, (number - 1) * months + 1)), float(_last(year, number * months))
+
+
+def _ends(written: str) -> tuple[int, int]:
+    """Give the first and the last day of a year, a month or a day."""
+    year, *rest = map(int, written.split("-"))
+    if len(rest) == 2:
+        day = dt.date(year, *rest).toordinal() - _EPOCH
+        return day, day
+    return _day(year, *(rest or [1])), _last(year, *(rest or [12]))
+
+
+def _date(day: float) -> dt.date:
+    return dt.date.fromordinal(int(day) + _EPOCH)
 
 
 def _day(year: int, month: int) -> int:

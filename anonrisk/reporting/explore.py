@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.plan import refuse_persons, require_share, value_budget
+from anonrisk.api.plan import refuse_persons, require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
@@ -15,6 +15,7 @@ from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.planning.explore import combinations, levels_of
+from anonrisk.planning.full_domain import value_budget
 from anonrisk.planning.offer import CUTS, offer
 
 if TYPE_CHECKING:
@@ -83,11 +84,15 @@ def explore(
     One count of the table, then arithmetic. A column has the levels that `anonrisk.plan` would
     choose among, ten at most, and all columns together 10,000 combinations at most; `to_dict`
     and the page say which levels were left out and why. Detail kept is 1 minus the loss T9 of the
-    recoding, people who are left out not counted (Iyengar 2002). l and t are those of the table
+    recoding, people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
     The page is an internal working document. It holds thousands of counts of one table, and
     whoever compares them may learn what none of them tells.
+
+    References
+    ----------
+    - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
 
     Examples
     --------

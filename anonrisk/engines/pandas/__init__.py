@@ -127,6 +127,8 @@ class PandasEngine:
         match change:
             case changes.Recode(recodings):
                 return recode.recode(frame, recodings)
+            case changes.RecodeByRegion(_, regions):
+                return recode.by_region(frame, regions)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):

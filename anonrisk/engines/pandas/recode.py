@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core import radix
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_decides
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.pandas.values import plain
+from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
 from anonrisk.recode.edges import bins_at
+from anonrisk.recode.labels import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.recode import Recoding
+    from anonrisk.recode.regions import Regions
 
 
 def recode(frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
@@ -62,6 +66,30 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
         refusals.check_kind(domain.kind, recoding, name)
     groups, labels = recoding.groups(domain)
     return labelled(np.append(groups, -1)[codes], labels or [])
+
+
+def by_region(frame: pd.DataFrame, regions: Regions) -> pd.DataFrame:
+    """Give a table recoded by region; a record that is in none has a star in every column."""
+    places = []
+    for name, recoding in regions.columns.items():
+        domain, codes = coded_rows(PandasTable(frame), name)
+        if len(domain):
+            refusals.check_kind(domain.kind, recoding, name)
+        groups, _ = recoding.groups(domain)
+        places.append(np.append(groups, recoding.missing)[codes])
+    sizes = [recoding.n_places + 1 for recoding in regions.columns.values()]
+    # Each combination is looked up once; a place may be -1.
+    keys, _ = radix.keys_of(((p + 1, n) for p, n in zip(places, sizes, strict=True)), closed_up)
+    number, n_combinations = closed_up(keys)
+    row = np.empty(n_combinations, dtype=np.int64)
+    row[number] = np.arange(len(number))
+    found = regions.find([place[row] for place in places])[number]
+    # The star stands last, where the region -1 finds it.
+    new = {
+        name: labelled(np.append(of, len(labels))[found], [*labels, MARKER])
+        for name, (of, labels) in regions.labels().items()
+    }
+    return replaced(frame, new)
 
 
 def labelled(places: NDArray[np.int64], labels: Sequence[str]) -> Any:

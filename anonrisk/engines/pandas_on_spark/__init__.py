@@ -149,6 +149,8 @@ def _retyped(asked: Any) -> Qid:
     match asked:
         case changes.Recode(recodings):
             return tuple(recodings)
+        case changes.RecodeByRegion(columns):
+            return columns
         case changes.GroupMeans(columns):
             return columns
         case changes.CellSuppression(question):

@@ -18,6 +18,7 @@ from anonrisk.engines.spark import (
     profile,
     pseudonym,
     recode,
+    region,
     rewrite,
     roles,
     score,
@@ -137,6 +138,8 @@ class SparkEngine:
         match change:
             case changes.Recode(recodings):
                 return recode.recode(frame, recodings)
+            case changes.RecodeByRegion(_, regions):
+                return region.by_region(frame, regions)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):

@@ -1,0 +1,106 @@
+"""Recodings by region as Spark expressions: each record finds its way, nothing is joined."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines import refusals
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.recode import day, expression, in_bins, kind_of, replaced
+from anonrisk.recode import Keep, Star
+from anonrisk.recode.labels import MARKER
+from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+    from anonrisk.core.columns import Name
+    from anonrisk.recode import Recoding
+    from anonrisk.recode.regions import ByRegion, Regions
+
+
+def by_region(frame: DataFrame, regions: Regions) -> DataFrame:
+    """Give a table recoded by region; a record that is in none has a star in every column. Lazy."""
+    with guarded("recode the columns"):
+        projection = Projection.of(frame)
+        f = projection.functions
+        places = {
+            f"p{i}": _place(projection, name, recoding)
+            for i, (name, recoding) in enumerate(regions.columns.items())
+        }
+        # One after another, so that each is computed once for all columns.
+        table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
+        table = table.withColumn("found", _found(f, regions, list(places)))
+        table = table.withColumn("region", _inside(f, regions, list(places)))
+        new = {name: _label(f, *told) for name, told in regions.labels().items()}
+        return replaced(projection, table, new)
+
+
+def _whole_numbers(f: Any, numbers: Iterable[int]) -> Any:
+    """Write many numbers as one constant, of which Spark makes an array before it runs."""
+    return f.split(f.lit(",".join(map(str, numbers))), ",").cast("array<int>")
+
+
+def _found(f: Any, regions: Regions, places: list[str]) -> Any:
+    """Follow the cuts to a region, which has a negative number."""
+    if not len(regions.cuts):
+        return f.lit(-1)
+    column, place, below, above = (_whole_numbers(f, ways) for ways in regions.cuts.T.tolist())
+    at = f.array(*map(f.col, places))
+
+    def further(cut: Column, _: Column) -> Any:
+        way = f.when(at[column[cut]] < place[cut], below[cut]).otherwise(above[cut])
+        return f.when(cut < 0, cut).otherwise(way)
+
+    return f.aggregate(f.sequence(f.lit(1), f.lit(regions.depth)), f.lit(0), further)
+
+
+def _inside(f: Any, regions: Regions, places: list[str]) -> Any:
+    """Give the region if it has the place of every column, else NULL."""
+    region = -f.col("found") - 1
+    inside = []
+    for i, place in enumerate(places):
+        first, last = (_whole_numbers(f, ends) for ends in regions.boxes[:, i].T.tolist())
+        inside.append(f.col(place).between(first[region], last[region]))
+    return f.when(reduce(and_, inside), region)
+
+
+def _label(f: Any, of: Any, labels: list[str]) -> Any:
+    region = f.col("region")
+    number = _whole_numbers(f, of.tolist())[region]
+    named = f.when(number >= 0, f.array(*map(f.lit, labels or [MARKER]))[number])
+    return f.when(region.isNull(), f.lit(MARKER)).otherwise(named)
+
+
+def _place(projection: Projection, name: Name, recoding: ByRegion) -> Any:
+    """Give the place of each cell, -1 where it has none."""
+    f, column = projection.functions, projection.column(name)
+    refusals.check_kind(kind_of(projection, name), recoding, name)
+    if isinstance(recoding, NumberRanges):
+        if isinstance(recoding, DateRanges):
+            column = f.unix_date(day(projection, name))
+        bins = range(len(recoding.edges) + 1)
+        placed = in_bins(projection, column, recoding.edges, bins) if recoding.edges else f.lit(0)
+        return f.when(column.isNull(), f.lit(recoding.missing)).otherwise(placed)
+    assert isinstance(recoding, Parts)  # noqa: S101
+    parts = [
+        _part(projection, name, recoding.places(level), step)
+        for level, step in enumerate(recoding.levels)
+    ]
+    known = f.coalesce(*parts, f.lit(-1))
+    return f.when(column.isNull(), f.lit(recoding.missing)).otherwise(known)
+
+
+def _part(projection: Projection, name: Name, places: dict[str, int], step: Recoding) -> Any:
+    """Look up the part of one step; NULL where no region has it."""
+    f = projection.functions
+    if isinstance(step, Star) or not places:
+        return f.lit(next(iter(places.values()), None)).cast("int")
+    keep = isinstance(step, Keep)
+    label = projection.column(name).cast("string") if keep else expression(projection, name, step)
+    return f.create_map(*(f.lit(word) for pair in places.items() for word in pair))[label]

@@ -1,0 +1,179 @@
+"""The columns of a table as axes: what may be put together stands next to each other on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from anonrisk.counts.domain import DATES
+from anonrisk.errors import PlanError
+from anonrisk.planning.lattice import Choice
+from anonrisk.planning.offer import offer
+from anonrisk.recode import Keep, Recoding, Star
+from anonrisk.recode.edges import fine_dates, fine_edges
+from anonrisk.recode.regions import TOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Tally
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Values with a tree above them: each step down puts fewer of them together.
+
+    Steps are numbered from the root, which holds all. Every part of every step has a position,
+    those inside of it after it, so that a part reaches from its own position to the last inside.
+
+    Attributes
+    ----------
+    place : array
+        The position of each code of the column, missing last.
+    begins, ends : array of steps by positions
+        The first and the last position of the part that a position is in; below its own step, a
+        part has itself.
+    costs : array of steps by positions
+        What a cell of that part loses.
+    choices : list of Choice
+        The recoding of each step.
+    """
+
+    place: Integers
+    begins: Integers
+    ends: Integers
+    costs: Floats
+    choices: list[Choice]
+
+    @property
+    def size(self) -> int:
+        """Number of positions."""
+        return len(self.begins[0])
+
+    def step(self, first: Integers, last: Integers) -> Integers:
+        """Find the lowest step on which two positions are in one part."""
+        found = np.zeros(len(first), dtype=np.int64)
+        for begins in self.begins[1:]:
+            found += begins[first] == begins[last]
+        return found
+
+    def losses(self, first: Integers, last: Integers) -> Floats:
+        """Give what a cell loses if these positions, and all between, are put together."""
+        return self.costs[self.step(first, last), first]
+
+    def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
+        """Give the ends of the smallest part that holds these positions."""
+        step = self.step(first, last)
+        return self.begins[step, first], self.ends[step, first]
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """Numbers or days between edges, missing after the last: cut wherever an edge is."""
+
+    place: Integers
+    edges: Floats
+    # The least and the largest number of the column that each position stands for.
+    least: Floats
+    largest: Floats
+    whole: bool
+    dates: bool
+
+    @property
+    def size(self) -> int:
+        """Number of positions."""
+        return len(self.edges) + 2
+
+    def losses(self, first: Integers, last: Integers) -> Floats:
+        """Give the part of the range that these positions cover (T9)."""
+        missing = len(self.edges) + 1
+        known = np.minimum(last, missing - 1)
+        spread = self.largest[-1] - self.least[0]
+        covered = np.maximum(self.largest[known] - self.least[np.minimum(first, known)], 0.0)
+        shares = covered / spread if spread > 0 else np.zeros(len(first))
+        return np.where(last < missing, shares, np.where(first == last, 0.0, 1.0))
+
+    def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
+        """Give these positions: edges are where they are."""
+        return first, last
+
+
+Axis: TypeAlias = Ladder | Ruler
+
+
+def axis_of(tally: Tally, name: Name, k: int, given: Any) -> Axis:
+    """Choose how a column may be cut: numbers and dates at edges, others by what is offered."""
+    domain, margin = tally.domains[name], tally.margin(name)
+    if given is None and domain.is_scale:
+        fine = fine_dates if domain.kind in DATES else fine_edges
+        return ruler(domain, fine(domain, margin[:-1], k) if len(domain) > 1 else [])
+    offered = offer(domain, margin, k=k, share=0, given=given, column=name)
+    return ladder(tally, name, offered)
+
+
+def ruler(domain: Domain, edges: Sequence[float]) -> Ruler:
+    """Put numbers or days between edges."""
+    dates = domain.kind in DATES
+    whole = dates or domain.kind == "whole"
+    at = np.asarray(edges, dtype=np.float64)
+    values = domain.positions() if len(domain) else np.zeros(1)
+    known = np.searchsorted(at, values, side="right")
+    # As labels are read: up to the last whole number, or all but the edge itself.
+    before = at - 1 if whole else np.nextafter(at, -np.inf)
+    return Ruler(
+        np.append(known[: len(domain)], len(at) + 1),
+        at,
+        np.append(values[0], at),
+        np.append(before, values[-1]),
+        whole,
+        dates,
+    )
+
+
+def ladder(tally: Tally, name: Name, offered: Sequence[Recoding]) -> Ladder:
+    """Put values in an order in which every part of every step stands together."""
+    steps = [Choice.of(recoding, tally, name) for recoding in offered][::-1]
+    if not isinstance(steps[0].recoding, Star):
+        raise PlanError(
+            f"the coarsest recoding that is offered for column {name!r} must put all of its values "
+            "together: end the list with anonrisk.recode.Star()"
+        )
+    if isinstance(steps[-1].recoding, Keep) and tally.domains[name].kind not in TOLD:
+        raise PlanError(
+            f"column {name!r} holds values that have no one text by which a region could tell "
+            "them: make text of them first, or give recodings that are coarser than Keep()"
+        )
+    groups = np.stack([choice.groups for choice in steps])
+    order = np.lexsort(groups[::-1])
+    groups = groups[:, order]
+    # Where a part begins that the value before was not in: then all steps below begin anew.
+    new = np.ones(groups.shape, dtype=bool)
+    new[:, 1:] = groups[:, 1:] != groups[:, :-1]
+    for step, begun in enumerate(new):
+        if begun.sum() != len(np.unique(groups[step])) or (step and (new[step - 1] > begun).any()):
+            raise PlanError(
+                f"the recodings that are offered for column {name!r} are no steps of one way up: "
+                "each must put together what the one before it does, and more"
+            )
+    position = (np.cumsum(new.T.ravel()) - 1).reshape(new.T.shape).T
+    first = np.maximum.accumulate(np.where(new, position, 0), axis=1)
+    # By value, then by step: in the order of positions.
+    value, begun_at = np.nonzero(new.T)
+    own = np.arange(len(value))
+    below = np.arange(len(steps))[:, None] > begun_at
+    begins = np.where(below, own, first[:, value])
+    # The last position before the next part of the same step, or of a step above it, begins.
+    ends = np.empty_like(begins)
+    for s, begun in enumerate(begins):
+        lasts = np.append(np.flatnonzero(begun[1:] != begun[:-1]), len(own) - 1)
+        ends[s] = lasts[np.searchsorted(lasts, own)]
+    costs = np.stack([c.losses[groups[s, value]] for s, c in enumerate(steps)])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = first[-1]
+    return Ladder(place, begins, ends, costs, steps)

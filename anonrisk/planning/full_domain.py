@@ -1,0 +1,132 @@
+"""A full-domain plan: the best combination of offered recodings, each for a whole column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.arguments import positive
+from anonrisk.core.progress import tell
+from anonrisk.core.render import percent
+from anonrisk.errors import PlanError
+from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
+from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.offer import offer
+from anonrisk.planning.plan import PlanOutcome
+from anonrisk.planning.search import BestNode, search
+from anonrisk.recode import Star
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.tally import Tally
+    from anonrisk.planning.lattice import MeasuredNode
+    from anonrisk.planning.plan import Plan
+
+
+def full_domain(
+    made: Plan,
+    tally: Tally,
+    qid: Qid,
+    pairs: Mapping[Name, Tally],
+    *,
+    n: int,
+    beta: float,
+    weights: list[float] | None,
+    given: Mapping[Name, Any],
+    bins: str,
+    budget: float | None,
+    max_loss: float | None,
+) -> Plan:
+    """Find the best combination of offered recodings, each for a whole column."""
+    k = made.k or 1
+    about = value_budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
+    offered = {
+        name: offer(
+            tally.domains[name],
+            tally.margin(name),
+            k=k,
+            share=share,
+            given=given.get(name),
+            column=name,
+            bins=bins,
+        )
+        for name, share in zip(qid, about.per_column, strict=True)
+    }
+    lattice = Lattice.of(tally, offered, k, weights, pairs)
+    allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
+    tell("looking for a first plan")
+    found = search(lattice, allowed)
+    best = _met(lattice, found, allowed, made.max_suppression, max_loss)
+    chosen = {
+        name: lattice.choices[c][i].recoding
+        for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
+    }
+    after = PlanOutcome(
+        tally.n_records - best.n_below,
+        best.n_classes - best.n_small,
+        best.k_kept,
+        best.n_below,
+        lattice.plain_loss(best.node),
+        best.discernibility,
+        tuple(lattice.present(best.node)),
+    )
+    return replace(
+        made,
+        recodings=chosen,
+        after=after,
+        budget=about,
+        optimal=found.optimal,
+        partial=found.stopped,
+    )
+
+
+def value_budget(
+    tally: Tally,
+    qid: Qid,
+    *,
+    k: int,
+    n: int,
+    beta: float = 0.05,
+    weights: list[float] | None = None,
+    given: float | None = None,
+) -> ValueBudget:
+    """Share the number of values that a table can bear among its columns."""
+    exact, chernoff = exact_values(n, k, beta), chernoff_values(n, k, beta)
+    values = exact if given is None else positive(given, "budget")
+    caps = [int((tally.margin(name) > 0).sum()) for name in qid]
+    # A column without weight is worth one value.
+    worth = [max(w, 1e-9) for w in weights or [1.0] * len(qid)]
+    split = shares(max(values, 1.0), worth, caps)
+    return ValueBudget(n, k, beta, exact, chernoff, tuple(split))
+
+
+def _met(
+    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
+) -> MeasuredNode:
+    """Give the best node, or say which constraint stops all of them."""
+    n = lattice.n
+    if found.best is None:
+        unfinished = [
+            repr(name)
+            for name, choices in zip(lattice.columns, lattice.choices, strict=True)
+            if not any(isinstance(choice.recoding, Star) for choice in choices)
+        ]
+        raise PlanError(
+            f"no combination of the offered recodings reaches k={lattice.k}: max_suppression="
+            f"{percent(max_suppression)} stops it, the least that would do is "
+            f"{percent(found.least_below / n)}. Raise it, lower k, or offer coarser recodings"
+            + (f" for {', '.join(unfinished)}" if unfinished else "")
+        )
+    if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
+        if found.stopped:
+            # Another one may do: nobody knows.
+            raise KeyboardInterrupt
+        raise PlanError(
+            f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
+            f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
+            f"suppression than {allowed:,} records"
+        )
+    return found.best

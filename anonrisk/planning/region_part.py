@@ -1,0 +1,176 @@
+"""Regions of a table that is being cut, and what they hold; counts are of combinations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.counts.class_profiles import ValueCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.measures.formula import Formula
+
+
+@dataclass(frozen=True)
+class SensitiveLimit:
+    """What every region must keep to about a sensitive column: the rank of each combination's."""
+
+    ranks: Integers
+    # How often the table has each rank.
+    overall: Integers
+    formula: Formula
+    c: float | None
+    limit: float
+
+    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
+        """Tell which of some parts keep to it; `of` is the part of each of the rows."""
+        part, rank, times = runs(of, self.ranks[rows], len(self.overall), counts)
+        starts = np.flatnonzero(np.append(True, part[1:] != part[:-1]))
+        found = ValueCounts(
+            starts=np.append(starts, len(part)),
+            ranks=rank,
+            counts=times,
+            classes=np.ones(len(starts), dtype=np.int64),
+            sizes=np.add.reduceat(times, starts),
+            overall=self.overall,
+            ordered=True,
+        )
+        return ~np.asarray(self.formula.breaks(self.formula.of(found, self.c), self.limit))
+
+
+@dataclass(frozen=True)
+class CutRule:
+    """What every region must keep to, and which cut is taken.
+
+    Attributes
+    ----------
+    k : int
+        The fewest records of a region.
+    weights : sequence of float
+        What the detail of each column is worth.
+    limits : sequence of SensitiveLimit
+        What else a region must keep to.
+    median : bool
+        Whether to cut the column that loses most, numbers where the records are halved, as in the
+        paper; else where most loss is gained per bit: (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ) for n
+        records of loss L cut into parts of nᵢ and Lᵢ. Records can be halved only so many times
+        before k are left, so that bits are what is spent.
+    """
+
+    k: int
+    weights: Sequence[float]
+    limits: Sequence[SensitiveLimit] = ()
+    median: bool = False
+
+
+def runs(
+    of: Integers, value: Integers, size: int, counts: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Add up what has the same owner and value, in order of both."""
+    keys = of * size + value
+    bound = (int(of[-1]) + 1 if len(of) else 0) * size
+    if bound <= 4 * len(of) + 4_096:
+        sums = np.bincount(keys, counts, bound)
+        present = np.flatnonzero(sums)
+        return present // size, present % size, np.rint(sums[present]).astype(np.int64)
+    order = in_order(keys, bound)
+    keys = keys[order]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    return keys[starts] // size, keys[starts] % size, np.add.reduceat(counts[order], starts)
+
+
+def in_order(keys: Integers, bound: int) -> Integers:
+    """Sort, equal keys as they came: with its row in the same number, a key is sorted by value."""
+    bits = len(keys).bit_length()
+    if bound.bit_length() + bits > 62:
+        return np.argsort(keys, kind="stable")
+    packed = (keys << bits) | np.arange(len(keys))
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
+def grouped(
+    owners: Integers, values: Integers, size: int
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Put rows of one owner and value together.
+
+    Gives the order of the rows, the number of each row's group in it, and the owner and the value
+    of each group.
+    """
+    keys = owners * size + values
+    order = in_order(keys, (int(owners[-1]) + 1 if len(owners) else 1) * size)
+    keys = keys[order]
+    new = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    return order, np.cumsum(new) - 1, keys[new] // size, keys[new] % size
+
+
+@dataclass(frozen=True)
+class RegionPart:
+    """Some regions: their combinations, in order of region, and what each holds of a column."""
+
+    owners: Integers
+    rows: Integers
+    positions: list[Integers]
+    counts: Integers
+    sizes: Integers
+    first: list[Integers]
+    last: list[Integers]
+
+    @classmethod
+    def of(
+        cls, owners: Integers, rows: Integers, positions: Sequence[Integers], counts: Integers
+    ) -> RegionPart:
+        """Look up what the rows hold."""
+        inside, times = [position[rows] for position in positions], counts[rows]
+        if not len(rows):
+            return cls(owners, rows, inside, times, times, inside, inside)
+        starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+        return cls(
+            owners,
+            rows,
+            inside,
+            times,
+            np.add.reduceat(times, starts),
+            [np.minimum.reduceat(position, starts) for position in inside],
+            [np.maximum.reduceat(position, starts) for position in inside],
+        )
+
+    def rows_in(self, chosen: Booleans) -> RegionPart:
+        """Take some of the combinations; what each region holds stays as it was."""
+        return replace(
+            self, owners=self.owners[chosen], rows=self.rows[chosen], counts=self.counts[chosen]
+        )
+
+    def only(self, chosen: Booleans) -> RegionPart:
+        """Take some of the regions."""
+        if chosen.all():
+            return self
+        inside = chosen[self.owners]
+        return RegionPart(
+            (np.cumsum(chosen) - 1)[self.owners[inside]],
+            self.rows[inside],
+            [position[inside] for position in self.positions],
+            self.counts[inside],
+            self.sizes[chosen],
+            [first[chosen] for first in self.first],
+            [last[chosen] for last in self.last],
+        )
+
+
+def keeping(
+    part: RegionPart, values: Integers, size: int, limits: Sequence[SensitiveLimit]
+) -> tuple[Integers, Booleans]:
+    """Tell by region and value whether the records that have both keep to the limits.
+
+    Gives the region of each pair, in order of both, and whether it does.
+    """
+    order, number, owners, _ = grouped(part.owners, values, size)
+    kept = np.ones(len(owners), dtype=bool)
+    for limit in limits:
+        kept &= limit.holds(number, part.counts[order], part.rows[order])
+    return owners, kept
