@@ -320,6 +320,31 @@ def test_goals_on_every_engine(frame):
         frame(alike).anon.apply(plan)
 
 
+@pytest.mark.spark("spark")
+def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monkeypatch):
+    from anonrisk.counts import bounds
+
+    random = np.random.default_rng(4)
+    days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]
+    cells = {
+        "income": [None] * 6 + np.exp(random.normal(10, 1, 394)).tolist(),
+        "born": days,
+        "sex": random.choice(["f", "m"], 400).tolist(),
+    }
+    table = tables.spark_table(spark, cells)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 399)
+    names = ["income", "born", "sex"]
+    plan = table.anon.plan(names[::2], 5, **BY_REGION)
+    done = table.anon.apply(plan)
+    counted = done.anon.classes(names[::2])
+    assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
+    assert counted.n_records == 400, "what was planned is what is true"
+    assert counted.n_classes > 20
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 50)
+    with pytest.raises(errors.TooManyClassesError, match="more than 50 different combinations"):
+        table.anon.plan(names, 5, **BY_REGION)
+
+
 def test_a_stored_plan_holds_what_k_records_share():
     random = np.random.default_rng(3)
     rare = [f"rare{i}" for i in range(40)]
@@ -402,7 +427,7 @@ def test_the_bars_on_adult(shared):
 
 
 def test_the_better_method_is_taken_and_named():
-    table = pd.DataFrame(people(300))
+    table = pd.DataFrame(people(100))
     names = ["age", "zip", "born"]
     plan = table.anon.plan(names, 5, method="auto")
     full = table.anon.plan(names, 5)
