@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -77,14 +77,14 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame, names: Sequence[str]) -> f
 def left_of_adult(data: Path) -> pd.DataFrame:
     """Compare loss, discernibility and accuracy of no plan, and of both kinds of plan."""
     table = pd.read_csv(data / "tables" / "arx_adult.csv", dtype=str, keep_default_na=False)
-    names = [name for name in table if name != CLASS]
+    names = [str(name) for name in table if name != CLASS]
     trees = {
         name: data / "hierarchies" / f"adult_hierarchy_{name.replace('_', '-')}.csv"
         for name in names
     }
     test = table.sample(frac=1 / 3, random_state=1)
     train = table.drop(test.index)
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "full-domain, nobody left out": {"max_suppression": 0.0},
         "full-domain, 2% left out": {"max_suppression": 0.02},
         "by region": {"method": "multidimensional"},
@@ -101,6 +101,7 @@ def left_of_adult(data: Path) -> pd.DataFrame:
         known = anonrisk.apply(train, of_train)
         right = accuracy(known, recoded(test, of_train), names)
         after = plan.after
+        assert after is not None  # noqa: S101
         found[what] = (after.loss, after.discernibility, n - after.n_records, right)
     columns = ["loss", "discernibility", "left out", "accuracy"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns)

@@ -145,15 +145,13 @@ def _rest(
 
 
 def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> ProposedCut:
-    """Cut between two positions that occur; a missing value is cut off before all else."""
+    """Cut between two positions that occur; missing values are above all, alone or not."""
     below = np.cumsum(seen.counts)
     starts = runs_of(seen.of)
     below -= (below - seen.counts)[starts][seen.of]
     above = seen.sizes[seen.of] - below
     following = np.append(seen.position[1:], 0)
-    missing = len(axis.edges) + 1
     fit = (below >= rule.k) & (above >= rule.k)
-    fit &= (seen.last[seen.of] < missing) | (following == missing)
     # The last position of a region has nothing above it, and thus does not fit.
     places = np.flatnonzero(fit)
     scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
