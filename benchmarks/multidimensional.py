@@ -68,7 +68,7 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame, names: Sequence[str]) -> f
     scores = pd.DataFrame({c: np.log(p) for c, p in share.items()}, index=test.index)
     for name in names:
         counts = pd.crosstab(train[name], train[CLASS]) + 1.0
-        odds = np.log(counts / counts.sum())
+        odds = (counts / counts.sum()).map(np.log)
         # A label that nobody in training has says nothing.
         scores += odds.reindex(test[name]).fillna(0.0).set_axis(test.index)
     return float((scores.idxmax(axis=1) == test[CLASS]).mean())
@@ -96,12 +96,14 @@ def left_of_adult(data: Path) -> pd.DataFrame:
         "as it is": (0.0, (table.groupby(names).size() ** 2).sum(), 0, accuracy(train, test, names))
     }
     for what, more in asked.items():
-        made = partial(anonrisk.plan, qids=names, k=K, hierarchies=trees, **more)
-        plan, of_train = made(table), made(train)
+        plan, of_train = (
+            anonrisk.plan(records, names, K, hierarchies=trees, **more)
+            for records in (table, train)
+        )
         known = anonrisk.apply(train, of_train)
         right = accuracy(known, recoded(test, of_train), names)
         after = plan.after
-        assert after is not None  # noqa: S101
+        assert after is not None
         found[what] = (after.loss, after.discernibility, n - after.n_records, right)
     columns = ["loss", "discernibility", "left out", "accuracy"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns)
