@@ -219,6 +219,14 @@ def browser():
 
 
 @pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The documentation, without pages that follow from the code: they take a minute more."""
+    from test_site import built
+
+    return built(tmp_path_factory.mktemp("site"), "--without-api")
+
+
+@pytest.fixture(scope="session")
 def reference() -> dict[str, dict[str, Any]]:
     """Numbers printed in the sources, and vectors derived from their formulas, by their id."""
     content = json.loads(REFERENCE.read_text(encoding="utf-8"))

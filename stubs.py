@@ -265,8 +265,9 @@ def page(path: Path) -> str:
 
 
 def index() -> str:
-    """Give the list of all pages."""
-    lines = "".join(f"- [`{path.stem}`]({path.name}): {meaning(path.stem)}\n" for path in pages())
+    """Give the list of all pages, by their titles."""
+    titles = {path.name: path.read_text(encoding="utf-8").partition("\n")[0] for path in pages()}
+    lines = "".join(f"- [{title.removeprefix('# ')}]({name})\n" for name, title in titles.items())
     return (
         f"<!-- {HEADER} -->\n\n# Measures\n\n"
         "A page each: meaning, a number by hand, when it misleads, formula, source.\n"
@@ -274,19 +275,12 @@ def index() -> str:
     )
 
 
-def meaning(word: str) -> str:
-    """Say what a measure means, as a report does; one that no report has, as its docstring does."""
-    reported = [one for one in BEHIND if one.word == word]
-    if len(reported) > 1:
-        return "; ".join(f"{one.number}: {one.meaning}" for one in reported)
-    if reported or word in MEANINGS:
-        return reported[0].meaning if reported else MEANINGS[word]
-    return _docstring(word).partition("\n")[0].rstrip(".")
-
-
 def short(word: str) -> str:
-    """Give the first lines of a page."""
-    said = meaning(word)
+    """Say what a measure means, as a report or an assessment does; the pages of others do not."""
+    reported = [one for one in BEHIND if one.word == word]
+    said = "; ".join(f"{one.number}: {one.meaning}" for one in reported)
+    if len(reported) < 2:
+        said = reported[0].meaning if reported else MEANINGS[word]
     return _wrapped(f"**{said[0].upper()}{said[1:]}.**") + "\n"
 
 

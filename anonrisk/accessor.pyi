@@ -552,6 +552,7 @@ class AnonAccessor(Generic[FrameT]):
         floor: int = 5,
         name: str | None = None,
         title: str | None = None,
+        progress: bool | None = None,
     ) -> Explorer:
         """Measure every combination of levels of the columns: a page on which a person chooses."""
     def report(

@@ -167,13 +167,21 @@ class Browser:
         return message
 
     @contextlib.contextmanager
-    def page(self, path: Path, *, width: int = 1280, dark: bool = False, media: str = "screen"):
+    def page(
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        dark: bool = False,
+        media: str = "screen",
+        query: str = "",
+    ):
         """Open a file as somebody with that screen sees it."""
         self.events.clear()
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)
         attached = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        page = Page(self, attached["sessionId"], path.resolve().as_uri())
+        page = Page(self, attached["sessionId"], path.resolve().as_uri() + query)
         try:
             for domain in ("Page", "Runtime", "Log", "Network"):
                 page.call(f"{domain}.enable")
@@ -202,8 +210,13 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", mobile=width < 600, **size)
 
     def show(self, *, dark: bool = False, media: str = "screen") -> None:
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
+        # Else a test would look while something is still on its way.
+        asked = {
+            "prefers-color-scheme": "dark" if dark else "light",
+            "prefers-reduced-motion": "reduce",
+        }
+        features = [{"name": name, "value": value} for name, value in asked.items()]
+        self.call("Emulation.setEmulatedMedia", media=media, features=features)
 
     def run(self, script: str) -> Any:
         """Give what an expression of JavaScript comes to; a promise is waited for."""
@@ -214,6 +227,15 @@ class Page:
             raised = done["exceptionDetails"]
             raise BrowserError(raised.get("exception", {}).get("description", raised["text"]))
         return done["result"].get("value")
+
+    def wait_for(self, script: str) -> Any:
+        """Give what an expression comes to once that is something; a script may be at work."""
+        deadline = time.monotonic() + SECONDS
+        while not (found := self.run(script)):
+            if time.monotonic() > deadline:
+                raise BrowserError(f"{script}: nothing came of it")
+            time.sleep(0.05)
+        return found
 
     def press(self, key: str, *, shift: bool = False) -> None:
         codes = {"Tab": 9, "Enter": 13, " ": 32, "ArrowRight": 39, "ArrowLeft": 37}

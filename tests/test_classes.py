@@ -121,7 +121,7 @@ def test_html_is_escaped():
     html = ClassSizes([1], [1], qid=["<script>"])._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    assert html.startswith("<table>")
+    assert html.count("<table>") == 1
 
 
 @pytest.mark.parametrize(

@@ -64,5 +64,5 @@ def test_persons_are_explained():
     alone = table.anon.classes("zip", unit="who").records_at_most(1)
     assert alone in {c.singletons for c in found.changes if c.dropped and c.column == "age"}
     assert "persons" in repr(found)
-    assert "<td>dropped</td>" in found._repr_html_()
+    assert ">dropped</td>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["changes"][0]["fewer"] >= 0

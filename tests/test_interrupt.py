@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -239,6 +240,13 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
+def test_every_engine_gives_what_was_found(frame, monkeypatch):
+    monkeypatch.setattr(_Search, "_grow", stop)
+    with pytest.warns(StoppedWarning, match="stopped: 4 of 15 sets decided"):
+        report = anonrisk.find_qids(frame(PEOPLE.to_dict("list")), 0.3)
+    assert (report.sets, report.n_settled, report.partial) == ((), 4, True)
+
+
 def test_looking_for_direct_identifiers_may_be_stopped_too(monkeypatch):
     monkeypatch.setattr("anonrisk.api.find_qids._look_alikes", stop)
     with pytest.warns(StoppedWarning):
@@ -290,6 +298,49 @@ def test_the_command_line_writes_no_table_by_half_a_plan(command, monkeypatch, t
     code, out, _ = command(*asked, "--json")
     assert (code, json.loads(out)["partial"]) == (130, True)
     assert "written" not in json.loads(out)
+
+
+PYSPARK = """
+def signal_handler():
+    raise RuntimeError("reentrant call")
+
+def other():
+    raise RuntimeError("a cell")
+"""
+PY4J = """
+import logging
+
+def send(ask):
+    try:
+        try:
+            ask()
+        except RuntimeError:
+            raise ConnectionError
+    except ConnectionError:
+        logging.exception("Exception while sending command.")
+    raise ValueError("nothing here knows the reason")
+"""
+
+
+def test_ctrl_c_on_which_pyspark_stumbles_is_ctrl_c(monkeypatch, caplog):
+    from anonrisk.engines.spark import guard
+
+    cancelled, code = [], {}
+    exec(compile(PYSPARK, "site-packages/pyspark/core/context.py", "exec"), code)
+    exec(compile(PY4J, "site-packages/py4j/java_gateway.py", "exec"), code)
+    monkeypatch.setattr(guard, "_cancel", lambda: cancelled.append(True))
+    with pytest.raises(KeyboardInterrupt), guard.guarded("work"):
+        code["send"](code["signal_handler"])
+    assert cancelled == [True]
+    for _ in range(2):
+        with pytest.raises(anonrisk.errors.EngineError, match="not work"), guard.guarded("work"):
+            code["send"](code["other"])
+    assert cancelled == [True]
+    assert not caplog.records
+    # What others write into the same log is theirs.
+    with guard.guarded("work"):
+        logging.warning("mine")  # noqa: LOG015
+    assert [record.getMessage() for record in caplog.records] == ["mine"]
 
 
 # ---- a real Ctrl-C ------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def test_rows_left_out_for_a_missing_sensitive_value_have_a_limit(more):
         verdict = policy.check(frame)
         assert verdict.status == status
         (told,) = (f for f in verdict.findings if f.budget == "missing_sensitive")
-        assert "2 rows (33.3333%) left out" in told.sentence
+        assert "2 rows (33.3%) left out" in told.sentence
         whole = policy.check(frame.dropna())
         assert whole.passed
         assert not any(f.budget == "missing_sensitive" for f in whole.findings)

@@ -571,7 +571,7 @@ def test_copies_are_frozen_and_results_are_plain():
         predict.suggest_width([0.01] * 100, 50, 0.1),
     ):
         assert json.loads(json.dumps(result.to_dict()))
-        assert result._repr_html_().startswith("<table>")
+        assert result._repr_html_().startswith("<p>")
 
 
 @pytest.mark.parametrize("c", [0.8, 1.5, 3.0])

@@ -229,14 +229,14 @@ def test_bad_weights_are_refused(frame):
 def test_printed_and_stored():
     sizes = ClassSizes([1, 2, 3, 4], [400, 150, 60, 30], qid=["zip", "age"])
     found = sizes.predict_population(2000)
-    text = repr(found)
+    text = repr(found).replace("\n  ", " ")
     assert text.startswith("Of 2,000 people, ")
     assert "are unique by zip + age: 95%, without a model" in text
-    for word in ("bounds", "zayatz", "P6", "attacker of dis", "correct matches"):
+    for word in ("bounds", "zayatz", "attacker of dis", "correct matches"):
         assert word in text
     html = found._repr_html_()
-    assert html.startswith("<table>")
-    assert "<th>population uniques</th>" in html
+    assert html.count("<table>") == 1
+    assert ">population uniques</th>" in html
     stored = json.loads(json.dumps(found.to_dict()))
     assert stored["unique_fraction"]["high"] == found.unique_fraction.high
     assert stored["estimates"][1]["model"] == "pitman"

@@ -87,7 +87,7 @@ def test_of_a_sampling_fraction_alone_nothing_but_the_prosecutor_follows(frame):
     assert [*risk.journalist.highest_interval] == [0, 1]
     assert risk.journalist.average_interval.level is None
     assert risk.basis == "sampling_fraction"
-    assert "population_size or unsuppressed would tell more" in repr(risk)
+    assert "population_size or unsuppressed would tell more" in " ".join(repr(risk).split())
     whole = frame(RELEASE).anon.risk("zip", sampling_fraction=1)
     assert [*whole.journalist.average_interval] == [whole.prosecutor.average] * 2
 
@@ -210,7 +210,7 @@ def test_thresholds_do_not_turn_on_the_last_bit():
     assert risk.prosecutor.share_above(0.2) == 0
     assert risk.prosecutor.share_above(0.1) == pytest.approx(5 / 15)
     assert risk.to_dict()["prosecutor"] == {"highest": 0.2, "average": pytest.approx(2 / 15)}
-    assert risk._repr_html_().startswith("<table>")
+    assert risk._repr_html_().count("<table>") == 1
 
 
 def test_large_integers_stay_apart_beside_a_population():

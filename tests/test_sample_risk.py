@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from anonrisk import ClassSizes, Policy, errors
+from anonrisk.core.render import percent
 from anonrisk.predict.sample_risk import Sampling, least_in_population, of_sample
 
 THRESHOLDS = (0.04, 0.1, 0.25, 0.5)
@@ -62,7 +63,7 @@ def test_a_release_of_ten_alike():
     assert found.journalist.highest == found.marketer.average == 1 / 43
     assert found.journalist.share_above(0.02) == 1
     assert found.journalist.share_above(1 / 43) == 0
-    assert "whatever was removed since" in repr(found)
+    assert "whatever was removed since" in found.assumes
     assert found.unique_match is None
     threes = ClassSizes([3], [1000]).risk(sampling_fraction=0.05, population_size=60_000)
     assert threes.journalist.highest == 1 / 3
@@ -225,7 +226,8 @@ def test_the_population_and_the_fraction_say_the_same():
     by_people = sizes.risk(population_size=2_500, unsuppressed=True)
     assert by_share.to_dict() == by_people.to_dict()
     whole = sizes.risk(population_size=125, unsuppressed=True)
-    assert whole.to_dict() == sizes.risk().to_dict()
+    assert whole.to_dict() == {**sizes.risk().to_dict(), "basis": "population"}
+    assert "no population given" not in repr(whole)
 
 
 def test_rows_left_out_are_no_part_of_the_population(frame):
@@ -313,7 +315,7 @@ def test_what_the_population_fails_no_sample_of_it_passes(said, status):
     for finding in verdict.findings:
         assert finding.value > finding.limit
         assert (finding.estimate > finding.limit) == (status == "fail")
-        assert f"from {finding.estimate:.6g} to" in finding.sentence
+        assert f"from {percent(finding.estimate)} to" in finding.sentence
 
 
 def test_a_gate_goes_by_both_ends():
@@ -332,7 +334,7 @@ def test_a_gate_goes_by_both_ends():
     risk = {"journalist": above}
     (found,) = Policy(quasi="zip", risk=risk, **draw).check(table).findings
     assert (found.status, found.value, found.estimate) == ("could_not_assess", 1, 0)
-    assert found.sentence.startswith("From 0% to 100% of the records have a risk above 0.02")
+    assert found.sentence.startswith("From 0.0% to 100.0% of the records have a risk above 2%")
     plain = Policy(quasi="zip", risk={"prosecutor": {"highest": 0.1}}, **draw).check(table)
     assert plain.findings[0].estimate is None
 

@@ -24,12 +24,6 @@ def built(folder, *arguments):
     return folder / "html"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The written pages, without those that follow from the code: they take a minute more."""
-    return built(tmp_path_factory.mktemp("site"), "--without-api")
-
-
 class Page(HTMLParser):
     """What a page loads by itself, its title and its description."""
 

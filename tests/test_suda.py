@@ -126,7 +126,7 @@ def test_a_sum_of_scores_prints_and_serialises():
     found = pd.DataFrame(PEOPLE).anon.suda(QID, sampling_fraction=0.5)
     assert "is correct with probability" in repr(found)
     assert found.to_frame()["contribution"].is_monotonic_decreasing
-    assert "<td>zip</td>" in found._repr_html_()
+    assert ">zip</td>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict()))["n_records"] == 8
     assert "dis_suda_score" not in pd.DataFrame(PEOPLE).anon.suda(QID).records
     alike = pd.DataFrame({"a": [1, 1]}).anon.suda("a", sampling_fraction=0.5)

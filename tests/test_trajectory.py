@@ -435,7 +435,7 @@ def test_one_item_only_has_no_law(frame):
     assert found.modelled is None
     assert found.records_needed is None
     assert found.singled_out == 0
-    assert found._repr_html_().startswith("<table>")
+    assert found._repr_html_().count("<table>") == 1
 
 
 # ---- the result ---------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def test_the_model_says_which_question_it_answers_and_for_which_k():
     said = "model: users with just so many records, in order; measured: points of whole traces"
     asked = {"length": 2, "seed": 0}
     two = table.anon.trajectory("user", "item", **asked)
-    for text in (repr(two), two._repr_html_()):
+    for text in (repr(two).replace("\n  ", " "), two._repr_html_()):
         assert said in text
     five = table.anon.trajectory("user", "item", k=5, **asked)
     for one, other in zip(two.modelled, five.modelled, strict=True):

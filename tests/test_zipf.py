@@ -302,7 +302,7 @@ def test_wrong_calls(call, text):
 def test_it_prints():
     table = Zipf(D, 0.632, N).table(3)
     assert "98.6%" in repr(table)
-    assert table._repr_html_().startswith("<table><caption>Zipf model: 2,497 items")
+    assert table._repr_html_().startswith("<p>Zipf model: 2,497 items")
 
 
 @pytest.mark.slow

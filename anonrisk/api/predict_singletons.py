@@ -69,7 +69,7 @@ def predict_singletons(
 
     .. math:: E\,S = \sum c \binom{n - c}{k - 1} \Big/ \binom{n}{k}
 
-    beyond the table's size it is that of Good & Toulmin (P2); interval, `pmf`, `p_none` and `p_any`
+    Beyond the table's size it is that of Good & Toulmin (P2); interval, `pmf`, `p_none` and `p_any`
     follow an approximate law (P13), which tests hold to its level in worlds that it was not made
     in. S2 to S14 with replacement, S5 and S6 from the divergence.
 

@@ -241,9 +241,10 @@ class _Cell:
     interval = 0.5
 
     def __init__(self) -> None:
-        from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+        from IPython import display
 
-        self._output: Any = display(self._bundle("", ""), raw=True, display_id=True)
+        show: Any = display.display
+        self._output: Any = show(self._bundle("", ""), raw=True, display_id=True)
 
     def show(self, told: Told, seconds: float) -> None:
         line = told.line(seconds)

@@ -26,7 +26,10 @@ _TIE = "\u2420"
 _BETWEEN = (3, 2)
 # A column of words is not folded to less, unless its words are shorter.
 _NARROW = 28
-_NUMBER = re.compile(r"(?:[\d.,%<>≤≥()+/-]+|at|e|fewer|in|inf|least|most|nan|of|than|to|\s)*")
+# One character or word at a time, so that no name makes it try all ways to part it.
+_NUMBER = re.compile(
+    r"(?:[\d.,%<>≤≥()+/\s-]|\b(?:at|fewer|in|inf|least|most|nan|of|than|to)\b|(?<=\d)e(?=[-+]))*"
+)
 
 # Build servers take these for commands: at the beginning of a line, and anywhere.
 _COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.core.progress import tell
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.scores import FORMULAS
@@ -175,6 +176,7 @@ def combinations(
     for other in sensitive or (None,):
         part = tally.only(columns if other is None else (*columns, other))
         for node, (ids, codes, counts) in enumerate(_nodes(part, levels)):
+            tell("combinations", node, number)
             sizes = np.rint(np.bincount(ids, counts)).astype(np.int64)
             found[:, node] = _measured(sizes, k, starts)
             if other is not None:

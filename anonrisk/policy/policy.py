@@ -108,6 +108,7 @@ class Policy(Terms):
         See Also
         --------
         anonrisk.Policy.load : reads a file
+        anonrisk.Policy.to_dict : writes it
 
         Examples
         --------

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.core.render import PrintedFields
 from anonrisk.core.results import Interval
 from anonrisk.errors import InvalidPriorError
 from anonrisk.priors import precision
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 _POINTS = 800
 
 
-@dataclass(frozen=True, repr=False)
-class SingletonBounds(PrintedFields):
+@dataclass(frozen=True)
+class SingletonBounds:
     """What a group may have at least and at most.
 
     Attributes

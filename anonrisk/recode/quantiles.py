@@ -40,6 +40,7 @@ def ranks(values: ArrayLike) -> Integers:
     See Also
     --------
     anonrisk.recode.rank_difference : how far a map moves them
+    anonrisk.recode.quantile_map : the map that moves them least
 
     Notes
     -----
@@ -180,6 +181,7 @@ def sample_size(error: float, risk: float) -> int:
     See Also
     --------
     anonrisk.recode.sampled_quantiles : draws such a sample
+    anonrisk.plan : takes one with ``bins="sampled"``
 
     Notes
     -----

@@ -10,6 +10,7 @@ from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
@@ -42,6 +43,7 @@ def explore(
     floor: int = 5,
     name: str | None = None,
     title: str | None = None,
+    progress: bool | None = None,
 ) -> Explorer:
     """Measure every combination of levels of the columns: a page on which a person chooses.
 
@@ -63,22 +65,34 @@ def explore(
         What the table is called.
     title : str, optional
         The heading.
+    progress : bool, optional
+        As in `anonrisk.find_qids`.
 
     Returns
     -------
     Explorer
         With `save("explore.html")`, `to_dict` and `plan`; it prints what it holds.
 
+    See Also
+    --------
+    anonrisk.plan : the combination of least loss, found by search
+    anonrisk.apply : does what the chosen plan says
+    anonrisk.utility : the loss, and other measures, of a changed table
+
     Notes
     -----
     One count of the table, then arithmetic. A column has the levels that `anonrisk.plan` would
     choose among, ten at most, and all columns together 10,000 combinations at most; `to_dict`
     and the page say which levels were left out and why. Detail kept is 1 minus the loss T9 of the
-    recoding, people who are left out not counted (Iyengar 2002). l and t are those of the table
+    recoding, people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
     The page is an internal working document. It holds thousands of counts of one table, and
     whoever compares them may learn what none of them tells.
+
+    References
+    ----------
+    - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
 
     Examples
     --------
@@ -113,7 +127,9 @@ def explore(
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     free = tuple(column for column in question.qid if column not in given)
-    tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
+    with shown(progress=progress):
+        tell("counting the classes")
+        tally = engine.tally(frame, ClassesWithValues((*question.qid, *distances), free))
     n = tally.n_records
     if not n:
         raise EmptyTableError("the table is empty: there is no record to explore")
@@ -136,7 +152,8 @@ def explore(
         for column, share in zip(question.qid, shares, strict=True)
     }
     levels, left_out = levels_of(tally, offered, given=given, least=least)
-    found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
+    with shown(progress=progress):
+        found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(
         summarise(
             found,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.planning.explore import Combinations, LeftOutLevel
     from anonrisk.planning.lattice import Choice
+    from anonrisk.recode import Recoding
 
 SCHEMA_VERSION = 1
 _TITLE = "How coarse must each column be?"
@@ -96,7 +97,8 @@ def summarise(
         "left_out": [
             {
                 "column": name_of(one.column),
-                "level": cut(one.recoding),
+                # Its edges may be the reason why it went.
+                "level": cut(_label(one.recoding)),
                 "why": one.why,
             }
             for one in left_out[:_MOST_LEFT_OUT]
@@ -151,28 +153,34 @@ def _level(
     """Say one level, without a value of the column, and the piece of a plan that makes it."""
     recoding = choice.recoding
     values = int(rounded_up(np.array(choice.n_groups), floor))
-    counted = f", up to {values:,} values"
-    label, text = str(recoding), f"{recoding}{counted}"
+    text = f"{recoding}, up to {values:,} values"
     if isinstance(recoding, Star):
-        label, text = "left out", f"left out: every cell is {recoding.label!r}"
-    elif isinstance(recoding, Bins):
-        label, text = f"{len(recoding.edges) + 1} bins", str(recoding)
-    elif isinstance(recoding, Level):
-        # Counted in the hierarchy, not in the table.
-        groups = len(set(recoding.mapping().values()))
-        label, text = f"{groups:,} groups", str(recoding)
+        text = f"left out: every cell is {recoding.label!r}"
+    elif isinstance(recoding, (Bins, Level)):
+        text = str(recoding)
     stored = Plan({column: recoding}).to_dict()["recodings"][0]
     stored.pop("nodes", None)
     loss = choice.mean_loss(margin)
     return {
-        "label": cut(label),
+        "label": cut(_label(recoding)),
         "text": cut(text),
         "as_it_is": isinstance(recoding, Keep),
         "hierarchy": isinstance(recoding, Level),
         # All and nothing are known without a count.
-        "loss": loss if loss in (0.0, 1.0) else min(round(loss / step) * step, 1.0),
+        "loss": loss if loss in (0.0, 1.0) else min(round(round(loss / step) * step, 9), 1.0),
         "piece": json.dumps(stored),
     }
+
+
+def _label(recoding: Recoding) -> str:
+    """Name a level by what it is, not by what it holds: bins and groups are counted in it."""
+    if isinstance(recoding, Star):
+        return "left out"
+    if isinstance(recoding, Bins):
+        return f"{len(recoding.edges) + 1:,} bins"
+    if isinstance(recoding, Level):
+        return f"{len(set(recoding.mapping().values())):,} groups"
+    return str(recoding)
 
 
 def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:

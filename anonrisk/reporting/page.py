@@ -203,6 +203,7 @@ def refused(message: str, title: str | None = None) -> Report:
     See Also
     --------
     anonrisk.report : the report itself
+    anonrisk.reporting.Report.save : puts it in the place of the older one
 
     Examples
     --------

@@ -195,7 +195,7 @@ def _why(found: Measured, people: People) -> str:
                 k = int(one.parameters.get("k", one.limit))
                 hidden = people.hidden_sentence(sizes, k).removesuffix(".")
                 told = f"{hidden} by their {listed(sizes.qid)}"
-            allowed = "nobody" if budget == "k" else messages.percent(one.limit)
+            allowed = "nobody" if budget == "k" else messages.as_given(one.limit)
             return f"{told}; the policy allows {allowed}."
     return limits.sentence_of(failed[0])
 

@@ -228,7 +228,7 @@ def _table(names: Iterable[str], pages_in: str = ".") -> str:
 
 def _block(title: str, text: str) -> str:
     lines = "".join(f"   {line}".rstrip() + "\n" for line in text.strip().splitlines())
-    return f"{title}\n{'-' * len(title)}\n\n.. code-block:: text\n\n{lines}\n"
+    return f"{title}\n{'-' * len(title)}\n\n.. code-block:: text\n   :class: folded\n\n{lines}\n"
 
 
 def _expectations() -> str:

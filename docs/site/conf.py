@@ -45,6 +45,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = "anonrisk"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Else its script complains in the console of every page.
+html_context = {"default_mode": "auto"}
+# There is no second page beside it to lead to.
+html_sidebars: dict[str, list[str]] = {"glossary": []}
 html_copy_source = False
 html_show_sourcelink = False
 # The words around a find are fetched, which a page that is opened from disk must not do.

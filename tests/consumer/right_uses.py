@@ -48,6 +48,8 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     assessed = anonrisk.assess(df, Policy(quasi=["zip"], k=5))
     report = anonrisk.report(df, Policy(quasi=["zip"], k=5), name="people.csv")
     print(report.to_dict(), anonrisk.anon(df).report(["zip"], "illness").to_markdown())
+    explorer = anonrisk.explore(df, ["zip"], 5, sensitive="illness", floor=10)
+    print(explorer.to_dict(), anonrisk.apply(df, explorer.plan([0], max_suppression=0.02)))
     share += anonrisk.risk(df, "zip", population).journalist.average
     sampled = anonrisk.risk(df, "zip", sampling_fraction=0.1, unsuppressed=True)
     share += sampled.journalist.average_interval.high + sampled.marketer.average

@@ -42,10 +42,8 @@ class Wanted:
     ----------
     columns : tuple of str or None
         Their names; None for every column, where the table itself may say which matter.
-    numbers : frozenset of str
-        Those that the question takes for numbers, as a sampling weight.
-    dates : frozenset of str
-        Those that it takes for dates.
+    numbers, dates : frozenset of str
+        Those that the question takes for numbers, as a sampling weight, or for dates.
     """
 
     columns: tuple[str, ...] | None = None
@@ -282,8 +280,7 @@ def _identities(part: Part) -> set[object]:
         plain = plain.with_suffix("")
     found: set[object] = {whole, plain}
     try:
-        piped = str(part.path) == STDIN
-        state = os.fstat(sys.stdin.fileno()) if piped else part.path.stat()
+        state = os.fstat(sys.stdin.fileno()) if str(part.path) == STDIN else part.path.stat()
     except (OSError, ValueError, AttributeError):
         # Standard input may be closed, or no file; reading what is not there says so.
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
-from anonrisk.core.render import WIDTH, count_of, folded
+from anonrisk.core.render import count_of, folded
 from anonrisk.policy import document
 
 if TYPE_CHECKING:
@@ -100,18 +100,19 @@ class Drafted:
         for role, meaning in _ROLES.items():
             yield from _comment(meaning, "  ")
             if role == "unit":
-                yield from self._unit(roles.get("unit"))
+                yield self._unit(roles.get("unit"))
                 continue
             yield f"  {role}:"
             items = {column: document.scalar(column) for column in roles.get(role, ())}
             width = min(max(map(len, items.values()), default=0), _WIDEST)
             for column, item in items.items():
-                yield from _commented(f"    - {item.ljust(width)}", self._reason(column))
+                # One line, however long: whoever edits it moves whole lines.
+                yield f"    - {item.ljust(width)}  # {self._reason(column)}"
 
-    def _unit(self, unit: Name | None) -> list[str]:
+    def _unit(self, unit: Name | None) -> str:
         if unit is None:
-            return ["  unit:"]
-        return _commented(f"  unit: {document.scalar(unit)}", self._reason(unit))
+            return "  unit:"
+        return f"  unit: {document.scalar(unit)}  # {self._reason(unit)}"
 
     def _reason(self, column: Name) -> str:
         proposal = self.proposals.get(column)
@@ -127,15 +128,6 @@ class Drafted:
 def _comment(text: str, indent: str = "") -> list[str]:
     mark = f"{indent}# "
     return [line.rstrip() for line in folded(f"{mark}{text}", indent=mark)]
-
-
-def _commented(line: str, why: str) -> list[str]:
-    """Say why beside a line, or above it where there is no room."""
-    beside = f"{line}  # {why}"
-    if len(beside) <= WIDTH:
-        return [beside]
-    indent = line[: len(line) - len(line.lstrip())]
-    return [*_comment(why, indent), line.rstrip()]
 
 
 def _shown(column: Name) -> str:

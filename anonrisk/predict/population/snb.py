@@ -111,6 +111,7 @@ def snb_chances(alpha: float, beta: float, f: float) -> tuple[float, float, floa
     See Also
     --------
     anonrisk.predict.population.snb : fits them to a table
+    anonrisk.predict.population.bethlehem : another law of class sizes
 
     Notes
     -----

@@ -68,8 +68,7 @@
       : enough ? ["\u2713 Everybody else", " hides among " + count(k) + " or more once " +
         upTo(few) + " are left out."]
       : ["\u2717 " + upTo(few).replace("up", "Up"), " hide among fewer than " + count(k) +
-        (alone[node] ? ", " + (alone[node] < few ? "up to " + count(alone[node]) + " of them" :
-          "some of them") + " alone." : ".")];
+        (alone[node] ? ", up to " + count(alone[node]) + " of them alone." : ".")];
     if (line.textContent !== said.join("")) line.replaceChildren(make("b", said[0]), said[1]);
   };
 

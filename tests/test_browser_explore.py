@@ -1,0 +1,223 @@
+"""The explorer in a real browser: what is chosen on the page is what the table then holds."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+
+import browser_pages
+import looks
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonrisk import Plan
+from anonrisk.core.render import percent
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+QID = ["zip", "age", "sex"]
+K, FLOOR = 5, 5
+SHOWN = """({
+  headline: document.getElementById('headline').textContent,
+  figures: ['smallest', 'alone', 'risk', 'detail'].map(
+    id => document.getElementById(id).textContent),
+  sizes: [...document.querySelectorAll('tr.size')].map(
+    row => [...row.cells].slice(0, 3).map(cell => cell.innerText.trim())),
+  sensitive: [...document.querySelectorAll('tr.sensitive td')].map(cell => cell.innerText.trim()),
+  levels: [...document.querySelectorAll('input[type=radio]:checked')].map(one => Number(one.value)),
+  plan: document.getElementById('plan').textContent,
+})"""
+
+
+@cache
+def table(n=600):
+    rng = np.random.default_rng(7)
+    return pd.DataFrame(
+        {
+            "zip": [str(one) for one in 1000 + rng.integers(0, 6, n) * 10 + rng.integers(0, 4, n)],
+            "age": rng.integers(18, 90, n),
+            "sex": rng.choice(["f", "m", "x"], n, p=[0.5, 0.45, 0.05]),
+            "illness": rng.choice(["flu", "cold", "gout", "pox"], n),
+        }
+    )
+
+
+@cache
+def explorer():
+    return table().anon.explore(QID, K, sensitive="illness", floor=FLOOR, name="people.csv")
+
+
+def hostile():
+    rng = np.random.default_rng(3)
+    names = browser_pages.HOSTILE
+    made = pd.DataFrame({name: rng.integers(0, 40, 300) for name in names})
+    return made.anon.explore(list(names[:4]), 3, sensitive=names[4], name=names[0], title=names[5])
+
+
+MADE = {"small": explorer, "hostile": hostile}
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explorers")
+
+    @cache
+    def page(name):
+        path = folder / f"{name}.html"
+        MADE[name]().save(path)
+        return path
+
+    return page
+
+
+def choose(page, levels):
+    for column, level in enumerate(levels):
+        page.run(f"document.querySelectorAll('input[name=c{column}]')[{level}].click()")
+
+
+def rounded_up(count):
+    return -(-int(count) // FLOOR) * FLOOR
+
+
+def share_of(count, people):
+    return percent(min(rounded_up(count) / people, 1))
+
+
+def people_in(label, sizes):
+    """Count who is in the classes that a row of the page is about, by its own words."""
+    ends = [int(end) for end in re.findall(r"\d+", label)]
+    low, high = (ends[0], sizes.max) if label.endswith("or more") else (ends[0], ends[-1])
+    if label.startswith("fewer than"):
+        low, high = 1, ends[0] - 1
+    inside = (sizes.sizes >= low) & (sizes.sizes <= high)
+    return sizes.records[inside].sum()
+
+
+def told_of(levels):
+    """What the page must show, counted anew in a table that the plan was applied to."""
+    coarse = table().anon.apply(explorer().plan(levels))
+    sizes = coarse.anon.classes(QID)
+    people, alone = rounded_up(sizes.n_records), sizes.records_at_most(1)
+    left = coarse[coarse.anon.sizes(QID) >= K]
+    step = max(0.01, FLOOR / people)
+    l_and_t = ["nobody is left", "-"]
+    if len(left):
+        t = math.ceil(float(left.anon.tcloseness(QID, "illness")) / step - 1e-9) * step
+        l_and_t = [str(left.anon.ldiv(QID, "illness")), f"{t:.2f}"]
+    figures = [
+        f"{sizes.k:,}" if sizes.k >= FLOOR else f"fewer than {FLOOR}",
+        share_of(alone, people) if alone else "nobody",
+        share_of(sizes.n_classes, people),
+    ]
+    return figures, l_and_t, sizes
+
+
+def test_a_click_shows_what_a_fresh_count_finds(browser, pages):
+    rng = np.random.default_rng(15)
+    shape = [len(column["levels"]) for column in explorer().to_dict()["columns"]]
+    with browser.page(pages("small")) as page:
+        for _ in range(8):
+            levels = [int(rng.integers(0, n)) for n in shape]
+            choose(page, levels)
+            shown, (figures, l_and_t, sizes) = page.run(SHOWN), told_of(levels)
+            assert shown["levels"] == levels
+            assert shown["figures"][:3] == figures
+            assert shown["sensitive"] == l_and_t
+            people = rounded_up(sizes.n_records)
+            for label, count, share in shown["sizes"]:
+                inside = people_in(label, sizes)
+                assert [count, share] == [f"{rounded_up(inside):,}", share_of(inside, people)]
+        assert looks.noisy(page) == []
+
+
+@pytest.mark.parametrize("share", ["0.02", "0.1"])
+def test_the_plan_on_the_page_does_what_the_page_says(browser, pages, share):
+    with browser.page(pages("small")) as page:
+        page.run(f"document.getElementById('share').value = '{share}'")
+        page.run("document.getElementById('share').dispatchEvent(new Event('change'))")
+        page.run("document.getElementById('gentlest').click()")
+        shown = page.run(SHOWN)
+    plan = Plan.from_json(shown["plan"])
+    assert plan == explorer().plan(shown["levels"], max_suppression=float(share))
+    coarse = table().anon.apply(plan)
+    below = told_of(shown["levels"])[2].records_below(K)
+    assert 0 < below <= float(share) * len(table())
+    assert len(coarse) == len(table()) - below
+    assert coarse.anon.k(QID) >= K
+    assert f"up to {rounded_up(below)} people" in shown["headline"]
+
+
+def test_buttons_find_the_gentlest(browser, pages):
+    counts = explorer().to_dict()["counts"]["below"]
+    with browser.page(pages("small")) as page:
+        first = page.run(SHOWN)
+        assert first["levels"] == [0, 0, 0]
+        page.run("document.getElementById('nobody').click()")
+        assert page.run(SHOWN)["headline"].startswith("✓ Everybody hides")
+        assert told_of(page.run(SHOWN)["levels"])[2].k >= K
+        page.run("document.getElementById('finest').click()")
+        assert page.run(SHOWN) == first
+    assert min(counts) == 0
+
+
+def test_a_dot_is_chosen_where_it_is_clicked(browser, pages):
+    with browser.page(pages("small")) as page:
+        page.run("document.getElementById('dots').scrollIntoView({block: 'center'})")
+        left, top, wide, high = page.run(
+            "(box => [box.left, box.top, box.width, box.height])"
+            "(document.getElementById('dots').getBoundingClientRect())"
+        )
+        before = page.run(SHOWN)
+        page.click(left + wide * 0.9, top + high * 0.1)
+        upper = page.run(SHOWN)
+        page.click(left + wide * 0.3, top + high * 0.8)
+        lower = page.run(SHOWN)
+        assert before["levels"] != lower["levels"] != upper["levels"]
+        assert lower["figures"][1] == "nobody"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_explorer_fits_every_screen_and_asks_nobody(browser, pages, name):
+    with browser.page(pages(name)) as page:
+        for width, dark in looks.SCREENS:
+            page.resize(width)
+            page.show(dark=dark)
+            assert looks.beyond(page, width) == []
+        looks.unfold(page)
+        assert looks.beyond(page, looks.PHONE) == []
+        assert looks.noisy(page) == []
+        assert page.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "dark"),
+    [("small", looks.WIDE, False), ("small", looks.PHONE, True), ("hostile", looks.PHONE, False)],
+)
+def test_an_explorer_is_open_to_everybody(browser, pages, name, width, dark):
+    with browser.page(pages(name), width=width, dark=dark) as page:
+        looks.unfold(page)
+        assert looks.inaccessible(page) == []
+
+
+def test_an_explorer_needs_no_mouse(browser, pages):
+    with browser.page(pages("small")) as page:
+        assert looks.out_of_reach(page) == []
+        page.run("document.querySelector('input[name=c0]').focus()")
+        page.press("ArrowRight")
+        assert page.run(SHOWN)["levels"] == [1, 0, 0]
+        page.press("Tab")
+        page.press("ArrowRight")
+        assert page.run(SHOWN)["levels"] == [1, 1, 0]
+        page.run("document.getElementById('finest').focus()")
+        page.press("Enter")
+        assert page.run(SHOWN)["levels"] == [0, 0, 0]
+
+
+def test_a_printed_explorer_shows_what_the_screen_folds(browser, pages):
+    with browser.page(pages("small"), width=looks.PAPER, media="print") as page:
+        assert looks.beyond(page, looks.PAPER) == []
+        assert looks.folded(page) == []
+        assert len(json.loads(page.run(SHOWN)["plan"])["recodings"]) == len(QID)

@@ -1,0 +1,280 @@
+"""Every result prints in lines of 80 characters, and in a notebook of any theme.
+
+A class that prints itself, or that a public function gives, has a place in `RESULTS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import warnings
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk import AnonRiskError, Policy, predict
+from anonrisk.accessor import FUNCTIONS
+from anonrisk.core import render
+from anonrisk.core.keys import Key
+from anonrisk.core.results import Interval
+from anonrisk.counts.class_profiles import ValueCounts
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.identity import IdentityProtector
+from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
+from anonrisk.predict.zipf import Zipf
+from anonrisk.priors import Repository
+from anonrisk.recode import Prefix
+
+NAMES = ("zip", "year of birth", "sex", "illness", "who", "when")
+LONG = (
+    *("zip_" * 50, "שנת הלידה " * 20, "<b onload='x'>" * 15, "the illness of " * 14),
+    *("::error::who" * 17, "a\u202e\x1b[31m" + "when" * 50),
+)
+
+
+def table(names=NAMES, n=60):
+    random = np.random.default_rng(7)
+    cells = (
+        random.integers(1000, 1012, n).astype(str),
+        random.integers(1950, 1990, n),
+        random.choice(["f", "m"], n),
+        random.choice(["flu", "cold", "none"], n),
+        random.integers(0, n // 2, n),
+        pd.date_range("2024-01-01", periods=n, freq="D"),
+    )
+    df = pd.DataFrame(dict(zip(names, cells, strict=True)))
+    zip_, born, sex, ill, who, when = names
+    policy = Policy(
+        name=f"release of {zip_}",
+        quasi=[zip_, born, sex],
+        sensitive=[ill],
+        k=5,
+        ldiv={"l": 2},
+        max_unique_fraction=0.01,
+        risk={"prosecutor": {"highest": 0.2}},
+        predicted_singletons={"group_size": 20, "at_most_fraction": 0.01},
+        unlisted="ignore",
+    )
+    return SimpleNamespace(
+        df=df,
+        anon=df.anon,
+        q=[zip_, born, sex],
+        zip=zip_,
+        born=born,
+        sex=sex,
+        ill=ill,
+        who=who,
+        when=when,
+        policy=policy,
+        sizes=df.anon.classes([zip_, born, sex]),
+    )
+
+
+TABLES = {"usual": table(), "tiny": table(n=3), "long names": table(LONG)}
+
+
+POPULATION = "Members of 2021, all of them and their families, wherever they live"
+AGES = pd.DataFrame({"age": [20 + i % 50 for i in range(5_000)]})
+
+
+def published(t):
+    """Publish for two holders who disagree, one of a long name."""
+    repository = Repository("sqlite://")
+    for by, ages in (("The Club of the Friends of " * 4, AGES), ("Others", AGES[AGES < 50])):
+        name = "the age in years of whoever answered"
+        renamed = ages.dropna().rename(columns={"age": name})
+        repository.publish(renamed, name, population=POPULATION, by=by)
+    return repository
+
+
+def forecast(t):
+    prior = published(t).query()[0]
+    return published(t).predict(prior.qid, POPULATION, 1_000, by="Others")
+
+
+def bounded(t):
+    return t.sizes.risk(sampling_fraction=0.1, population_size=10 * len(t.df)).journalist
+
+
+# By class: what gives one, of a table.
+RESULTS = {
+    "AnonAccessor": lambda t: t.anon.declare(quasi=t.q, sensitive=t.ill, unit=t.who).anon,
+    "Assessment": lambda t: t.anon.assess(t.q, [t.ill]),
+    "Attacker": lambda t: t.sizes.risk().prosecutor,
+    "BoundedAttacker": bounded,
+    "Bounds": lambda t: bounds(Sample.of(t.sizes, 10 * len(t.df))),
+    "Box": lambda t: t.anon.box_plot(t.q, by=t.sex).overall,
+    "BoxPlot": lambda t: t.anon.box_plot(t.q, by=t.zip),
+    "Change": lambda t: t.anon.explain_risk(t.q).best,
+    "ClassCounts": lambda t: ClassCounts([1, 3], [2, 10**9], qid=t.q, unit=t.who, n_dropped=4),
+    "ClassProfiles": lambda t: t.anon.profiles(t.q, t.ill),
+    "ClassSizes": lambda t: t.anon.classes(t.q, unit=t.who),
+    "Closeness": lambda t: t.anon.tcloseness(t.q, t.ill),
+    "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
+    "Disagreement": lambda t: published(t).disagreements()[0],
+    "Disagreements": lambda t: published(t).disagreements(),
+    "Distribution": lambda t: predict.Distribution.from_class_sizes(t.sizes),
+    "Divergence": lambda t: t.sizes.kl(),
+    "Explanation": lambda t: t.policy.check(t.df).explain(),
+    "Finding": lambda t: t.policy.check(t.df).findings[0],
+    "Fit": lambda _: predict.fit_zipf([5, 3, 2, 1]),
+    "Forecast": forecast,
+    "FoundQid": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q).sets[0],
+    "GoodToulmin": lambda _: good_toulmin({1: 400, 2: 100, 3: 20}, 1.5),
+    "GroupDesign": lambda _: predict.best_group_size((95, 0.0), 10),
+    "IdentityProtector": lambda _: IdentityProtector(Key.generate(), "sqlite://", admin="officer"),
+    "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
+    "Key": lambda _: Key.generate(),
+    "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),
+    "KlStep": lambda t: t.anon.kl_after(t.q, [{t.born: 5}]).steps[1],
+    "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
+    "Linkability": lambda t: t.anon.linkability(t.who, [t.zip], t.when, period="7D"),
+    "LookAlike": lambda t: t.df.assign(n=range(len(t.df))).anon.find_qids().direct[0],
+    "LowerBound": lambda t: t.anon.rr(t.q),
+    "ModelEstimate": lambda t: t.sizes.predict_population(10 * len(t.df))["pitman"],
+    "Moved": lambda t: RESULTS["Utility"](t).moved[0],
+    "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
+    "Plan": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0),
+    "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).before,
+    "Policy": lambda t: t.policy,
+    "PopulationEstimate": lambda t: t.sizes.predict_population(12 * len(t.df)),
+    "PredictedClasses": lambda t: t.sizes.predict_classes(len(t.df)),
+    "PredictedRecords": lambda _: predict.records_below(predict.Distribution.uniform(9), 20, 3),
+    "Prediction": lambda t: t.sizes.predict_singletons(len(t.df)),
+    "Presence": lambda t: t.anon.delta_presence(t.q, pd.concat([t.df, t.df])),
+    "Prior": lambda t: published(t).query()[0],
+    "ProbabilisticK": lambda t: t.anon.probabilistic_k(t.q, 10**10, 0.5),
+    "Probability": lambda t: t.sizes.predict_singletons(2).p_none,
+    "QidAnswer": lambda t: t.anon.is_quasi_identifier(t.q, 0.2, 10**9),
+    "QidReport": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q, population_size=10**9),
+    "Report": lambda t: t.anon.report(t.policy),
+    "Repository": published,
+    "Risk": lambda t: t.anon.risk(t.q),
+    "RiskExplanation": lambda t: t.anon.explain_risk(t.q),
+    "Roles": lambda t: t.anon.declare(quasi=t.q, sensitive=t.ill, unit=t.who).anon.roles(),
+    "SampledRisk": lambda t: t.sizes.risk(sampling_fraction=0.1, population_size=10 * len(t.df)),
+    "SearchPlan": lambda t: t.anon.find_qids(explain=True),
+    "SigmaEstimate": lambda _: predict.sigma_from_singletons(8, group_size=10, width=0.5),
+    "Step": lambda t: RESULTS["Questionnaire"](t).steps[0],
+    "Submissions": lambda t: published(t).query(),
+    "Suda": lambda t: t.anon.suda(t.q, sampling_fraction=0.1),
+    "SuggestedWidth": lambda _: predict.suggest_width([0.01] * 100, 200, 0.05),
+    "Trajectory": lambda t: t.anon.trajectory(t.who, [t.zip], 2),
+    "TrajectoryStep": lambda t: t.anon.trajectory(t.who, [t.zip], 2).at(1),
+    "Tried": lambda t: RESULTS["SuggestedWidth"](t).tried[0],
+    "Utility": lambda t: anonrisk.utility(t.anon.generalize([t.born], bins=[1960]), t.df, t.q),
+    "ValueCounts": lambda t: ValueCounts(**vars(t.anon.profiles(t.q, t.ill))),
+    "Verdict": lambda t: t.policy.check(t.df),
+    "Without": lambda t: t.policy.check(t.df).explain().columns[0],
+    "WithoutSeveral": lambda t: t.policy.check(t.df).explain().together[0],
+    "Questionnaire": lambda t: predict.questionnaire(
+        16_000_000, [(f"{t.zip} of", 0.3), ("postal code", 1e-4), (t.born, 1e-9)]
+    ),
+    "ZipfStep": lambda _: Zipf(2_497, 0.632, 42_598_300).table(3).steps[0],
+    "ZipfTable": lambda _: Zipf(2_497, 0.632, 42_598_300).table(3),
+}
+
+
+def classes_of_the_package():
+    found = {}
+    for module in pkgutil.walk_packages(anonrisk.__path__, "anonrisk."):
+        if not re.search(r"spark|__main__|\.gx|engines|\.sql", module.name):
+            for value in vars(importlib.import_module(module.name)).values():
+                if inspect.isclass(value) and value.__module__.startswith("anonrisk."):
+                    found[value.__name__] = value
+    return found
+
+
+def prints_itself(kind):
+    """Tell whether somebody wrote how it prints: what `dataclass` makes is of no file."""
+    code = getattr(kind.__repr__, "__code__", None)
+    return code is not None and "anonrisk" in code.co_filename
+
+
+def given_by_public_functions():
+    public = [*FUNCTIONS, *(getattr(predict, name) for name in predict.__all__)]
+    return {
+        word
+        for function in public
+        if inspect.isfunction(function)
+        for word in re.findall(r"\w+", str(function.__annotations__.get("return")))
+    }
+
+
+def test_every_result_has_a_place_here():
+    known = classes_of_the_package()
+    own = {
+        name
+        for name, kind in known.items()
+        if not (name.startswith("_") or inspect.isabstract(kind) or issubclass(kind, Exception))
+        and kind.__module__ != render.__name__
+        and (prints_itself(kind) or name in given_by_public_functions())
+    }
+    assert own == {*RESULTS}
+
+
+class Balanced(HTMLParser):
+    """Reads HTML; every tag that opens is closed, in order, and no style sets a colour."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        for name, value in attributes:
+            assert name in {"style", "srcdoc", "title", "sandbox"}
+            if name == "style":
+                assert not re.search(r"(^|;)\s*(color|background)", value)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def prints_well(result):
+    for text in (repr(result), str(result)):
+        assert max(map(len, text.split("\n"))) <= render.WIDTH
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert "\u2420" not in text
+        assert not re.search(r"\b[A-Z]\d{1,2}\b", text), "the id of a formula"
+    printed = isinstance(result, render.PrintedTable | render.PrintedLines)
+    if printed and not isinstance(result, render.PrintedFields):
+        assert not re.search(r"\de[-+]\d", repr(result)), "digits that nobody reads"
+    if isinstance(result, render.PrintedTable):
+        header = result._header()
+        assert len({*header}) == len(header)
+    html = getattr(result, "_repr_html_", lambda: None)()
+    if html is not None:
+        Balanced(html)
+
+
+@pytest.mark.parametrize("which", TABLES)
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_prints_well(name, which):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = RESULTS[name](TABLES[which])
+        except (AnonRiskError, IndexError):
+            # Of three records not everything can be told.
+            assert which == "tiny"
+            return
+    assert type(result).__name__ == name
+    prints_well(result)
+
+
+def test_no_name_takes_long_to_tell_from_a_number():
+    name = "-" * 200 + "x"
+    assert render.text_table(("n", "m"), [(name, "1")]).count("…") == 1
