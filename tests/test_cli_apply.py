@@ -11,7 +11,8 @@ import test_cli
 import test_cli_plan
 
 import anonrisk
-from anonrisk.recode import Bins, DatePart, Keep
+from anonrisk.recode import Bins, DatePart, Keep, from_dict
+from anonrisk.recode.kinds import fingerprint_of
 
 run = test_cli.run
 write = test_cli.write
@@ -61,9 +62,7 @@ def test_dates_and_hierarchies(run):
     write("t.csv", "\n".join(["born,region", *rows]))
     write("r.csv", "n0;north;*\nn1;north;*\nn2;south;*\nn3;south;*\n")
     tree = anonrisk.hierarchy.Hierarchy.of("r.csv")
-    level = anonrisk.planning.plan.from_dict(
-        {"recoding": "level", "level": 1, "hierarchy": anonrisk.recode.kinds.fingerprint_of(tree)}
-    )
+    level = from_dict({"recoding": "level", "level": 1, "hierarchy": fingerprint_of(tree)})
     write("p.json", anonrisk.Plan({"born": DatePart("decade"), "region": level}).to_json())
     code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")
     assert (code, "--hierarchies region=FILE" in err) == (2, True)
