@@ -223,7 +223,7 @@ def site(tmp_path_factory) -> Path:
     """The documentation, without pages that follow from the code: they take a minute more."""
     from test_site import built
 
-    return built(tmp_path_factory.mktemp("site"), "--without-api")
+    return built(tmp_path_factory.mktemp("site"), "--quick")
 
 
 @pytest.fixture(scope="session")

@@ -58,8 +58,6 @@ def test_a_report_fits_every_screen_and_asks_nobody(browser, reports, name):
         ("small", looks.WIDE, False),
         ("small", looks.PHONE, True),
         ("hostile", looks.PHONE, False),
-        ("doubtful", looks.WIDE, True),
-        ("kept", looks.PHONE, True),
     ],
 )
 def test_a_report_is_open_to_everybody(browser, reports, name, width, dark):

@@ -40,6 +40,28 @@ def test_it_writes_what_plan_and_apply_give(run, name):
     assert told["not_in_plan"] == ["illness"]
 
 
+def test_a_plan_by_region(run):
+    rows = [f"{1950 + i % 40}-0{1 + i % 3}-0{1 + i % 7},n{i % 4},{i % 60}" for i in range(300)]
+    write("t.csv", "\n".join(["born,region,age", *rows]))
+    write("r.csv", "n0;north;*\nn1;north;*\nn2;south;*\nn3;south;*\n")
+    table = pd.read_csv("t.csv", parse_dates=["born"])
+    names = ["born", "region", "age"]
+    asked = {"hierarchies": {"region": "r.csv"}, "method": "multidimensional"}
+    trees = ("--hierarchies", "region=r.csv")
+    # There is room for one cut, into the nodes of the hierarchy; or for many.
+    for k, weight in ((100, 9), (30, 0.1)):
+        plan = table.anon.plan(names, k, weights={"region": weight}, **asked)
+        write("p.json", plan.to_json())
+        if k == 100:
+            code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv")
+            assert (code, "say --hierarchies region=FILE" in err) == (2, True)
+        code, _, err = run("apply", "p.json", "t.csv", "-o", "new.csv", "--force", *trees)
+        assert (code, err) == (0, "")
+        found = pd.read_csv("new.csv", dtype=str).anon.classes(names)
+        assert (found.k, found.n_classes) == (plan.after.k, plan.after.n_classes)
+    assert all(len(plan.recodings[name].edges) > 1 for name in ("born", "age"))
+
+
 def test_the_plan_of_the_explorer(run):
     write("t.csv", test_cli_plan.PEOPLE)
     write("jobs.csv", "flu;cold;*\n" + test_cli.SECRET + ";cold;*\n")
@@ -61,7 +83,7 @@ def test_dates_and_hierarchies(run):
     write("t.csv", "\n".join(["born,region", *rows]))
     write("r.csv", "n0;north;*\nn1;north;*\nn2;south;*\nn3;south;*\n")
     tree = anonrisk.hierarchy.Hierarchy.of("r.csv")
-    level = anonrisk.planning.plan.from_dict(
+    level = anonrisk.recode.from_dict(
         {"recoding": "level", "level": 1, "hierarchy": anonrisk.recode.kinds.fingerprint_of(tree)}
     )
     write("p.json", anonrisk.Plan({"born": DatePart("decade"), "region": level}).to_json())

@@ -35,6 +35,9 @@ def test_it_says_what_the_library_says(run):
     weighted = run("plan", "t.csv", *ASKED, "--weights", "zip=9", "age=0", "--json")[1]
     chosen = anonrisk.plan(frame, ["zip", "age"], weights={"zip": 9, "age": 0})
     assert anonrisk.Plan.from_json(weighted).recodings == chosen.recodings
+    regions = run("plan", "t.csv", *ASKED, "--method", "multidimensional", "--json")[1]
+    chosen = anonrisk.plan(frame, ["zip", "age"], method="multidimensional")
+    assert anonrisk.Plan.from_json(regions) == chosen
     cut = run("plan", "t.csv", *ASKED, "--bins", "centre", "--json")[1]
     chosen = anonrisk.plan(frame, ["zip", "age"], bins="centre")
     assert anonrisk.Plan.from_json(cut).recodings == chosen.recodings

@@ -333,7 +333,7 @@ def test_roles_that_cannot_be_read_are_an_error_of_ours():
                 call()
         verdict = Policy(k=1).check(df)
         assert verdict.status == "could_not_assess"
-        assert "cannot be read" in str(verdict)
+        assert "cannot be read" in verdict.failures[0].sentence
 
 
 @pytest.mark.parametrize(

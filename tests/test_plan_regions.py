@@ -13,6 +13,7 @@ import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle_regions import Ruler, Tree, by_the_book
 from planned import QIDS, people
 
 from anonrisk import Plan, errors
@@ -25,128 +26,6 @@ from anonrisk.recode.regions import NumberRanges, Regions
 TREE = {"any": {"cold": ["cough", "flu"], "heart": ["angina", "stroke"], "other": ["gout"]}}
 PATHS = {leaf: ("any", node, leaf) for node, below in TREE["any"].items() for leaf in below}
 BY_REGION = {"method": "multidimensional"}
-
-
-class Tree:
-    """A column with a hierarchy, by the book: a region has the common beginning of its paths."""
-
-    def __init__(self, paths):
-        self.paths = {**paths, None: ("any", None)}
-        self.n_leaves = len(paths)
-
-    def common(self, cells):
-        shared = self.paths[cells[0]]
-        for cell in cells:
-            path = self.paths[cell]
-            while path[: len(shared)] != shared:
-                shared = shared[:-1]
-        return shared
-
-    def loss(self, cells):
-        node = self.common(cells)
-        if len(node) == 1:
-            return 1.0
-        below = sum(path[: len(node)] == node for leaf, path in self.paths.items() if leaf)
-        return max(below - 1, 0) / (self.n_leaves - 1)
-
-    def label(self, cells):
-        return self.common(cells)[-1]
-
-    def ways(self, records, name, k, fits):
-        node = self.common([r[name] for r in records])
-        parts = {}
-        for r in records:
-            parts.setdefault(self.paths[r[name]][: len(node) + 1], []).append(r)
-        order = sorted(parts, key=lambda path: (path[-1] is None, path))
-        if len(order) < 2:
-            return
-        cannot = [p for p in order if len(parts[p]) < k or not fits(parts[p])]
-        free = sorted((p for p in order if p not in cannot), key=lambda p: len(parts[p]))
-        rest = [r for p in cannot for r in parts[p]]
-        while cannot and free and (len(rest) < k):
-            rest = rest + parts[free.pop(0)]
-        if cannot and free and not fits(rest):
-            rest = rest + parts[free.pop(0)]
-        if free:
-            yield [parts[p] for p in order if p in free] + ([rest] if rest else [])
-
-
-class Ruler:
-    """A column of whole numbers that is cut at edges."""
-
-    def __init__(self, cells, edges):
-        known = [c for c in cells if c is not None]
-        self.low, self.high, self.edges = min(known), max(known), edges
-
-    def ends(self, cells):
-        known = [c for c in cells if c is not None]
-        start = max([e for e in self.edges if e <= min(known)], default=None)
-        end = min([e for e in self.edges if e > max(known)], default=None)
-        return start, end
-
-    def loss(self, cells):
-        if all(c is None for c in cells):
-            return 0.0
-        if None in cells:
-            return 1.0
-        start, end = self.ends(cells)
-        low = self.low if start is None else max(start, self.low)
-        high = self.high if end is None else min(end - 1, self.high)
-        return max(high - low, 0) / (self.high - self.low) if self.high > self.low else 0.0
-
-    def label(self, cells):
-        if all(c is None for c in cells):
-            return None
-        start, end = self.ends(cells)
-        if None in cells or start == end:
-            return "*"
-        if start is None or end is None:
-            return f"<{end:g}" if start is None else f">={start:g}"
-        return f"{start:g}" if end == start + 1 else f"{start:g}-{end - 1:g}"
-
-    def ways(self, records, name, k, fits):
-        cells = [r[name] for r in records]
-        if None in cells:
-            cuts = [[r for r in records if r[name] is not None]]
-        else:
-            cuts = [[r for r in records if r[name] < e] for e in self.edges]
-        halves = [(low, [r for r in records if r not in low]) for low in cuts]
-        halves = [h for h in halves if min(map(len, h)) >= k and self.gain(records, h, name) > 0]
-        if halves:
-            yield max(halves, key=lambda h: round(self.gain(records, h, name), 12))
-            if fits is not everything:
-                yield max(halves, key=lambda h: min(map(len, h)))
-
-    def gain(self, records, parts, name):
-        return per_bit(self, records, parts, name)
-
-
-def everything(_):
-    return True
-
-
-def per_bit(column, records, parts, name):
-    n = len(records)
-    gained = n * column.loss([r[name] for r in records]) - sum(
-        len(part) * column.loss([r[name] for r in part]) for part in parts
-    )
-    bits = sum(len(part) * math.log2(n / len(part)) for part in parts)
-    return gained / bits if gained > 1e-12 else 0.0
-
-
-def by_the_book(records, columns, k, fits=everything):
-    """Cut again and again; give the label of every region with its records."""
-    ways = [
-        (round(per_bit(column, records, parts, name), 12), parts)
-        for name, column in columns.items()
-        for parts in column.ways(records, name, k, fits)
-    ]
-    # Of equal ones the first, and only those that keep to the limit.
-    for score, parts in sorted(ways, key=lambda way: -way[0]):
-        if score > 0 and all(map(fits, parts)):
-            return [leaf for part in parts for leaf in by_the_book(part, columns, k, fits)]
-    label = tuple(column.label([r[name] for r in records]) for name, column in columns.items())
-    return [(label, len(records))]
 
 
 def columns_of(table, k):
@@ -320,6 +199,31 @@ def test_goals_on_every_engine(frame):
         frame(alike).anon.apply(plan)
 
 
+@pytest.mark.spark("spark")
+def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monkeypatch):
+    from anonrisk.counts import bounds
+
+    random = np.random.default_rng(4)
+    days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]
+    cells = {
+        "income": [None] * 6 + np.exp(random.normal(10, 1, 394)).tolist(),
+        "born": days,
+        "sex": random.choice(["f", "m"], 400).tolist(),
+    }
+    table = tables.spark_table(spark, cells)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 390)
+    names = ["income", "born", "sex"]
+    plan = table.anon.plan(names[::2], 5, **BY_REGION)
+    done = table.anon.apply(plan)
+    counted = done.anon.classes(names[::2])
+    assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
+    assert counted.n_records == 400, "what was planned is what is true"
+    assert plan.after.n_classes > 20
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 50)
+    with pytest.raises(errors.TooManyClassesError, match="more than 50 different combinations"):
+        table.anon.plan(names, 5, **BY_REGION)
+
+
 def test_a_stored_plan_holds_what_k_records_share():
     random = np.random.default_rng(3)
     rare = [f"rare{i}" for i in range(40)]
@@ -402,7 +306,7 @@ def test_the_bars_on_adult(shared):
 
 
 def test_the_better_method_is_taken_and_named():
-    table = pd.DataFrame(people(300))
+    table = pd.DataFrame(people(100))
     names = ["age", "zip", "born"]
     plan = table.anon.plan(names, 5, method="auto")
     full = table.anon.plan(names, 5)

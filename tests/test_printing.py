@@ -154,6 +154,7 @@ RESULTS = {
     "QidAnswer": lambda t: t.anon.is_quasi_identifier(t.q, 0.2, 10**9),
     "QidReport": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q, population_size=10**9),
     "Report": lambda t: t.anon.report(t.policy),
+    "Explorer": lambda t: t.anon.explore(t.q),
     "Repository": published,
     "Risk": lambda t: t.anon.risk(t.q),
     "RiskExplanation": lambda t: t.anon.explain_risk(t.q),

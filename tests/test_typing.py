@@ -81,6 +81,8 @@ WORDS = {
     "Law": lambda df, word: anonrisk.perturb(df, "zip", 1, seed=1, law=word),
     "Part": lambda df, word: anonrisk.generalize(df, "zip", part=word),
     "Cuts": lambda df, word: anonrisk.plan(df, "zip", 2, bins=word),
+    "PlanMethod": lambda df, word: anonrisk.plan(df, "zip", 2, method=word),
+    "Split": lambda df, word: anonrisk.plan(df, "zip", 2, split=word),
     "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),

@@ -70,7 +70,7 @@ def test_suggested_widths_meet_the_budget_at_every_offset():
             joint = Distribution.from_probabilities(np.bincount(cell, weights=p))
             uppers.append(predict.singletons(joint, 200).law.upper(0.95) / 200)
         assert (max(uppers) <= 0.05) == (tried.width == found.width)
-    assert "with 95% probability" in repr(found)
+    assert "with 95% probability" in " ".join(repr(found).split())
     with pytest.raises(errors.ArgumentError, match="no width"):
         predict.suggest_width(p, 1, 0.05)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.axes import Ladder
 from anonrisk.planning.region_part import keeping, runs
 
@@ -94,16 +95,15 @@ def _down(seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule) -> Pr
     lowest = len(axis.begins) - 1
     at = np.minimum(step + 1, lowest)
     begins = axis.begins[at[seen.of], seen.position]
-    starts = np.flatnonzero(
-        np.append(True, (seen.of[1:] != seen.of[:-1]) | (begins[1:] != begins[:-1]))
-    )
+    keys = seen.of * axis.size + begins
+    starts = runs_of(keys)
+    keys = keys[starts]
     of, counts = seen.of[starts], np.add.reduceat(seen.counts, starts)
     ends = np.append(starts[1:], len(begins)) - 1
     losses = axis.losses(seen.position[starts], seen.position[ends])
     broken, of_rows = counts < rule.k, axis.begins[at[part.owners], part.positions[seen.column]]
     if rule.limits:
         broken |= ~keeping(part, of_rows, axis.size, rule.limits)[1]
-    keys = of * axis.size + begins[starts]
     stays = _rest(of, counts, broken, rule.k)
     if rule.limits and stays.any():
         rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
@@ -130,7 +130,7 @@ def _rest(
     """
     order = np.lexsort((counts, ~broken, of))
     owners, ordered, first = of[order], counts[order], broken[order]
-    starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+    starts = runs_of(owners)
     sizes = np.diff(starts, append=len(of))
     before = np.cumsum(ordered) - ordered
     before -= np.repeat(before[starts], sizes)
@@ -145,15 +145,13 @@ def _rest(
 
 
 def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> ProposedCut:
-    """Cut between two positions that occur; a missing value is cut off before all else."""
+    """Cut between two positions that occur; missing values are above all, alone or not."""
     below = np.cumsum(seen.counts)
-    starts = np.flatnonzero(np.append(True, seen.of[1:] != seen.of[:-1]))
+    starts = runs_of(seen.of)
     below -= (below - seen.counts)[starts][seen.of]
     above = seen.sizes[seen.of] - below
     following = np.append(seen.position[1:], 0)
-    missing = len(axis.edges) + 1
     fit = (below >= rule.k) & (above >= rule.k)
-    fit &= (seen.last[seen.of] < missing) | (following == missing)
     # The last position of a region has nothing above it, and thus does not fit.
     places = np.flatnonzero(fit)
     scores, at = np.zeros(len(seen.sizes)), np.zeros(len(seen.sizes), dtype=np.int64)
@@ -166,10 +164,10 @@ def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> Pr
     bits = low * np.log2(n / low) + high * np.log2(n / high)
     gained = _per_bit(n * seen.before[of] - left, bits, np.ones(len(of), dtype=bool))
     rank = np.where(gained > 0, np.minimum(low, high), 0) if middle else np.round(gained, _DIGITS)
-    starts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+    starts = runs_of(of)
     best = np.maximum.reduceat(rank, starts)
     top = np.flatnonzero(rank == np.repeat(best, np.diff(starts, append=len(of))))
-    top = top[np.append(True, of[top][1:] != of[top][:-1])]
+    top = top[runs_of(of[top])]
     scores[of[top]], at[of[top]] = gained[top], following[places][top]
     scores = seen.scored(scores, rule)
     return ProposedCut(seen.column, axis, scores, at, at[:0])

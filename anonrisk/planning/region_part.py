@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.counts.class_profiles import ValueCounts
+from anonrisk.engines.numpy.count import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ class SensitiveLimit:
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
         """Tell which of some parts keep to it; `of` is the part of each of the rows."""
         part, rank, times = runs(of, self.ranks[rows], len(self.overall), counts)
-        starts = np.flatnonzero(np.append(True, part[1:] != part[:-1]))
+        starts = runs_of(part)
         found = ValueCounts(
             starts=np.append(starts, len(part)),
             ranks=rank,
@@ -80,7 +81,7 @@ def runs(
         return present // size, present % size, np.rint(sums[present]).astype(np.int64)
     order = in_order(keys, bound)
     keys = keys[order]
-    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    starts = runs_of(keys)
     return keys[starts] // size, keys[starts] % size, np.add.reduceat(counts[order], starts)
 
 
@@ -105,8 +106,9 @@ def grouped(
     keys = owners * size + values
     order = in_order(keys, (int(owners[-1]) + 1 if len(owners) else 1) * size)
     keys = keys[order]
-    new = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
-    return order, np.cumsum(new) - 1, keys[new] // size, keys[new] % size
+    starts = runs_of(keys)
+    number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+    return order, number, keys[starts] // size, keys[starts] % size
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class RegionPart:
         inside, times = [position[rows] for position in positions], counts[rows]
         if not len(rows):
             return cls(owners, rows, inside, times, times, inside, inside)
-        starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+        starts = runs_of(owners)
         return cls(
             owners,
             rows,

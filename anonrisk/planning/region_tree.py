@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.axes import Ladder
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Partition:
     sizes: Integers
 
 
-@dataclass(frozen=True)
+@dataclass
 class RegionTree:
     """What has been cut so far. A slot is a place from which on a cut leads to a region."""
 
@@ -77,15 +78,14 @@ class RegionTree:
                 owners = np.append(owners, parents[again[0]])
                 starts = np.append(starts, again[1])
                 leads = np.append(leads, new[again[2]])
-        order = np.lexsort((np.arange(len(owners)), starts, owners))
+        keys = owners * (max(axis.size for axis in axes) + 1) + starts
+        order = np.argsort(keys, kind="stable")
+        # Where a part begins behind another, it has its place, and not the rest.
+        order = order[runs_of(keys[order])]
         owners, starts, leads = owners[order], starts[order], leads[order]
-        once = np.append(True, (owners[1:] != owners[:-1]) | (starts[1:] != starts[:-1]))
-        once = once[: len(owners)]
-        owners, starts, leads = owners[once], starts[once], leads[once]
-        first = np.flatnonzero(np.append(True, owners[1:] != owners[:-1])[: len(owners)])
+        first = runs_of(owners)
         slot = sum(map(len, self.begins))
-        cut = np.unique(parents)
-        sizes = np.diff(first, append=len(owners))
+        cut, sizes = owners[first], np.diff(first, append=len(owners))
         self.splits.append((uids[cut], columns[cut], slot + first, sizes, new))
         self.begins.append(starts)
         self.leads.append(leads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import count_of, escaped, percent, shown
+from anonrisk.core.render import count_of, escaped, named, percent, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ def listed(names: Iterable[Name]) -> str:
     >>> listed(["pc4", "year_of_birth", "gender"])
     'pc4, year_of_birth and gender'
     """
-    return and_more([name_of(name) for name in names], _MOST_LISTED)
+    return and_more([named(name) for name in names], _MOST_LISTED)
 
 
 def one_in(risk: float) -> str:

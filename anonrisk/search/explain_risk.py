@@ -72,7 +72,7 @@ class RiskExplanation(render.PrintedTable):
 
     @property
     def _telling(self) -> tuple[Change, ...]:
-        """The changes that are shown: a column that helps nobody dropped is news, coarsened none."""
+        """The changes that are shown: that dropping helps nobody is news, coarsening not."""
         return tuple(c for c in self.changes if c.dropped or c.singletons < self.singletons)
 
     def to_frame(self) -> pd.DataFrame:

@@ -248,27 +248,32 @@ def _commands() -> str:
     return "".join(_block(name, one.format_help()) for name, one in commands.items())
 
 
-def build(output: Path, *, api: bool = True) -> int:
-    """Build the site from nothing; a warning is a failure. Without the API it is quick."""
+def build(output: Path, *, quick: bool = False) -> int:
+    """Build the site from nothing; a warning is a failure.
+
+    Quick, it has the written pages alone, and notebooks are not run.
+    """
     from sphinx.cmd.build import main as sphinx
 
     shutil.rmtree(output, ignore_errors=True)
     source = output / "source"
     lay_out(source)
-    if api:
+    if not quick:
         write_reference(source / "api")
     drop_absent(source)
-    cache = ["-d", str(output / "cache")]
-    return sphinx(["-W", "--keep-going", "-n", "-q", *cache, str(source), str(output / "html")])
+    options = ["-d", str(output / "cache"), *(("-D", "nb_execution_mode=off") if quick else ())]
+    # A notebook shows its pictures itself, unless told to draw for nobody.
+    os.environ.pop("MPLBACKEND", None)
+    return sphinx(["-W", "--keep-going", "-n", "-q", *options, str(source), str(output / "html")])
 
 
 def main() -> int:
     """Build what the arguments say, and tell where it is."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=OUTPUT)
-    parser.add_argument("--without-api", action="store_true", help="the written pages alone")
+    parser.add_argument("--quick", action="store_true", help="no reference, no notebook is run")
     given = parser.parse_args()
-    failed = build(given.output, api=not given.without_api)
+    failed = build(given.output, quick=given.quick)
     if not failed:
         print(f"Open {given.output / 'html' / 'index.html'}")
     return failed

@@ -29,8 +29,11 @@ exclude_patterns = ["_templates", "README.md"]
 # Markdown is that of the code forge: the same anchors, formulas between dollars.
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
-# Notebooks are run by the tests; a page shows what they hold.
-nb_execution_mode = "off"
+# Notebooks are kept without what they print; Spark would need Java to show what pandas shows.
+nb_execution_mode = "force"
+nb_execution_excludepatterns = ["tutorials/on_spark.ipynb"]
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 
 # A name between single backquotes is a link where there is a page for it, and else code.
 default_role = "autolink"
@@ -45,6 +48,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "anonrisk"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["formulas.js"]
 # Else its script complains in the console of every page.
 html_context = {"default_mode": "auto"}
 # There is no second page beside it to lead to.

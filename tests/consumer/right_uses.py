@@ -70,6 +70,7 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.probabilistic_k(df, "zip", 1000),
         anonrisk.is_quasi_identifier(df, "zip", population_size=1000, domain_sizes={"zip": 90}),
         anonrisk.plan(df, ["zip", "age"], k=5, weights=weights).qids,
+        anonrisk.plan(df, "zip", method="multidimensional", sensitive="ill", ldiv=2).regions,
         anonrisk.trajectory(df, "card", ["station", "hour"], time="at", points="consecutive"),
         anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
     )

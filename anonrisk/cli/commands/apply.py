@@ -15,12 +15,15 @@ from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError
 from anonrisk.policy.finding import FAIL
 from anonrisk.recode import Bins, DatePart, Level
+from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from anonrisk.cli.source import Source
     from anonrisk.planning.plan import Plan
+    from anonrisk.recode import Recoding
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -45,9 +48,10 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Read the plan, then the table; a table that the plan was not made for fails."""
     to = output_paths.table_path("--output", given.changed, given.table, force=given.force)
     plan = _plan(given)
-    bins = [name for name, recoding in plan.recodings.items() if isinstance(recoding, Bins)]
-    dates = [name for name, recoding in plan.recodings.items() if isinstance(recoding, DatePart)]
-    frame = source.read(given, wanted(None, numbers=bins, dates=dates))
+    dates = _having(plan, lambda step: isinstance(step, (DatePart, DateRanges)))
+    numbers = _having(plan, lambda step: isinstance(step, (Bins, NumberRanges)))
+    numbers = [name for name in numbers if name not in dates]
+    frame = source.read(given, wanted(None, numbers=numbers, dates=dates))
     try:
         changed = anonrisk.apply(frame, plan)
     except PlanError as error:
@@ -58,6 +62,15 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
     text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"
     return Outcome(text, Outcome.of(**parts).document)
+
+
+def _having(plan: Plan, fits: Callable[[Recoding], bool]) -> list[Any]:
+    """List the columns with a recoding, or a step of one by region, that fits."""
+    steps = {
+        name: recoding.levels if isinstance(recoding, Parts) else (recoding,)
+        for name, recoding in plan.recodings.items()
+    }
+    return [name for name, taken in steps.items() if any(map(fits, taken))]
 
 
 def _plan(given: argparse.Namespace) -> Plan:
@@ -75,11 +88,7 @@ def _plan(given: argparse.Namespace) -> Plan:
     except PlanError as error:
         raise ArgumentError(f"{given.plan!r}: {error}") from None
     require(hierarchies, "hierarchy of", plan.qids)
-    bare = [
-        name
-        for name, recoding in plan.recodings.items()
-        if isinstance(recoding, Level) and recoding.hierarchy is None
-    ]
+    bare = _having(plan, lambda step: isinstance(step, Level) and step.hierarchy is None)
     if bare:
         listed = " ".join(f"{shown(name)}=FILE" for name in bare)
         raise ArgumentError(f"the plan has levels of hierarchies: say --hierarchies {listed}")

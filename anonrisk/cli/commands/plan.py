@@ -8,7 +8,7 @@ import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.source import text_format, wanted
-from anonrisk.core.literals import Loss
+from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, PlanError, WeightError
 from anonrisk.policy.finding import FAIL
@@ -35,6 +35,13 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="of the records, that may be left out (default: 0.02)",
     )
     group.add_argument("--max-loss", type=float, metavar="LOSS", help="from 0 to 1")
+    group.add_argument(
+        "--method",
+        choices=get_args(PlanMethod),
+        default="full-domain",
+        help="a column is equally coarse for all records, or by region; or what loses less "
+        "(default: full-domain)",
+    )
     options.of_hierarchies(group)
     group.add_argument(
         "--weights",
@@ -87,6 +94,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             sensitive=given.sensitive,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
+            method=given.method,
         )
     except WeightError as error:
         raise ArgumentError(str(error)) from None

@@ -24,7 +24,7 @@ POLICY = Policy(
 def model(dbt: Any, session: Any) -> Any:  # noqa: ARG001
     dbt.config(materialized="table", packages=["anonrisk"])
     table = dbt.ref("admissions_to_release")
-    # dbt-duckdb gives a relation of DuckDB, which is no table that anonrisk knows.
+    # dbt-duckdb gives a relation of DuckDB: as a pandas table it needs no extra of anonrisk.
     checked = table.df() if hasattr(table, "df") else table
     POLICY.check(checked).raise_for_status()
     return table

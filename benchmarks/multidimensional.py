@@ -1,0 +1,131 @@
+"""Plans by region against one sort, and what they leave of Adult beside full-domain plans.
+
+For the second part give the folder with ``tables/arx_adult.csv`` and ``hierarchies/``: --data PATH.
+Classification is of held-out records, as in LeFevre, DeWitt & Ramakrishnan (2006); here by naive
+Bayes on the labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+import anonrisk
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import _bench
+from benchmarks._bench import Row, compared
+from benchmarks.plan import skewed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk import Plan
+
+RECORDS = 10_000_000
+CLASS = "salary_class"
+K = 5
+
+
+def by_region(frame: pd.DataFrame) -> Plan:
+    return anonrisk.plan(frame, list(frame.columns), K, method="multidimensional")
+
+
+def timed(n_records: int) -> list[Row]:
+    """Time plans of 1%, 10% and all of the records against a sort of the same columns."""
+    rows = []
+    for size in (n_records // 100, n_records // 10, n_records):
+        for name, frame in {"uniform": _bench.people(size), "skewed": skewed(size)}.items():
+            columns = list(frame.columns)
+            times = _bench.interleaved(
+                {"plan": partial(by_region, frame), "sort": partial(frame.sort_values, columns)},
+                rounds=1 if size > 1_000_000 else 3,
+                warm_up=int(size <= 1_000_000),
+            )
+            what = f"plan by region, 4 columns, {size:,} {name} records, against one sort_values"
+            bar = 10 if size == n_records else None
+            rows.append(compared(what, times["plan"], times["sort"], bar))
+    return rows
+
+
+def recoded(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Recode every record, also where too few are alike to be published."""
+    done: pd.DataFrame = anonrisk.apply(frame, replace(plan, k=None))
+    return done
+
+
+def accuracy(train: pd.DataFrame, test: pd.DataFrame, names: Sequence[str]) -> float:
+    """Give the share of records whose class naive Bayes finds."""
+    share = train[CLASS].value_counts(normalize=True)
+    scores = pd.DataFrame({c: np.log(p) for c, p in share.items()}, index=test.index)
+    for name in names:
+        counts = pd.crosstab(train[name], train[CLASS]) + 1.0
+        odds = (counts / counts.sum()).map(np.log)
+        # A label that nobody in training has says nothing.
+        scores += odds.reindex(test[name]).fillna(0.0).set_axis(test.index)
+    return float((scores.idxmax(axis=1) == test[CLASS]).mean())
+
+
+def left_of_adult(data: Path) -> pd.DataFrame:
+    """Compare loss, discernibility and accuracy of no plan, and of both kinds of plan."""
+    table = pd.read_csv(data / "tables" / "arx_adult.csv", dtype=str, keep_default_na=False)
+    names = [str(name) for name in table if name != CLASS]
+    trees = {
+        name: data / "hierarchies" / f"adult_hierarchy_{name.replace('_', '-')}.csv"
+        for name in names
+    }
+    test = table.sample(frac=1 / 3, random_state=1)
+    train = table.drop(test.index)
+    asked: dict[str, dict[str, Any]] = {
+        "full-domain, nobody left out": {"max_suppression": 0.0},
+        "full-domain, 2% left out": {"max_suppression": 0.02},
+        "by region": {"method": "multidimensional"},
+        "by region, split='median'": {"method": "multidimensional", "split": "median"},
+        "by region, l = 2": {"method": "multidimensional", "sensitive": CLASS, "ldiv": 2},
+    }
+    n = len(table)
+    found = {
+        "as it is": (0.0, (table.groupby(names).size() ** 2).sum(), 0, accuracy(train, test, names))
+    }
+    for what, more in asked.items():
+        plan, of_train = (
+            anonrisk.plan(records, names, K, hierarchies=trees, **more)
+            for records in (table, train)
+        )
+        known = anonrisk.apply(train, of_train)
+        right = accuracy(known, recoded(test, of_train), names)
+        after = plan.after
+        assert after is not None
+        found[what] = (after.loss, after.discernibility, n - after.n_records, right)
+    columns = ["loss", "discernibility", "left out", "accuracy"]
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=RECORDS, help="size of the large tables")
+    parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md alone")
+    parser.add_argument("--data", type=Path, help="folder with tables/ and hierarchies/ of Adult")
+    asked = parser.parse_args()
+    if asked.data is not None:
+        print(left_of_adult(asked.data).round(4).to_string())
+    if asked.records:
+        _bench.report(
+            "multidimensional",
+            "Plans by region on pandas",
+            _bench.machine("numpy", "pandas"),
+            timed(asked.records),
+            write=not asked.no_write,
+        )
+
+
+if __name__ == "__main__":
+    main()
