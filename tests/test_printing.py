@@ -36,6 +36,8 @@ LONG = (
     *("zip_" * 50, "שנת הלידה " * 20, "<b onload='x'>" * 15, "the illness of " * 14),
     *("::error::who" * 17, "a\u202e\x1b[31m" + "when" * 50),
 )
+# Characters that take two places of a terminal, and one that takes none.
+WIDE = ("郵便番号" * 50, "生年月日 " * 20, "ｓｅｘ" * 9, "診断", "e\u0301" * 70, "日付" * 8)
 
 
 def table(names=NAMES, n=60):
@@ -76,7 +78,12 @@ def table(names=NAMES, n=60):
     )
 
 
-TABLES = {"usual": table(), "tiny": table(n=3), "long names": table(LONG)}
+TABLES = {
+    "usual": table(),
+    "tiny": table(n=3),
+    "long names": table(LONG),
+    "wide letters": table(WIDE),
+}
 
 
 POPULATION = "Members of 2021, all of them and their families, wherever they live"
@@ -246,7 +253,7 @@ class Balanced(HTMLParser):
 
 def prints_well(result):
     for text in (repr(result), str(result)):
-        assert max(map(len, text.split("\n"))) <= render.WIDTH
+        assert max(map(render.width_of, text.split("\n"))) <= render.WIDTH
         assert all(character.isprintable() or character == "\n" for character in text)
         assert "\u2420" not in text
         assert not re.search(r"\b[A-Z]\d{1,2}\b", text), "the id of a formula"
@@ -274,6 +281,13 @@ def test_a_result_prints_well(name, which):
             return
     assert type(result).__name__ == name
     prints_well(result)
+
+
+def test_wide_letters_stand_in_columns():
+    printed = render.text_table(("column", "n"), [("郵便番号", "1"), ("zip", "2"), ("é", "3")])
+    assert printed.split("\n") == ["column     n", "郵便番号   1", "zip        2", "é          3"]
+    assert render.short("郵便番号" * 3, 8) == "郵便…号"
+    assert render.short("a" + "郵" * 9, 8) == "a郵…郵"
 
 
 def test_no_name_takes_long_to_tell_from_a_number():

@@ -239,6 +239,7 @@ def plan(
     with shown(progress=progress):
         if method == "full-domain":
             return by_column()
+        tell("cutting the table into regions")
         regions, after = divide(
             tally,
             question.qid,

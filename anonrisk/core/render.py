@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from dataclasses import fields
 from html import escape
+from itertools import accumulate
 from typing import TYPE_CHECKING
+from unicodedata import category, east_asian_width
 
 from anonrisk.core.results import Interval
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     Row: TypeAlias = Sequence[str]
 
-# Characters of a line: what a terminal has that nobody made wider.
+# Places of a line: what a terminal has that nobody made wider.
 WIDTH = 80
 _NAME = 40
 # Stands for a blank at which no line ends: printable, and in no name that `shown` has escaped.
@@ -135,8 +137,29 @@ def expectation(people: float) -> str:
     return f"{people:.2g}" if people >= 0.001 else "fewer than 0.001"
 
 
+def width_of(text: str) -> int:
+    """Give the places that a text takes on a terminal: two for a character of East Asia.
+
+    Examples
+    --------
+    >>> width_of("zip"), width_of("郵便"), width_of("e" + chr(0x301))
+    (3, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_places, text))
+
+
+def _places(character: str) -> int:
+    if category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def _beginning(text: str, width: int) -> str:
+    return text[: bisect_right(list(accumulate(map(_places, text))), width)]
+
+
 def short(name: object, width: int) -> str:
-    """Write a name in one line of at most so many characters: its beginning and its end.
+    """Write a name in one line of at most so many places: its beginning and its end.
 
     Examples
     --------
@@ -144,10 +167,10 @@ def short(name: object, width: int) -> str:
     ('age', 'income of …ar before')
     """
     text = shown(name)
-    if len(text) <= width:
+    if width_of(text) <= width:
         return text
     end = (width - 1) // 2
-    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+    return f"{_beginning(text, width - 1 - end)}…{_beginning(text[::-1], end)[::-1]}"
 
 
 def folded(line: str, width: int = WIDTH, indent: str = "  ") -> list[str]:
@@ -158,14 +181,17 @@ def folded(line: str, width: int = WIDTH, indent: str = "  ") -> list[str]:
     >>> folded("- one of two, and three", 12)
     ['- one of', '  two, and', '  three']
     """
-    if len(line) <= width:
+    if width_of(line) <= width:
         return [line]
-    room = width - len(indent)
-    words = " ".join(short(word, room) for word in _words(line))
-    wrapper = textwrap.TextWrapper(
-        width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    )
-    return [part.replace(_TIE, " ") for part in wrapper.wrap(words)]
+    first, *rest = (short(word, width - len(indent)) for word in _words(line))
+    lines = [first]
+    for word in rest:
+        longer = f"{lines[-1]} {word}"
+        if width_of(longer) <= width:
+            lines[-1] = longer
+        elif word:
+            lines.append(indent + word)
+    return [part.rstrip().replace(_TIE, " ") for part in lines if part.strip()]
 
 
 def _words(line: str) -> list[str]:
@@ -186,7 +212,7 @@ def text_table(header: Row, rows: Sequence[Row]) -> str:
     still not fit stand above the numbers of their row, the widest first.
     """
     table = [[shown(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths = [max(map(width_of, column)) for column in zip(*table, strict=True)]
     between = _BETWEEN[0]
     numbers = _numbers(table[1:], len(widths))
     if sum(widths) + between * (len(widths) - 1) <= WIDTH:
@@ -230,16 +256,16 @@ def _numbers(rows: Sequence[Row], n_columns: int) -> list[bool]:
 def _narrowed(cells: list[list[str]], numbers: list[bool], room: int) -> list[int] | None:
     """Give widths that fit, the header folded first, then the widest; None where nothing fits."""
     columns = list(zip(*cells, strict=True))
-    words = [max(len(word) for cell in column for word in _words(cell)) for column in columns]
+    words = [max(width_of(word) for cell in column for word in _words(cell)) for column in columns]
     least = [n if number else min(n, _NARROW) for n, number in zip(words, numbers, strict=True)]
     if sum(least) > room:
         return None
-    widest = [max(len(cell) for cell in column[1:]) for column in columns]
+    widest = [max(map(width_of, column[1:])) for column in columns]
     caps = range(room, -1, -1)
     tried = ([max(n, min(w, cap)) for n, w in zip(least, widest, strict=True)] for cap in caps)
     widths = next(widths for widths in tried if sum(widths) <= room)
     for place, (head, *_) in enumerate(columns):
-        widths[place] += max(0, min(len(head) - widths[place], room - sum(widths)))
+        widths[place] += max(0, min(width_of(head) - widths[place], room - sum(widths)))
     return widths
 
 
@@ -251,9 +277,10 @@ def _side_by_side(
     lines = []
     for i in range(max(map(len, parts))):
         cells = [part[i] if i < len(part) else "" for part in parts]
+        blanks = [" " * (w - width_of(cell)) for w, cell in zip(widths, cells, strict=True)]
         aligned = [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(cells, widths, numbers, strict=True)
+            blank + cell if number else cell + blank
+            for cell, blank, number in zip(cells, blanks, numbers, strict=True)
         ]
         lines.append((indent + between.join(aligned)).rstrip())
     return lines

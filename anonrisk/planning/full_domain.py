@@ -41,6 +41,7 @@ def full_domain(
     max_loss: float | None,
 ) -> Plan:
     """Find the best combination of offered recodings, each for a whole column."""
+    tell("making the recodings")
     k = made.k or 1
     about = value_budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
     offered = {
