@@ -37,7 +37,7 @@ LONG = (
     *("::error::who" * 17, "a\u202e\x1b[31m" + "when" * 50),
 )
 # Characters that take two places of a terminal, and one that takes none.
-WIDE = ("郵便番号" * 50, "生年月日 " * 20, "ｓｅｘ" * 9, "診断", "e\u0301" * 70, "日付" * 8)
+WIDE = ("郵便番号" * 50, "生年月日 " * 20, "性別" * 9, "診断", "e\u0301" * 70, "日付" * 8)
 
 
 def table(names=NAMES, n=60):
