@@ -221,6 +221,12 @@ def test_the_axes_that_were_given_are_drawn_on(name):
     assert len(plt.get_fignums()) == 1
 
 
+@pytest.mark.parametrize("ax", ["axes", 5, plt, []])
+def test_what_is_no_axes_is_refused(ax):
+    with pytest.raises(errors.ArgumentError, match=f"not a {type(ax).__name__}"):
+        ClassSizes([1], [1]).plot(ax)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_on_dark_paper_colours_are_light(name):
     with plt.style.context("dark_background"):

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
-from anonrisk.errors import MissingLibraryError
+from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -41,6 +41,7 @@ def start(ax: Axes | None, rows: int = 0) -> tuple[Axes, Colours]:
     """Give where to draw, a new figure of so many rows if nowhere was named, and its colours."""
     try:
         from matplotlib import pyplot as plt
+        from matplotlib.axes import Axes as Drawn
         from matplotlib.colors import to_rgb
     except ImportError:
         message = "a picture needs matplotlib: pip install 'anonrisk[report]'"
@@ -48,6 +49,8 @@ def start(ax: Axes | None, rows: int = 0) -> tuple[Axes, Colours]:
     if ax is None:
         height = 1.9 + 0.36 * rows if rows else 4.4
         _, ax = plt.subplots(figsize=(8, height), layout="constrained")
+    if not isinstance(ax, Drawn):
+        raise ArgumentError(f"ax is a matplotlib Axes, not a {type(ax).__name__}")
     red, green, blue = to_rgb(ax.get_facecolor())
     ax.spines[["top", "right"]].set_visible(False)
     return ax, LIGHT if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else DARK
