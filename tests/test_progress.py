@@ -177,6 +177,24 @@ def test_a_line_is_never_folded(no_rich, monkeypatch):
     assert {len(line) for line in stream.getvalue().split(WIPED)} <= {0, 12 - len("^C") - 1}
 
 
+def test_a_line_is_as_long_as_where_it_is_written(monkeypatch):
+    """Standard output may be a file, and is asked only where nothing else is known."""
+    pty = pytest.importorskip("pty")
+    from fcntl import ioctl
+    from struct import pack
+    from termios import TIOCSWINSZ
+
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("COLUMNS", "200")
+        ioctl(theirs, TIOCSWINSZ, pack("HHHH", 30, 50, 0, 0))
+        assert progress._width() == 47
+        ioctl(theirs, TIOCSWINSZ, pack("HHHH", 0, 0, 0, 0))
+        assert progress._width() == 197
+    os.close(ours)
+
+
 def test_nothing_of_it_stands_beside_what_stays(no_rich, monkeypatch):
     stream = terminal(monkeypatch)
     with waited_for(stream, "adding up"):

@@ -186,7 +186,11 @@ def _width() -> int:
 
     A terminal writes ``^C`` behind it.
     """
-    return max(shutil.get_terminal_size().columns - 3, 1)
+    columns = 0
+    # The other one looks at standard output, which may be a file.
+    with suppress(OSError, ValueError):
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    return max((columns or shutil.get_terminal_size().columns) - 3, 1)
 
 
 class _Line:
@@ -242,6 +246,7 @@ class _Bar:
         self._bar.start()
 
     def show(self, told: Told, seconds: float) -> None:
+        self._bar.console.width = _width()
         self._bar.update(
             self._task,
             description=told.line(seconds),
