@@ -102,7 +102,7 @@ class NumberRanges(ByRegion):
         if not self.edges:
             return f"all {text.MARKER!r}"
         lowest, highest = self._named(None, self.edges[0]), self._named(self.edges[-1], None)
-        return f"ranges by region, from {lowest} to {highest}"
+        return f"ranges by region: from {lowest} to {highest}"
 
 
 @dataclass(frozen=True)
