@@ -101,8 +101,8 @@ class NumberRanges(ByRegion):
         """Say what is done."""
         if not self.edges:
             return f"all {text.MARKER!r}"
-        ends = [self._named(None, self.edges[0]), self._named(self.edges[-1], None)]
-        return f"ranges by region: {text.shortened(ends)}"
+        lowest, highest = self._named(None, self.edges[0]), self._named(self.edges[-1], None)
+        return f"ranges by region: from {lowest} to {highest}"
 
 
 @dataclass(frozen=True)
