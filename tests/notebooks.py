@@ -75,6 +75,8 @@ def told(name):
     """Run a notebook, hold its sentences to what it shows, and give its names."""
     plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra 'report'")
     plt.switch_backend("Agg")
+    # Those of other tests are not counted.
+    plt.close("all")
     notebook = read(name)
     names, shown = run(notebook)
     assert stale(notebook, shown) == []

@@ -289,5 +289,5 @@ def test_sentences():
         sentence = sentence.replace(f"${name}", shown["params"][name])
     assert sentence == (
         "No set of at most 2 columns of a, b, c that are not declared (c) singles out more than "
-        "0.05 of the records."
+        "5% of the records."
     )
