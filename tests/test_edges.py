@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,3 +68,13 @@ def test_even_bins_hold_about_as_many():
 @pytest.mark.parametrize(("most", "step"), [(1, 1), (0.99, 0.5), (4.9, 2), (5, 5), (0.2, 0.2)])
 def test_steps_that_people_use(most, step):
     assert nice_step(most) == step
+
+
+def test_labels_at_the_ends_of_the_calendar():
+    first, last = (labels.extent(name, dates=True, whole=False) for name in ("0000s", "9990s"))
+    assert first[0] == (dt.date(1, 1, 1) - dt.date(1970, 1, 1)).days
+    assert last[1] == (dt.date(9999, 12, 31) - dt.date(1970, 1, 1)).days
+    assert labels.extent("2020-13", dates=True, whole=False) is None
+    days = [dt.date(1, 1, 1), dt.date(1981, 7, 1), dt.date(1985, 8, 1)] * 4
+    made = pd.DataFrame({"born": days}).anon.explore("born")
+    assert "decade" in [level["label"] for level in made.to_dict()["columns"][0]["levels"]]

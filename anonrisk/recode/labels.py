@@ -114,7 +114,11 @@ def extent(  # noqa: PLR0911
     ((30.0, 39.0), (40.0, inf))
     """
     if dates:
-        return _period_extent(label)
+        try:
+            return _period_extent(label)
+        except ValueError:
+            # It looks like a date and is none: "2020-13".
+            return None
     if found := _BETWEEN.match(label):
         return float(found[1]), float(found[2])
     if found := _HALF_OPEN.match(label):
@@ -143,7 +147,8 @@ def _period_extent(  # noqa: PLR0911
         return None
     year, letter, number = int(found[1]), found[2], int(found[3] or 0)
     if found[4]:
-        return float(_day(year, 1)), float(_last(year + 9, 12))
+        # The calendar has no year 0.
+        return float(_day(max(year, 1), 1)), float(_last(year + 9, 12))
     if not number:
         return float(_day(year, 1)), float(_last(year, 12))
     months = {"Q": 3, "H": 6, None: 1}[letter]

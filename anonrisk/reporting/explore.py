@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.reporting.explorer import Explorer
 
-# Below this a floor hides nobody: of two people one knows the other.
-LEAST_FLOOR = 3
+# With 3, a smallest class that is not told while nobody is alone would be one of two.
+LEAST_FLOOR = 4
 
 
 def explore(
@@ -60,7 +60,7 @@ def explore(
     max_suppression : float
         The largest share of the people that may be left out, to begin with.
     floor : int
-        Counts of people are rounded up to multiples of this, at least 3: 0 means nobody.
+        Counts of people are rounded up to multiples of this, at least 4: 0 means nobody.
     name : str, optional
         What the table is called.
     title : str, optional
@@ -116,10 +116,6 @@ def explore(
 
     k = whole_number(k, "k", at_least=2)
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
-    if k == floor == LEAST_FLOOR:
-        raise ArgumentError(
-            f"with k={k} and floor={floor} a class of two would be told: take floor={floor + 1}"
-        )
     one_of(bins, "bins", CUTS)
     require_share(max_suppression, "max_suppression")
     engine, question, distances = _asked(frame, qids, sensitive)

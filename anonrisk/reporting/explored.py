@@ -12,6 +12,7 @@ import numpy as np
 from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
+from anonrisk.errors import PolicyError
 from anonrisk.planning.plan import Plan
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
@@ -108,7 +109,7 @@ def summarise(
         "counts": {
             "alone": rounded_up(found.alone, floor).tolist(),
             "below": below.tolist(),
-            "bands": [rounded_up(band, floor).tolist() for band in found.bands.values()],
+            "bands": _bands(found, below, n, floor),
             "classes": rounded_up(found.classes, floor).tolist(),
             "smallest": np.where(found.smallest < floor, 0, found.smallest).tolist(),
         },
@@ -128,6 +129,19 @@ def summarise(
         "internal": INTERNAL,
         "never_shown": _never(floor),
     }
+
+
+def _bands(found: Combinations, below: Integers, n: int, floor: int) -> list[list[int]]:
+    """Round people in larger classes up too; the largest band is what the others leave of all.
+
+    Were it counted for itself, the sum of a combination's numbers would tell by how much each of
+    them was rounded to whoever knows how many records there are.
+    """
+    told = rounded_up(np.stack(list(found.bands.values())), floor)
+    largest, nodes = told.argmax(axis=0), np.arange(len(below))
+    rest = n - below - told.sum(axis=0) + told[largest, nodes]
+    told[largest, nodes] = np.where(told.any(axis=0), np.maximum(rest, floor), 0)
+    return [band.tolist() for band in told]
 
 
 def _masthead(
@@ -216,8 +230,9 @@ def _band(low: int, high: int | None) -> str:
 def _never(floor: int) -> str:
     return (
         f"No cell of the table is on this page or in its data. Counts of people and of classes are "
-        f"rounded up to multiples of {floor:,}, so that 0 means nobody; a smallest class of fewer "
-        f"than {floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
+        f"rounded up to multiples of {floor:,}, so that 0 means nobody, and the largest band of "
+        f"classes that are large enough is what the others leave; a smallest class of fewer than "
+        f"{floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
         f"rounded to steps that {floor:,} people make; l and t are told of classes of {floor:,} or "
         "more. Edges of bins have as many people on either side. Still, thousands of counts of one "
         "table together may tell what none of them does."
@@ -250,7 +265,14 @@ def _for_hierarchies(column: Name) -> dict[str, str]:
     return {"shell": shlex.quote(f"{shown(column)}=FILE"), "python": f"{column!r}: 'FILE'"}
 
 
-def _policy(qid: Qid, sensitive: Qid, k: int) -> str:
-    """Give the policy that asks of the published table what was chosen here."""
+def _policy(qid: Qid, sensitive: Qid, k: int) -> str | None:
+    """Give the policy that asks of the published table what was chosen here.
+
+    None where a policy, which is a file, cannot name a column.
+    """
     about: dict[str, Any] = {"sensitive": [*sensitive]} if sensitive else {}
-    return json.dumps(Policy(quasi=[*qid], k=k, **about).to_dict(), indent=2)
+    try:
+        policy = Policy(quasi=[*qid], k=k, **about)
+    except PolicyError:
+        return None
+    return json.dumps(policy.to_dict(), indent=2)
