@@ -64,7 +64,18 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     path = str(output_paths.outside_table("--html", given.html, given.table))
     made = write_page(path, given.title, lambda: _explorer(given, source))
     document = Outcome.of(html=given.html, **made.to_dict()).document
-    return Outcome(f"{made!r}\nWrote {shown(given.html)}", document)
+    return Outcome(f"{made!r}\n{_hint(made)}Wrote {shown(given.html)}", document)
+
+
+def _hint(made: Explorer) -> str:
+    """Say what gives a column levels: of CSV, a number is a text until somebody says so."""
+    bare = [one["name"] for one in made.summary["columns"] if len(one["levels"]) < 3]
+    if not bare:
+        return ""
+    return (
+        f"Nothing between all and nothing is offered for {', '.join(bare)}: --hierarchies gives "
+        f"levels; of CSV also --dtypes {bare[0]}=number (or date).\n"
+    )
 
 
 def _explorer(given: argparse.Namespace, source: Source) -> Explorer:
