@@ -92,6 +92,15 @@ def test_dates_and_hierarchies(run):
     assert run("apply", "p.json", "t.csv", "-o", "n.csv", "--hierarchies", "zap=r.csv")[0] == 3
     code = run("apply", "p.json", "t.csv", "-o", "new.csv", "--hierarchies", "region=r.csv")[0]
     assert code == 0
+    asked = ("--force", "--hierarchies", "region=r.csv")
+    code, _, err = run("apply", "p.json", "t.csv", "-o", "r.csv", *asked)
+    assert (code, "is a hierarchy that is read" in err) == (2, True)
+    write("u.csv", "born,region\n1950-01-01,Xavier\n")
+    code, _, err = run("apply", "p.json", "u.csv", "-o", "u2.csv", *asked)
+    assert (code, "column 'region': the hierarchy misses 1" in err) == (3, True)
+    assert "Xavier" not in err
+    code, _, err = run("apply", "p.json", "t.csv", "-o", "gone/new.csv", *asked)
+    assert (code, "'gone/new.csv': there is no such folder" in err) == (3, True)
     new = pd.read_csv("new.csv")
     assert (set(new["born"]), set(new["region"])) == ({"1950s"}, {"north", "south"})
 

@@ -34,6 +34,15 @@ def test_it_writes_what_the_library_says(run):
     assert json.loads(Path("copy.json").read_text())["counts"] == told["counts"]
 
 
+def test_it_says_how_a_column_of_text_gets_levels(run):
+    write("t.csv", "age\n" + "".join(f"{i}\n" for i in range(1, 60)))
+    out = run("explore", "t.csv", "--qids", "age", "-o", "e.html")[1]
+    assert "is offered for age" in out
+    assert "--dtypes age=number" in out
+    asked = ("--qids", "age", "--dtypes", "age=number", "-o", "e.html")
+    assert "--dtypes" not in run("explore", "t.csv", *asked)[1]
+
+
 def test_what_is_refused_leaves_no_older_page(run):
     write("t.csv", test_cli_plan.PEOPLE)
     write("e.html", "an older page")

@@ -18,7 +18,7 @@ _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"
 
 
 def refuse_overwriting(given: argparse.Namespace) -> None:
-    """Refuse to write over the table or the policy, or over what is written as well.
+    """Refuse to write over the table, the policy or a hierarchy, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
@@ -28,6 +28,8 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
         taken.append((given.policy, "the policy"))
     if getattr(given, "plan", None) is not None:
         taken.append((given.plan, "the plan"))
+    hierarchies = getattr(given, "hierarchies", None) or ()
+    taken += [(name, "a hierarchy that is read") for _, name in hierarchies]
     population = getattr(given, "population", None) or ()
     taken += [(name, "part of the population that is read") for name in population]
     for option in ("apply", "changed", "html", "junit", "output", "draft"):

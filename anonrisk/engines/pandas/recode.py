@@ -15,7 +15,7 @@ from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.pandas.values import plain
 from anonrisk.engines.renumber import closed_up
-from anonrisk.errors import ArgumentError, UnsupportedColumnError
+from anonrisk.errors import ArgumentError, HierarchyError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
 from anonrisk.recode.edges import bins_at
 from anonrisk.recode.labels import MARKER
@@ -64,7 +64,10 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
     domain, codes = coded_rows(PandasTable(frame), name)
     if len(domain):
         refusals.check_kind(domain.kind, recoding, name)
-    groups, labels = recoding.groups(domain)
+    try:
+        groups, labels = recoding.groups(domain)
+    except HierarchyError as error:
+        raise HierarchyError(f"column {name!r}: {error}") from None
     return labelled(np.append(groups, -1)[codes], labels or [])
 
 

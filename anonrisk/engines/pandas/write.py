@@ -23,7 +23,9 @@ def write(frame: pd.DataFrame, path: Path, kind: str, *, sep: str, encoding: str
             frame.to_csv(beside, index=False, sep=sep, encoding=encoding)
         beside.replace(path)
     except OSError as error:
-        raise UnwritableTableError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        # pandas has a sentence of its own for a folder that is not there, and no number.
+        why = error.strerror or "there is no such folder"
+        raise UnwritableTableError(f"cannot write {str(path)!r}: {why}") from None
     except ImportError:
         raise UnwritableTableError("writing Parquet needs pyarrow: pip install pyarrow") from None
     except Exception as error:  # noqa: BLE001
