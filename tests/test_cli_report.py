@@ -83,9 +83,9 @@ def test_a_verdict_decides_the_exit_code(run):
 
 
 def test_persons_are_counted(run):
-    write("t.csv", "zip,who\na,1\na,1\nb,2\n")
+    write("t.csv", "zip,who\na,1\na,1\nb,2\nc,3\nd,4\ne,5\n")
     run("report", "t.csv", "--qids", "zip", "--unit", "who", "--html", "r.html")
-    assert "2 of 2 persons (100.0%) are alone" in page().text
+    assert "5 of 5 persons (100.0%) are alone" in page().text
 
 
 def test_no_older_page_is_mistaken_for_this_one(run):

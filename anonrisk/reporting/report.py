@@ -80,7 +80,7 @@ def report(
     -----
     The check of the policy counts the classes and scores each sensitive column in one pass; one
     more pass counts the classes without each column. Whatever the table, no cell is in it, and no
-    count of fewer than five people about a single class. Only the k of a policy, and what its
+    count of fewer than five people. Only the k of a policy, and what its
     limits are compared with, are as they are.
 
     Examples

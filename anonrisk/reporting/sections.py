@@ -14,6 +14,8 @@ from anonrisk.reporting.limits import MOST_LIMITS, limit_row
 from anonrisk.reporting.text import FLOOR, cut, name_of, number, one_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonrisk.api.class_sizes import ClassSizes
     from anonrisk.core.columns import Name
     from anonrisk.counts.matched import Attacker
@@ -68,7 +70,7 @@ def _of_all_groups(found: Measured) -> str | None:
 
 def _label(low: int, high: int, k: int | None) -> str:
     if k is not None and low < k <= high:
-        # Joined with what would tell a small number about one class.
+        # Joined with a band of too few people to be told.
         return f"{low:,} to {high:,}, some below {k:,}"
     if low == high:
         return "alone" if low == 1 else f"{low:,}"
@@ -78,31 +80,31 @@ def _label(low: int, high: int, k: int | None) -> str:
 def _bands(sizes: ClassSizes, k: int | None) -> list[tuple[int, int, int, float]]:
     """Put sizes together as people read them, with an edge at k: low, high, people, share.
 
-    One that tells a small number about a single class is joined with the next.
+    A band of fewer people than the floor is joined with the next, on its side of k if it can be:
+    how many are below k is told too.
     """
     inner = {edge for edge in (*BANDS, (k or 1) - 1) if 0 < edge < sizes.max}
-    bands: list[tuple[int, int, int, int]] = []
+    bands = []
     for below, high in pairwise([0, *sorted(inner), sizes.max]):
         inside = (sizes.sizes > below) & (sizes.sizes <= high)
-        n_classes, people = int(sizes.classes[inside].sum()), int(sizes.records[inside].sum())
-        if not n_classes:
-            continue
-        low = below + 1
-        if bands and _tells(bands[-1]):
-            low, _, more_classes, more = bands.pop()
-            n_classes, people = n_classes + more_classes, people + more
-        bands.append((low, high, n_classes, people))
-    if len(bands) > 1 and _tells(bands[-1]):
-        _, high, n_classes, people = bands.pop()
-        low, _, more_classes, more = bands.pop()
-        bands.append((low, high, n_classes + more_classes, people + more))
-    whole = sizes.n_records
-    return [(low, high, people, people / whole) for low, high, _, people in bands]
+        bands.append((below + 1, high, int(sizes.records[inside].sum())))
+    small = [band for band in bands if band[1] < (k or 1)]
+    told = _joined([*_joined(small), *_joined(bands[len(small) :])])
+    return [(low, high, people, people / sizes.n_records) for low, high, people in told]
 
 
-def _tells(band: tuple[int, int, int, int]) -> bool:
-    _, _, n_classes, people = band
-    return n_classes == 1 and people < FLOOR
+def _joined(bands: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Leave out empty bands, and join those of too few people with the next, or else the last."""
+    told: list[tuple[int, int, int]] = []
+    filled = [band for band in bands if band[-1]]
+    for i, (low, high, people) in enumerate(filled):
+        few = i == len(filled) - 1 and people < FLOOR
+        if told and (few or told[-1][-1] < FLOOR):
+            before, _, more = told.pop()
+            told.append((before, high, people + more))
+        else:
+            told.append((low, high, people))
+    return told
 
 
 # ---- what drives it -----------------------------------------------------------------------------
@@ -126,7 +128,7 @@ def drivers(found: Measured, people: People) -> dict[str, Any] | None:
         "note": _of_all_groups(found),
         "what": what,
         "now": now,
-        "now_text": _share(now),
+        "now_text": _share(now, people),
         "rows": rows,
         "more": len(sizes.qid) - len(rows),
     }
@@ -140,13 +142,13 @@ def _driver(
     return {
         "name": name_of(name),
         "share": share,
-        "share_text": _share(share),
+        "share_text": _share(share, people),
         "helps": helps,
     }
 
 
-def _share(share: float | None) -> str:
-    return f"fewer than {FLOOR}" if share is None else percent(share)
+def _share(share: float | None, people: People) -> str:
+    return f"fewer than {FLOOR} {people.plural}" if share is None else percent(share)
 
 
 # ---- attackers ----------------------------------------------------------------------------------

@@ -314,6 +314,5 @@ def _never(found: Measured) -> str:
     but = f", but the groups of {name_of(found.by)}, which the policy asks for" if found.by else ""
     return (
         f"No cell of the table is on this page{but}; no label of a class, no number of a record, "
-        f"and, beside what the limits are compared with, no count of fewer than {FLOOR} people "
-        "about a single class."
+        f"and, beside what the limits are compared with, no count of fewer than {FLOOR} people."
     )

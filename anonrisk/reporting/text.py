@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.reporting.measured import Measured
 
-# A count of fewer people about a single class may point at them.
+# A count of fewer people may point at them.
 FLOOR = 5
 # However long names are, a page stays small.
 _LONGEST_NAME, _LONGEST = 200, 2_000
@@ -119,11 +119,11 @@ class People:
     def below(self, sizes: ClassSizes, k: int) -> tuple[int | None, float | None]:
         """Count those in classes smaller than k, and their share.
 
-        None where that would be a small number about one class.
+        None where they are fewer than the floor, in however many classes: were it only in one,
+        not to be told would mean to be the only one who is alone.
         """
-        small = sizes.sizes < k
-        people = int(sizes.records[small].sum())
-        if int(sizes.classes[small].sum()) == 1 and people < FLOOR:
+        people = sizes.records_below(k)
+        if 0 < people < FLOOR:
             return None, None
         return people, people / sizes.n_records
 
