@@ -177,8 +177,9 @@ def combinations(
         part = tally.only(columns if other is None else (*columns, other))
         for node, (ids, codes, counts) in enumerate(_nodes(part, levels)):
             tell("combinations", node, number)
-            sizes = np.rint(np.bincount(ids, counts)).astype(np.int64)
-            found[:, node] = _measured(sizes, k, starts)
+            # Without other codes a row is a class.
+            sizes = np.rint(np.bincount(ids, counts)).astype(np.int64) if codes else counts
+            found[:, node] = _measured(sizes, starts)
             if other is not None:
                 scores = _scores(ids, codes[0], counts, sizes, sensitive[other], kept)
                 if scores is not None:
@@ -189,13 +190,10 @@ def combinations(
     return Combinations(alone, below, bands, classes, smallest, ldiv, tcloseness)
 
 
-def _measured(sizes: Integers, k: int, starts: Sequence[int]) -> list[int]:
-    ordered = np.sort(sizes)
-    places = np.searchsorted(ordered, (1, 2, k, *starts[1:]), side="left")
-    upto = np.concatenate(([0], np.cumsum(ordered)))
-    ends = (*places[3:], len(ordered))
-    bands = [upto[b] - upto[a] for a, b in zip(places[2:], ends, strict=True)]
-    return [upto[places[1]], upto[places[2]], len(ordered), ordered[0], *bands]
+def _measured(sizes: Integers, starts: Sequence[int]) -> list[int]:
+    below = [int(sizes[sizes < start].sum()) for start in starts]
+    bands = np.diff(below, append=sizes.sum())
+    return [np.count_nonzero(sizes == 1), below[0], len(sizes), sizes.min(), *bands]
 
 
 _Node = tuple["Integers", "list[Integers]", "Integers"]
@@ -221,6 +219,13 @@ def _nodes(tally: Tally, levels: Mapping[Name, Sequence[Choice]]) -> Iterator[_N
         for choice in choices[depth]:
             n_groups = len(choice.losses)
             groups = [ids, choice.groups[codes[0]], *codes[1:]]
+            if len(codes) == 1:
+                sums = counts
+                if choice.recoding != Keep():
+                    keys = ids * n_groups + groups[1]
+                    _, sums = merged([keys], counts, [(int(ids[-1]) + 1) * n_groups])
+                yield ids, [], sums
+                continue
             if choice.recoding == Keep():
                 rolled, sums = groups, counts
             else:
