@@ -80,7 +80,7 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         raise PlanError(
             f"{percent(below / counted.n_records)} of the records would be in classes smaller than "
             f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
-            "it was made for another table"
+            "it was made for another table, or too few may be left out"
         )
     kept = engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
     for goal in plan.goals:
