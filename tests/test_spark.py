@@ -114,6 +114,10 @@ def test_several_quasi_identifiers_are_one_job_over_one_scan(big, jobs, plans, m
     assert len(shuffles(plan)) == 2
 
 
+def test_every_combination_comes_from_one_job(big, jobs):
+    assert jobs(lambda: big.anon.explore(["a", "b"])) == 1
+
+
 def test_persons_are_one_job(big, jobs, plans):
     assert jobs(lambda: big.anon.k(["a", "b"], unit="who")) == 1
     assert plans[0][1] <= 2 * math.isqrt(2 * 20_000) + 2
