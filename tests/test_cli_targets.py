@@ -115,7 +115,7 @@ def not_finished(path):
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(KeyboardInterrupt, 130), (RuntimeError("secret"), 3), (OSError(28, "full"), 3)],
+    [(KeyboardInterrupt, 3), (RuntimeError("secret"), 3), (OSError(28, "full"), 3)],
 )
 def test_no_earlier_result_outlives_a_run_that_has_none(
     check, earlier, monkeypatch, capsys, error, code

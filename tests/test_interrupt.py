@@ -276,13 +276,13 @@ def test_the_command_line_prints_what_was_found_and_never_passes(command, monkey
     monkeypatch.setattr(_Search, "_grow", stop)
     for gate in ([], ["--fail-if-found"]):
         code, out, err = command("find-qids", "t.csv", "--alpha", 0.1, *gate)
-        assert code == 130
+        assert code == 3
         assert "PARTIAL: stopped: 2 of 3 sets decided" in out
         assert out.startswith("could not assess") == bool(gate)
         assert "--time-budget" not in out
         assert err == "anonrisk: note: stopped: 2 of 3 sets decided\n"
     code, out, _ = command("find-qids", "t.csv", "--alpha", 0.1, "--json", "--output", "f.json")
-    assert code == 130
+    assert code == 3
     assert json.loads(out)["partial"] is True
     assert (tmp_path / "f.json").read_text(encoding="utf-8") == out
 
@@ -291,12 +291,12 @@ def test_the_command_line_writes_no_table_by_half_a_plan(command, monkeypatch, t
     monkeypatch.setattr("anonrisk.planning.search._bounded", stop)
     asked = ("plan", "t.csv", "--qids", "age", "sex", "--k", 2, "--apply", "out.csv")
     code, out, _ = command(*asked)
-    assert code == 130
+    assert code == 3
     assert "PARTIAL: stopped, not proven best" in out
     assert "Nothing was written" in out
     assert not (tmp_path / "out.csv").exists()
     code, out, _ = command(*asked, "--json")
-    assert (code, json.loads(out)["partial"]) == (130, True)
+    assert (code, json.loads(out)["partial"]) == (3, True)
     assert "written" not in json.loads(out)
 
 

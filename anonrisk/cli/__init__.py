@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
 
-EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess, 130 Ctrl-C."
+EPILOG = "Exit codes: 0 pass, 1 the gate failed, 2 wrong usage, 3 could not assess."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

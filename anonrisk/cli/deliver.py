@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.cli import junit, output_paths
-from anonrisk.cli.outcome import CODES, INTERRUPTED, Outcome
+from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
@@ -60,7 +60,7 @@ def _perform(
             return True, _deliver(outcome, given, source)
     except KeyboardInterrupt:
         print_error("interrupted")
-        return False, INTERRUPTED
+        return False, CODES[COULD_NOT_ASSESS]
     except BrokenPipeError:
         _silence_stdout()
         print_error("could not assess: whoever reads the output has closed it")
@@ -108,7 +108,7 @@ def _attempt(
         if warning.category.__module__.startswith("anonrisk."):
             print_error(f"note: {warning.message}")
     if any(issubclass(warning.category, StoppedWarning) for warning in caught):
-        return replace(outcome, code=INTERRUPTED)
+        return replace(outcome, code=CODES[COULD_NOT_ASSESS])
     return outcome
 
 

@@ -11,8 +11,6 @@ from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.policy.verdict import Verdict
 
 CODES = {PASS: 0, FAIL: 1, "wrong_usage": 2, COULD_NOT_ASSESS: 3}
-# As a shell says of a program that Ctrl-C has ended; whatever there is by then, it is no pass.
-INTERRUPTED = 130
 SCHEMA_VERSION = 1
 
 
