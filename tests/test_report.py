@@ -347,6 +347,7 @@ def test_groups_are_told_apart_from_the_whole_table():
     told = made.to_dict()
     assert told["budgets"]["note"] == "Checked in each group of sex."
     assert told["classes"]["note"] == "Of the whole table, all groups of sex together."
+    assert told["attackers"]["note"].startswith("Of the whole table, all groups of sex together. ")
     whole = pd.DataFrame(cells()).anon.classes(["zip", "age"])
     assert sum(row["people"] for row in told["classes"]["rows"]) == whole.n_records
     assert "but the groups of sex" in read(made).text

@@ -183,8 +183,8 @@ def attackers(found: Measured, people: People) -> dict[str, Any] | None:
         "that journalist and marketer lie anywhere up to the prosecutor. Give population= or "
         "a sampling_fraction."
     )
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in risk.notes]
-    return {"note": " ".join(notes) if known else doubt, "rows": rows}
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in risk.notes] if known else [doubt]
+    return {"note": " ".join(filter(None, (_of_all_groups(found), *notes))), "rows": rows}
 
 
 def _least(sizes: ClassSizes, outside: int | None) -> tuple[float, float]:
