@@ -87,7 +87,7 @@ def explore(
     recoding, people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
-    The page is an internal working document. It holds thousands of counts of one table, and
+    The page is an internal working document. It holds many counts of one table, and
     whoever compares them may learn what none of them tells.
 
     References

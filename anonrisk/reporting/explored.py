@@ -37,7 +37,7 @@ _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 _MOST_BEST = 20
 _MOST_LEFT_OUT = 40
 INTERNAL = (
-    "An internal working document: keep it as you keep the table. It holds thousands of counts of "
+    "An internal working document: keep it as you keep the table. It holds many counts of "
     "one table, and whoever compares them may learn what none of them tells alone."
 )
 
@@ -234,7 +234,7 @@ def _never(floor: int) -> str:
         f"classes that are large enough is what the others leave; a smallest class of fewer than "
         f"{floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
         f"rounded to steps that {floor:,} people make; l and t are told of classes of {floor:,} or "
-        "more. Edges of bins have as many people on either side. Still, thousands of counts of one "
+        "more. Edges of bins have as many people on either side. Still, many counts of one "
         "table together may tell what none of them does."
     )
 
