@@ -115,6 +115,8 @@ def test_a_search_cut_short_says_what_it_covers_and_how_to_get_more(run, monkeyp
     pd.DataFrame(columns).to_csv("t.csv", index=False)
     monkeypatch.setattr("anonrisk.cli.commands.find_qids._SECONDS", 0.01)
     code, out, _ = run("find-qids", "t.csv")
+    assert max(map(len, out.splitlines())) <= 80
+    out = " ".join(out.split())
     assert code == 0
     assert "PARTIAL: time ran out with" in out
     assert "searched: all sets of 1 column" in out

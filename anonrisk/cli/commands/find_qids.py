@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Seconds that somebody waits who has not said how long.
 _SECONDS = 60
 _MORE = (
-    "\nfor more say --time-budget 600, with or without fewer --columns; --max-size 2 is searched "
-    "to the end, however long it takes"
+    "\nfor more say --time-budget 600, with or without fewer --columns;\n  "
+    "--max-size 2 is searched to the end, however long it takes"
 )
 
 
