@@ -175,7 +175,8 @@ def test_the_next_steps_of_a_job(run, spark, tmp_path, monkeypatch):
     code, out, _ = run(*asked, on=lambda given: job.main("check", given))
     assert code == 1
     assert steps(out) == [
-        "df.anon.plan(['zip', 'born', 'sex'], k=5)  # in Python",
+        "# in Python",
+        "df.anon.plan(['zip', 'born', 'sex'], k=5)",
         f"spark-submit jobs/check.py --explain {table} --format csv --policy p.json",
     ]
 
