@@ -104,13 +104,14 @@ ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
+SOME = ("--of-a-file", "5")
 LANES = (
     Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1")),
     # The same engine by another way to the server: some tests of each word are enough by day.
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "3")),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE)),
+    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *SOME)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
