@@ -107,7 +107,7 @@ ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", 
 SOME = ("--of-a-file", "5")
 LANES = (
     Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
-    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1")),
+    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
