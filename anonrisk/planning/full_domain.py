@@ -12,7 +12,7 @@ from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
-from anonrisk.planning.offer import offer
+from anonrisk.planning.offer import offers
 from anonrisk.planning.plan import PlanOutcome
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
@@ -44,18 +44,8 @@ def full_domain(
     tell("making the recodings")
     k = made.k or 1
     about = value_budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
-    offered = {
-        name: offer(
-            tally.domains[name],
-            tally.margin(name),
-            k=k,
-            share=share,
-            given=given.get(name),
-            column=name,
-            bins=bins,
-        )
-        for name, share in zip(qid, about.per_column, strict=True)
-    }
+    shares = dict(zip(qid, about.per_column, strict=True))
+    offered = offers(tally, shares, given, k=k, bins=bins)
     lattice = Lattice.of(tally, offered, k, weights, pairs)
     allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
     tell("looking for a first plan")

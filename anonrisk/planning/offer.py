@@ -22,9 +22,12 @@ from anonrisk.recode.edges import (
 from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Tally
 
 # More bins than this are hardly coarser than the values themselves.
 _MOST_BINS = 40
@@ -71,6 +74,24 @@ def offer(
     elif domain.kind == "text":
         offered += _prefixes(domain)
     return [*offered, Star()]
+
+
+def offers(
+    tally: Tally, shares: Mapping[Name, int], given: Mapping[Any, Any], *, k: int, bins: str
+) -> dict[Name, list[Recoding]]:
+    """List the recodings of every column that the budget has a share for."""
+    return {
+        name: offer(
+            tally.domains[name],
+            tally.margin(name),
+            k=k,
+            share=share,
+            given=given.get(name),
+            column=name,
+            bins=bins,
+        )
+        for name, share in shares.items()
+    }
 
 
 def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:

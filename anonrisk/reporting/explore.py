@@ -16,7 +16,7 @@ from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.planning.explore import combinations, levels_of
 from anonrisk.planning.full_domain import value_budget
-from anonrisk.planning.offer import CUTS, offer
+from anonrisk.planning.offer import CUTS, offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,20 +133,10 @@ def explore(
         raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
     for column in question.qid:
         check_finite(tally.domains[column].values, tally.margin(column)[:-1], column)
-    shares = value_budget(tally, question.qid, k=k, n=n).per_column
+    about = value_budget(tally, question.qid, k=k, n=n)
+    shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
-    offered = {
-        column: offer(
-            tally.domains[column],
-            tally.margin(column),
-            k=least,
-            share=share,
-            given=given.get(column),
-            column=column,
-            bins=bins,
-        )
-        for column, share in zip(question.qid, shares, strict=True)
-    }
+    offered = offers(tally, shares, given, k=least, bins=bins)
     levels, left_out = levels_of(tally, offered, given=given, least=least)
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
