@@ -602,6 +602,7 @@ def test_roles_in_parquet_that_spark_wrote(run):
     told = (
         ({"anonrisk": roles}, {"anonrisk": roles}, 1),
         ({"anonrisk_perturbed": "permute"}, {}, 3),
+        ({"anonrisk_perturbed": ""}, {}, 3),
         ({}, {"other": "words"}, 0),
         ({"anonrisk": roles}, {"anonrisk": "{}"}, 3),
         ({"anonrisk": "{"}, {}, 3),

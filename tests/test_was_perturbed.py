@@ -40,3 +40,12 @@ def test_a_damaged_mark_never_passes(mark):
     assert "mark is damaged" in finding.sentence
     with pytest.raises(RolesLostError, match="damaged"):
         table.anon.was_perturbed()
+
+
+@pytest.mark.spark("spark")
+def test_a_mark_of_spark_counts_whatever_it_says(spark):
+    table = spark.createDataFrame([(1, 2)] * 10, "age int, born int")
+    marked = table.withMetadata("age", {"anonrisk_perturbed": ""})
+    assert set(anonrisk.was_perturbed(marked)) == {"age"}
+    policy = anonrisk.Policy(quasi=["age"], k=5, unlisted="ignore")
+    assert policy.check(marked).status == "could_not_assess"
