@@ -20,7 +20,7 @@ from anonrisk.planning.plan import Plan
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
     from anonrisk.engines.base import Engine
-    from anonrisk.planning.plan import SensitiveGoal
+    from anonrisk.planning.goal import SensitiveGoal
 
 
 def apply(frame: FrameT, plan: Plan) -> FrameT:

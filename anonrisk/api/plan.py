@@ -23,7 +23,8 @@ from anonrisk.planning.full_domain import full_domain
 from anonrisk.planning.losses import private_losses
 from anonrisk.planning.multidimensional import better, divide, worthwhile
 from anonrisk.planning.offer import CUTS
-from anonrisk.planning.plan import Plan, PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

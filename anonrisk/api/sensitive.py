@@ -13,7 +13,7 @@ from anonrisk.core.literals import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.plan import SensitiveGoal
+from anonrisk.planning.goal import SensitiveGoal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

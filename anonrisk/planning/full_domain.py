@@ -13,7 +13,7 @@ from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offers
-from anonrisk.planning.plan import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
 

@@ -14,7 +14,7 @@ from anonrisk.errors import PlanError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.mondrian import partition
-from anonrisk.planning.plan import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
-    from anonrisk.planning.plan import Plan, SensitiveGoal
+    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
 

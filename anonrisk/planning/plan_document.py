@@ -1,0 +1,120 @@
+"""A plan as a document: plain values that JSON and YAML have, and the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.hierarchy import Hierarchy
+from anonrisk.errors import PlanError
+from anonrisk.planning.budget import ValueBudget
+from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.recode.regions import Regions, read_recoding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name
+    from anonrisk.planning.plan_fields import PlanFields
+
+_VERSION = 1
+
+
+def written(plan: PlanFields) -> dict[str, Any]:
+    """Give a plan as plain values."""
+    stored: dict[str, Any] = {
+        "anonrisk_plan": _VERSION,
+        "k": plan.k,
+        "max_suppression": plan.max_suppression,
+        "columns": [_plain(c) for c in plan.columns],
+        "recodings": [{"column": _plain(c), **r.to_dict()} for c, r in plan.recodings.items()],
+        "optimal": plan.optimal,
+        "partial": plan.partial,
+        "loss": plan.loss,
+        "note": plan.note,
+    }
+    for name in ("before", "after", "budget"):
+        part = getattr(plan, name)
+        stored[name] = None if part is None else vars(part) | _lists(part)
+    if plan.regions is not None:
+        stored["regions"] = plan.regions.to_dict()
+        stored["goals"] = [
+            {**vars(goal), **_lists(goal), "column": _plain(goal.column)} for goal in plan.goals
+        ]
+    return stored
+
+
+def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
+    """Read the fields of a plan back."""
+    trees = {c: Hierarchy.of(given) for c, given in (hierarchies or {}).items()}
+    try:
+        if stored["anonrisk_plan"] != _VERSION:
+            raise PlanError("the plan was written by another version of anonrisk")
+        recodings = {
+            _name(r["column"]): read_recoding(
+                {key: value for key, value in r.items() if key not in ("column", "nodes")},
+                trees.get(_name(r["column"])),
+            )
+            for r in stored["recodings"]
+        }
+        parts: dict[str, Any] = {
+            name: None if stored[name] is None else kind(**_tuples(stored[name]))
+            for name, kind in (
+                ("before", PlanOutcome),
+                ("after", PlanOutcome),
+                ("budget", ValueBudget),
+            )
+        }
+        regions = stored.get("regions")
+        if regions is not None:
+            parts["regions"] = Regions.read(regions, recodings)
+            parts["goals"] = tuple(
+                SensitiveGoal(**{**_tuples(goal), "column": _name(goal["column"])})
+                for goal in stored["goals"]
+            )
+        return dict(
+            recodings=recodings,
+            k=stored["k"],
+            max_suppression=float(stored["max_suppression"]),
+            columns=tuple(_name(c) for c in stored["columns"]),
+            optimal=bool(stored["optimal"]),
+            loss=str(stored.get("loss", "range")),
+            note=str(stored.get("note", "")),
+            partial=bool(stored.get("partial", False)),
+            **parts,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError("this is not a stored plan") from None
+
+
+def _lists(part: Any) -> dict[str, Any]:
+    return {name: list(x) for name, x in vars(part).items() if isinstance(x, tuple)}
+
+
+def _tuples(stored: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
+
+
+def _plain(name: Any) -> Any:
+    """Give the name of a column as JSON and YAML have it."""
+    if isinstance(name, tuple):
+        return [_plain(part) for part in name]
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, np.generic):
+        name = name.item()
+    if name is None or isinstance(name, (bool, int, float)):
+        return name
+    raise PlanError(
+        f"a plan cannot be stored with a column whose name is a {type(name).__name__}; "
+        "name the columns by text first"
+    )
+
+
+def _name(stored: Any) -> Name:
+    # JSON has no tuples, and a pandas label may be one.
+    return tuple(stored) if isinstance(stored, list) else stored
