@@ -88,8 +88,10 @@ class PlanGoal:
         Whether a plan must keep to it, or should.
     k : int
         The size that every class must have for it; 1 where less may do.
+    by_size : bool
+        Whether that size is all that it asks for.
     enough : int or None
-        The size of every class that surely is enough for it.
+        A size of every class with which it is met, mostly.
     about : SensitiveGoal or None
         What the sensitive values of every class must keep to for it.
     measure : function or None
@@ -105,6 +107,7 @@ class PlanGoal:
     limit: float
     severity: str = "fail"
     k: int = 1
+    by_size: bool = False
     enough: int | None = None
     about: SensitiveGoal | None = None
     measure: Callable[[ClassCounts], Measured] | None = field(default=None, repr=False)

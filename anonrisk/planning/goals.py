@@ -86,7 +86,7 @@ class PlanRequest:
         return tuple(
             TableGoal(goal.qid, goal.measure)
             for goal in self.goals
-            if goal.measure is not None and goal.k == 1 and not goal.why_not
+            if goal.measure is not None and not goal.by_size and not goal.why_not
         )
 
     @property
@@ -116,7 +116,7 @@ class PlanRequest:
         wholes = [
             f"{goal.budget} at most {goal.limit:g}"
             for goal in self.goals
-            if goal.measure is not None and goal.k == 1 and not goal.why_not
+            if goal.measure is not None and not goal.by_size and not goal.why_not
         ]
         return ", ".join((f"k={self.k}", *dict.fromkeys((*about, *wholes))))
 
