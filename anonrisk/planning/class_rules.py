@@ -211,11 +211,10 @@ class Requirements:
     def _broken(
         self, coded: Coded, rule: ClassRule, number: Integers, n_classes: int, rows: Booleans
     ) -> Booleans:
-        broken = np.zeros(n_classes, dtype=bool)
-        if rule.k > 1:
-            broken |= self._sizes(coded, number, n_classes, rows) < rule.k
+        sizes = self._sizes(coded, number, n_classes, rows)
+        broken = sizes < rule.k
         for goal in rule.goals if rows.any() else ():
-            classes, scores = self._scores(coded, goal, number, n_classes, rows)
+            classes, scores = self._scores(coded, goal, number, sizes, rows)
             broken[classes] |= np.asarray(FORMULAS[goal.score].breaks(scores, goal.limit))
         return broken
 
@@ -246,10 +245,10 @@ class Requirements:
         coded: Coded,
         goal: SensitiveGoal,
         number: Integers,
-        n_classes: int,
+        sizes: Integers,
         rows: Booleans,
     ) -> tuple[Integers, Floats]:
-        """Score the classes that are left by their sensitive values, against what is left."""
+        """Score the classes that are left, of these sizes, by their sensitive values."""
         ranks, n_ranks = self.ranks[goal], int(self.ranks[goal].max()) + 1
         rank = ranks[coded.codes[self.place[goal.column]]]
         pairs, n_pairs = closed_up(number * n_ranks + rank)
@@ -271,7 +270,7 @@ class Requirements:
             ranks=(np.cumsum(present) - 1)[rank_of_pair[left]],
             counts=times[left],
             classes=np.ones(len(starts), dtype=np.int64),
-            sizes=self._sizes(coded, number, n_classes, rows)[classes],
+            sizes=sizes[classes],
             overall=overall[present],
             ordered=True,
         )
@@ -282,7 +281,9 @@ class Requirements:
 
     def worst(self, coded: Coded, qid: Qid, goal: SensitiveGoal, rows: Booleans) -> float:
         """Score the worst class that is left."""
-        _, scores = self._scores(coded, goal, *self._numbered(coded, qid), rows)
+        number, n_classes = self._numbered(coded, qid)
+        sizes = self._sizes(coded, number, n_classes, rows)
+        _, scores = self._scores(coded, goal, number, sizes, rows)
         return FORMULAS[goal.score].worst_of(scores.tolist())
 
     def counted(self, coded: Coded, qid: Qid, rows: Booleans) -> ClassCounts:

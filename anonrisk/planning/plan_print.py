@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core import pictures, render
 from anonrisk.errors import PlanError
+from anonrisk.planning import guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ def text(plan: PlanFields) -> str:
     lines = [_title(plan), render.text_table(header, rows)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *([plan.note] if plan.note else []))
+    return render.fitted(*lines, *guarantee.lines(plan), *([plan.note] if plan.note else []))
 
 
 def html(plan: PlanFields) -> str:
@@ -28,7 +29,8 @@ def html(plan: PlanFields) -> str:
     tables = [render.html_table(_title(plan), *_columns_table(plan))]
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    return "".join((*tables, render.html_lines([plan.note] if plan.note else [])))
+    told = [*guarantee.lines(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(told)))
 
 
 def picture(plan: PlanFields, ax: Axes | None) -> Axes:
