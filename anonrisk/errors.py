@@ -108,6 +108,10 @@ class PlanError(AnonRiskError, ValueError):
     """A plan cannot be met, read, or applied to this table."""
 
 
+class NoPlanHelpsError(PlanError):
+    """A gate could not assess the table, however coarse it became."""
+
+
 class TooManyClassesError(AnonRiskError, ValueError):
     """A plan would need more classes than may leave the engine."""
 

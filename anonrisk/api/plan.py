@@ -81,9 +81,10 @@ def plan(
     k : int, optional
         The size that every class must have; 5 if no goal is given.
     policy : Policy or path, optional
-        What the table must satisfy: each of its budgets becomes a goal, one recoding keeps to those
-        of all its quasi-identifiers, and columns that name a person are left out. Budgets that only warn are kept to
-        where that can be. The plan's `budgets` say which are met, which are not, and why.
+        What the table must satisfy: each of its budgets becomes a goal, and one recoding keeps to
+        those of all its quasi-identifiers; columns that name a person are left out. Budgets that
+        only warn are kept to where that can be. The plan's `budgets` say which are met, which are
+        not, and why.
     risk : float, optional
         The largest risk that anybody may have from a prosecutor: 1 over the size of their class.
     unit : name, optional
@@ -243,7 +244,9 @@ def plan(
     pairs = _pairs(tally, request.qid, private_about)
     tally = tally.only(counted) if private_about else tally
     n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
-    _check_size(n, request.k, population_size, "record" if request.unit is None else "person")
+    # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
+    least = 1 if request.of_policy else request.k
+    _check_size(n, least, population_size, "record" if request.unit is None else "person")
     for name in request.qid:
         check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
     start = Plan(

@@ -78,6 +78,19 @@ def needed(rules: Sequence[ClassRule], *, persons: bool) -> tuple[ClassRule, ...
     return tuple(kept)
 
 
+def steady(rules: Sequence[ClassRule], unit: Name | None) -> tuple[ClassRule, ...]:
+    """Take of rules what leaves out the same classes whatever else is left out.
+
+    Whoever breaks that breaks it in every finer recoding too.
+    """
+    alone = len(rules) == 1 and unit is None
+
+    def kept(goal: SensitiveGoal) -> bool:
+        return goal.score == "distinct" or (alone and not FORMULAS[goal.score].compared)
+
+    return tuple(replace(rule, goals=tuple(filter(kept, rule.goals))) for rule in rules)
+
+
 class KeptClasses(NamedTuple):
     """What is left of a table once classes that break a rule are left out.
 
@@ -155,17 +168,7 @@ class Requirements:
         self.beside = beside(about, unit)
         self.place = {name: i for i, name in enumerate((*columns, *self.beside))}
         self.ranks = {goal: ranks_of(goal, tally.domains[goal.column]) for goal in about}
-        self.steady = [
-            replace(rule, goals=tuple(goal for goal in rule.goals if self._is_steady(goal)))
-            for rule in rules
-        ]
-
-    def _is_steady(self, goal: SensitiveGoal) -> bool:
-        """Tell whether a class that breaks it does so in every finer recoding, whatever is left."""
-        if goal.score == "distinct":
-            return True
-        alone = len(self.rules) == 1 and self.unit is None
-        return alone and not FORMULAS[goal.score].compared
+        self.steady = steady(self.rules, unit)
 
     # ---- which classes are left -------------------------------------------------------------
 
@@ -175,7 +178,7 @@ class Requirements:
         numbers = [self._numbered(coded, rule.qid) for rule in self.rules]
         rows = self._stable(coded, self.steady, numbers, np.ones(len(counts), dtype=bool))
         n_sure = n - int(counts[rows].sum())
-        if self.steady != list(self.rules) and n_sure <= self.allowed:
+        if self.steady != self.rules and n_sure <= self.allowed:
             rows = self._stable(coded, self.rules, numbers, rows)
             if not self.allowed and self.unit is None:
                 # Where nothing may be left out, no rule is broken by putting classes together.
