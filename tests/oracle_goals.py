@@ -51,10 +51,10 @@ def without(rows, rule, unit):
 
 
 def left(rows, rules, unit):
-    """Leave out classes until nothing changes: first by what depends on the class alone."""
-    alone = len(rules) == 1 and unit is None
-    first = ("distinct", "entropy", "recursive") if alone else ("distinct",)
-    steady = [(qid, k, [goal for goal in goals if goal[1] in first]) for qid, k, goals in rules]
+    """Leave out classes until nothing changes: by sizes and different values first."""
+    steady = [
+        (qid, k, [goal for goal in goals if goal[1] == "distinct"]) for qid, k, goals in rules
+    ]
     for asked in (steady, rules):
         before = None
         while rows and len(rows) != before:

@@ -78,17 +78,16 @@ def needed(rules: Sequence[ClassRule], *, persons: bool) -> tuple[ClassRule, ...
     return tuple(kept)
 
 
-def steady(rules: Sequence[ClassRule], unit: Name | None) -> tuple[ClassRule, ...]:
-    """Take of rules what leaves out the same classes whatever else is left out.
+def steady(rules: Sequence[ClassRule]) -> tuple[ClassRule, ...]:
+    """Take of rules what more records never break: sizes and different values.
 
-    Whoever breaks that breaks it in every finer recoding too.
+    It leaves out the same classes in any order, and in finer recodings at least these. A share is
+    another matter: records that break a rule may take others with them once they are one class.
     """
-    alone = len(rules) == 1 and unit is None
-
-    def kept(goal: SensitiveGoal) -> bool:
-        return goal.score == "distinct" or (alone and not FORMULAS[goal.score].compared)
-
-    return tuple(replace(rule, goals=tuple(filter(kept, rule.goals))) for rule in rules)
+    return tuple(
+        replace(rule, goals=tuple(goal for goal in rule.goals if goal.score == "distinct"))
+        for rule in rules
+    )
 
 
 class KeptClasses(NamedTuple):
@@ -168,7 +167,7 @@ class Requirements:
         self.beside = beside(about, unit)
         self.place = {name: i for i, name in enumerate((*columns, *self.beside))}
         self.ranks = {goal: ranks_of(goal, tally.domains[goal.column]) for goal in about}
-        self.steady = steady(self.rules, unit)
+        self.steady = steady(self.rules)
 
     # ---- which classes are left -------------------------------------------------------------
 

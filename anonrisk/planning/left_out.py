@@ -34,7 +34,7 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     `PlanError`, and no table.
     """
     rules = plan.class_rules
-    first = steady(rules, plan.unit)
+    first = steady(rules)
     n_rows = engine.count(recoded, Question((rules[0].qid,), plan.unit))[0].n_rows
     share = _Share(plan, n_rows, n_gone)
     kept = recoded
