@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def full_domain(
     shares = dict(zip(qid, about.per_column, strict=True))
     offered = offers(tally, shares, given, k=k, bins=bins)
     lattice = Lattice.of(tally, offered, k, weights, pairs)
-    allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
+    allowed = made.may_leave_out(tally.n_records)
     tell("looking for a first plan")
     found = search(lattice, allowed)
     best = _met(lattice, found, allowed, made.max_suppression, max_loss)

@@ -13,7 +13,7 @@ from anonrisk.engines.numpy.count import Encoded, sizes_of
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
-from anonrisk.engines.pandas.recode import labelled, replaced
+from anonrisk.engines.pandas.recode import labelled, replaced, without_unused
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
@@ -30,14 +30,7 @@ if TYPE_CHECKING:
 def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
     """Leave out the records of classes smaller than k."""
     counts, _ = Encoded.of(PandasTable(frame), question).sizes_by_row()
-    left = frame.loc[counts >= k]
-    # A category that no record has any more would still tell the suppressed value.
-    unused = {
-        name: column_of(left, name).cat.remove_unused_categories().array
-        for name in question.qid
-        if isinstance(column_of(left, name).dtype, pd.CategoricalDtype)
-    }
-    return replaced(left, unused) if unused else left
+    return without_unused(frame.loc[counts >= k], question.qid)
 
 
 def cells(
