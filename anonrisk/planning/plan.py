@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from anonrisk.core import documents
+from anonrisk.core.arguments import one_of
+from anonrisk.core.literals import OnUnseen
 from anonrisk.errors import PlanError
 from anonrisk.planning import emit, plan_document, plan_print
 from anonrisk.planning.plan_fields import PlanFields
@@ -87,25 +89,41 @@ class Plan(PlanFields):
         """Read a plan from YAML (needs PyYAML)."""
         return cls.from_dict(_READER.yaml(text), hierarchies)
 
-    def to_pyspark(self) -> str:
+    def to_pyspark(self, *, on_unseen: OnUnseen = "refuse") -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.
 
-        The code names the values of hierarchies that the plan uses.
+        The code names the values of hierarchies that the plan uses. It counts once, and raises
+        where more than `max_suppression` of the records would be left out.
+
+        Parameters
+        ----------
+        on_unseen : {"refuse", "suppress", "top"}
+            As in `anonrisk.apply`.
         """
         self._refuse_regions()
-        return emit.pyspark_code(self.recodings, self.k)
+        one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+        return emit.pyspark_code(self, on_unseen)
 
-    def to_sql(self, dialect: str = "ansi", *, table: str = "records") -> str:
+    def to_sql(
+        self, dialect: str = "ansi", *, table: str = "records", on_unseen: OnUnseen = "refuse"
+    ) -> str:
         """Write the plan as one SELECT over a table of the same columns.
+
+        Where more than `max_suppression` of the records would be left out, or a value is refused,
+        the query fails, and the error of the database says why.
 
         Parameters
         ----------
         dialect : {"ansi", "duckdb", "postgresql", "sqlite", "spark"}
+            SQLite needs its JSON functions, which are part of it since 3.38.
         table : str
             The name of the table, as it is written in SQL.
+        on_unseen : {"refuse", "suppress", "top"}
+            As in `anonrisk.apply`.
         """
         self._refuse_regions()
-        return emit.sql_code(self.recodings, self.columns, self.k, dialect, table)
+        one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+        return emit.sql_code(self, dialect, table, on_unseen)
 
     def _refuse_regions(self) -> None:
         if self.regions is not None:
