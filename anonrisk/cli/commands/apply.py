@@ -45,6 +45,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     group.add_argument("--force", action="store_true", help="replace what is there")
     options.of_hierarchies(group)
+    parser.add_argument(
+        "--edited", action="store_true", help="take a plan that was changed after it was written"
+    )
     group = parser.add_argument_group("next month")
     group.add_argument(
         "--on-unseen",
@@ -114,7 +117,7 @@ def _plan(given: argparse.Namespace) -> Plan:
         raise ArgumentError(f"the plan {given.plan!r} is not text in UTF-8") from None
     reads = anonrisk.Plan.from_yaml if path.suffix in (".yaml", ".yml") else anonrisk.Plan.from_json
     try:
-        plan = reads(text, hierarchies)
+        plan = reads(text, hierarchies, edited=given.edited)
     except PlanError as error:
         raise ArgumentError(f"{given.plan!r}: {error}") from None
     require(hierarchies, "hierarchy of", plan.qids)
