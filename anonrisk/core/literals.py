@@ -16,6 +16,7 @@ Cuts: TypeAlias = Literal["auto", "width", "quantile", "sampled", "rank", "media
 PlanMethod: TypeAlias = Literal["full-domain", "multidimensional", "auto"]
 Split: TypeAlias = Literal["gain", "median"]
 Loss: TypeAlias = Literal["range", "private"]
+OnUnseen: TypeAlias = Literal["refuse", "suppress", "top"]
 Points: TypeAlias = Literal["any", "consecutive"]
 Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]
 Unlisted: TypeAlias = Literal["refuse", "quasi", "ignore"]
