@@ -160,9 +160,11 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after   becomes
-    age           8       4   4 bins: <35, 35-39, 40-44, >=45
-    sex           2       2   as it is
+    column   from              to                              left    loss   helped
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+                               >=45
+    sex      2 texts           as it is                           2    0.0%        0
+    helped: records in classes below 2 if this column alone stayed as it was
                          before      after
     records                   8          8
     classes                   8          4
@@ -241,7 +243,7 @@ def plan(
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        regions, after = divide(
+        regions, after, steps = divide(
             tally,
             question.qid,
             k,
@@ -250,7 +252,9 @@ def plan(
             goals=goals,
             median=split == "median",
         )
-        by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
+        by_region = replace(
+            made, recodings=dict(regions.columns), regions=regions, after=after, steps=steps
+        )
         if method == "auto":
             return better(by_column, by_region, max_loss)
     return worthwhile(by_region, max_loss)

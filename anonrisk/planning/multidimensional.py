@@ -15,6 +15,7 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.plan_steps import PlanStep
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
 
@@ -45,7 +47,7 @@ def divide(
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
     median: bool = False,
-) -> tuple[Regions, PlanOutcome]:
+) -> tuple[Regions, PlanOutcome, tuple[PlanStep, ...]]:
     """Cut a table into regions of k records or more, and measure what that leaves."""
     axes = [axis_of(tally, name, k, given.get(name)) for name in qid]
     asked = list(dict.fromkeys(goal.column for goal in goals))
@@ -63,7 +65,29 @@ def divide(
     ]
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
-    return _told(axes, qid, tally, parts)
+    regions, outcome = _told(axes, qid, tally, parts)
+    # The cuts are between positions, as the codes are.
+    of = Regions(regions.columns, parts.cuts, parts.boxes).find(codes[: len(qid)])
+    losses = [
+        float(axis.losses(*parts.boxes[:, c].T) @ parts.sizes) / tally.n_records
+        for c, axis in enumerate(axes)
+    ]
+    return regions, outcome, _steps(tally, k, regions, of, losses)
+
+
+def _steps(
+    tally: Tally, k: int, regions: Regions, of: Integers, losses: Sequence[float]
+) -> tuple[PlanStep, ...]:
+    """Measure what becoming coarse by region does, column by column; `of` is each class's."""
+    labels, columns = regions.labels(), []
+    for name, loss in zip(regions.columns, losses, strict=True):
+        domain, codes = tally.domains[name], tally.codes[name]
+        then, n_then = codes, len(domain) + 1
+        if name in labels:
+            label, names = labels[name]
+            then, n_then = label[of] + 1, len(names) + 1
+        columns.append(RecodedColumn(name, domain.kind, codes, len(domain) + 1, then, n_then, loss))
+    return steps_of(columns, tally.counts, k)
 
 
 def _limit(goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally) -> SensitiveLimit:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.budget import ValueBudget
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome
+    from anonrisk.planning.plan_steps import PlanStep
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import Regions
 
@@ -31,6 +32,7 @@ class PlanFields:
     partial: bool = False
     regions: Regions | None = None
     goals: tuple[SensitiveGoal, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
 
     @property
     def method(self) -> str:
