@@ -520,7 +520,7 @@ def test_weights_keep_what_is_precious():
 def test_plan_prints_before_and_after():
     plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5)
     text = repr(plan)
-    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   values")
+    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   from")
     assert "smallest class" in text
     assert "suppressed" in text
     assert "<table>" in plan._repr_html_()
