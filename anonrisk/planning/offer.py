@@ -11,6 +11,7 @@ from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import ArgumentError, HierarchyError
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
+from anonrisk.recode.dates import PARTS
 from anonrisk.recode.edges import (
     apart,
     optimal_bins,
@@ -19,7 +20,6 @@ from anonrisk.recode.edges import (
     width_bins,
     widths,
 )
-from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,24 +6,28 @@ import calendar
 import datetime as dt
 import math
 import re
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 MARKER = "*"
+# What rare values are called together.
+OTHER = "other"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _BETWEEN = re.compile(rf"^({_NUMBER})(?:-| to )({_NUMBER})$")
 _HALF_OPEN = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})\)$")
 _BELOW = re.compile(rf"^<({_NUMBER})$")
 _FROM = re.compile(rf"^>=({_NUMBER})$")
 _PERIOD = re.compile(r"^(\d{4})(?:-(Q|H)?(\d{1,2}))?(s)?$")
+_WEEK = re.compile(r"^(\d{4})-W(\d{2})$")
 _DAY = r"(\d{4}(?:-\d{2}){0,2})"
 _EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
 _DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
+_OTHERS = re.compile(rf"{OTHER}( \d+)?")
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -83,9 +87,11 @@ def of_period(year: int, part: str, number: int) -> str:
     --------
     >>> of_period(1981, "half", 2), of_period(1981, "month", 7), of_period(1980, "decade", 0)
     ('1981-H2', '1981-07', '1980s')
+    >>> of_period(2024, "week", 7)
+    '2024-W07'
     """
-    if part == "month":
-        return f"{year:04}-{number:02}"
+    if part in ("week", "month"):
+        return f"{year:04}-{'W' if part == 'week' else ''}{number:02}"
     if part in ("quarter", "half"):
         return f"{year:04}-{part[0].upper()}{number}"
     return f"{year:04}s" if part == "decade" else f"{year:04}"
@@ -94,6 +100,24 @@ def of_period(year: int, part: str, number: int) -> str:
 def of_earlier(year: int) -> str:
     """Name all years before one."""
     return f"<{year:04}"
+
+
+def of_others(values: Iterable[str]) -> str:
+    """Name all other values, by a name that none of these has in any spelling.
+
+    Examples
+    --------
+    >>> of_others(["nurse"]), of_others(["Other", "nurse"])
+    ('other', 'other 2')
+    """
+    taken = {value.strip().casefold() for value in values}
+    names = chain([OTHER], (f"{OTHER} {number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def is_of_others(label: str) -> bool:
+    """Tell whether a label is one that `of_others` gives."""
+    return _OTHERS.fullmatch(label) is not None
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -142,6 +166,9 @@ def _period_extent(  # noqa: PLR0911
         return float(_ends(found[1])[0]), math.inf
     if found := _DAYS.match(label):
         return float(_ends(found[1])[0]), float(_ends(found[2] or found[1])[1])
+    if found := _WEEK.match(label):
+        monday = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() - _EPOCH
+        return float(monday), float(monday + 6)
     found = _PERIOD.match(label)
     if found is None:
         return None
