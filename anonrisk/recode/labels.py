@@ -27,7 +27,7 @@ _WEEK = re.compile(r"^(\d{4})-W(\d{2})$")
 _DAY = r"(\d{4}(?:-\d{2}){0,2})"
 _EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
 _DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
-_OTHERS = re.compile(rf"{OTHER}( \d+)?")
+_REST = re.compile(r"all others|other( \d+| than top (?P<top>\d+))?")
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -103,21 +103,33 @@ def of_earlier(year: int) -> str:
 
 
 def of_others(values: Iterable[str]) -> str:
-    """Name all other values, by a name that none of these has in any spelling.
+    """Name all values but those that are kept, by a name that none has in any spelling.
 
     Examples
     --------
     >>> of_others(["nurse"]), of_others(["Other", "nurse"])
-    ('other', 'other 2')
+    ('other', 'all others')
     """
     taken = {value.strip().casefold() for value in values}
-    names = chain([OTHER], (f"{OTHER} {number}" for number in count(2)))
+    names = chain((OTHER, "all others"), (f"{OTHER} {number}" for number in count(2)))
     return next(name for name in names if name not in taken)
 
 
-def is_of_others(label: str) -> bool:
-    """Tell whether a label is one that `of_others` gives."""
-    return _OTHERS.fullmatch(label) is not None
+def of_rest(top: int) -> str:
+    """Name all values but the commonest, where others than these may be told elsewhere."""
+    return f"{OTHER} than top {top}"
+
+
+def rest(label: str) -> int | None:
+    """Read how many values are not among the others that a label names: 0 if all that are told.
+
+    Examples
+    --------
+    >>> rest("other"), rest("other than top 8"), rest("nurse")
+    (0, 8, None)
+    """
+    found = _REST.fullmatch(label)
+    return None if found is None else int(found["top"] or 0)
 
 
 def shortened(names: Sequence[str]) -> str:

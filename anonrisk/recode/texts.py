@@ -132,7 +132,7 @@ class MergeRare(Recoding):
     prefix: int | None = None
     width: int | None = None
     name: ClassVar[str] = "merge_rare"
-    takes: ClassVar[tuple[str, ...] | None] = ("text", "whole")
+    takes: ClassVar[tuple[str, ...] | None] = ("text",)
 
     def __post_init__(self) -> None:
         """Refuse a name for the others that is one of the kept."""
