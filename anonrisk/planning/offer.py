@@ -14,6 +14,7 @@ from anonrisk.recode import Bins, DatePart, Keep, Level, Recoding, Star
 from anonrisk.recode.dates import PARTS
 from anonrisk.recode.edges import (
     apart,
+    bins_at,
     optimal_bins,
     quantile_bins,
     sampled_bins,
@@ -145,7 +146,8 @@ def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> lis
     if how in ("rank", "median", "centre"):
         found += [optimal_bins(values, counts, n, whole=whole, cost=how) for n in sizes]
     if how == "auto" and 2 <= share <= _MOST_BINS:
-        found.append(optimal_bins(values, counts, share, whole=whole))
+        wanted = optimal_bins(values, counts, share, whole=whole).edges
+        found.append(bins_at(wanted, values[0], values[-1], whole=whole))
     if domain.collapsed:
         # The last value stands for the last bin and is not its lower edge.
         inner = with_records(every[1:-1] if len(every) > 2 else every[1:], every, of_every, k)

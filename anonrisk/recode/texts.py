@@ -166,4 +166,4 @@ class MergeRare(Recoding):
         stay = "stays" if n == 1 else "stay"
         what = f"{n:,} {stay}" if first is None else f"{first}, {n:,} of them {stay}"
         listed = f": {', '.join(self.kept)}" if 0 < n <= _LISTED else ""
-        return f"{what}, all others {self.other!r}{listed}"
+        return f"{what}, the rest {self.other!r}{listed}"
