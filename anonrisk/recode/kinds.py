@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
 
@@ -170,7 +170,7 @@ class Level(Recoding):
         if level == 0:
             return Keep()
         if level == hierarchy.height:
-            return Star(next(iter(hierarchy.leaves.values()))[0])
+            return Star(_root(hierarchy))
         return cls(level, fingerprint_of(hierarchy), hierarchy)
 
     def mapping(self) -> dict[str, str]:
@@ -182,10 +182,20 @@ class Level(Recoding):
             )
         return {leaf: self.hierarchy.group(leaf, self.level)[-1] for leaf in self.hierarchy.leaves}
 
+    def knows(self, domain: Domain) -> Booleans:
+        """Tell of each value whether it is a leaf of the hierarchy."""
+        mapping = self.mapping()
+        return np.array([value in mapping for value in domain.texts()], dtype=bool)
+
+    @property
+    def for_unseen(self) -> str:
+        """The root of the hierarchy."""
+        return text.MARKER if self.hierarchy is None else _root(self.hierarchy)
+
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values below one node one group."""
         mapping = self.mapping()
-        unknown = sum(value not in mapping for value in domain.texts())
+        unknown = int((~self.knows(domain)).sum())
         if unknown:
             raise HierarchyError(f"the hierarchy misses {unknown} of the column's values")
         return numbered([mapping[value] for value in domain.texts()])
@@ -204,6 +214,10 @@ class Level(Recoding):
         """Say what is done."""
         nodes = self.to_dict().get("nodes", [])
         return f"level {self.level}: {text.shortened(nodes)}" if nodes else f"level {self.level}"
+
+
+def _root(hierarchy: Hierarchy) -> str:
+    return next(iter(hierarchy.leaves.values()))[0]
 
 
 def fingerprint_of(hierarchy: Hierarchy) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from anonrisk.recode.labels import MARKER
+
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.counts.domain import Domain
 
 
@@ -31,6 +33,15 @@ class Recoding(ABC):
     def for_missing(self) -> str | None:
         """What becomes of a missing value: a label, or None where it stays missing."""
         return None
+
+    def knows(self, domain: Domain) -> Booleans:
+        """Tell of each value whether there is a group for it."""
+        return np.ones(len(domain), dtype=bool)
+
+    @property
+    def for_unseen(self) -> str:
+        """What a value becomes that there is no group for."""
+        return MARKER
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON, none of them a cell; None is left out."""
