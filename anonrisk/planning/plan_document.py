@@ -95,8 +95,11 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
 
 
 def check_digest(stored: Mapping[str, Any], digest: str) -> None:
-    """Refuse a document that is not as it was written; that of a first version cannot say."""
-    if stored["anonrisk_plan"] != _WITHOUT_DIGEST and stored.get("digest") != digest:
+    """Refuse a document that is not as it was written.
+
+    One of the first version, or one that was put together in the explorer, cannot say.
+    """
+    if stored.get("digest", digest) != digest:
         raise PlanError(
             "the plan was changed after it was written: its digest does not fit. If that was you, "
             "read it with edited=True (anonrisk apply --edited)"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from anonrisk.recode.recoding import Recoding
 
-# Each period is one of every later one; a week may be of two of them.
-_PERIODS = ("month", "quarter", "half", "year", "decade")
+# Each period is one of every later one; a week may be in two months.
+_PERIODS = ("day", "month", "quarter", "half", "year", "decade")
 
 
 def is_within(fine: Recoding, coarse: Recoding) -> bool:
@@ -45,20 +45,20 @@ def _prefix(fine: Prefix, coarse: Prefix) -> bool:
     return coarse.length <= fine.length and (coarse.width is not None or fine.width is None)
 
 
+def _merged(fine: MergeRare, coarse: MergeRare) -> bool:
+    alike = (fine.prefix, fine.width, fine.other) == (coarse.prefix, coarse.width, coarse.other)
+    return alike and set(coarse.kept) <= set(fine.kept)
+
+
 def _area(fine: ZipArea, coarse: ZipArea) -> bool:
     return set(coarse.known) <= set(fine.known)
-
-
-def _merge(fine: MergeRare, coarse: MergeRare) -> bool:
-    alike = (fine.prefix, fine.width) == (coarse.prefix, coarse.width)
-    return alike and set(coarse.kept) <= set(fine.kept)
 
 
 def _date(fine: DatePart, coarse: DatePart) -> bool:
     if fine.earliest is not None:
         # What is earlier is more than a decade.
         return coarse.earliest is not None and coarse.earliest >= fine.earliest
-    if fine.part == "day":
+    if fine.part == "day" and coarse.part == "week":
         return True
     if fine.part not in _PERIODS or coarse.part not in _PERIODS:
         return False
@@ -81,8 +81,8 @@ def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
 _OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
     Bins: _bins,
     Prefix: _prefix,
+    MergeRare: _merged,
     ZipArea: _area,
-    MergeRare: _merge,
     DatePart: _date,
     Level: _level,
     TopBottom: _ends,

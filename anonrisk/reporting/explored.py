@@ -246,6 +246,8 @@ def _never(floor: int) -> str:
 def _plan_parts(columns: Qid) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
     stored = Plan({}, columns=columns, note="chosen in the explorer").to_dict()
+    # What is chosen in the page has another.
+    del stored["digest"]
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
