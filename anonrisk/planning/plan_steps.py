@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
-from anonrisk.planning.lattice import merged
+from anonrisk.planning.class_rules import Coded, Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
+    from anonrisk.counts.tally import Tally
+    from anonrisk.planning.class_rules import ClassRule
 
 _KINDS = {
     "whole": "whole numbers",
@@ -77,30 +79,35 @@ class RecodedColumn(NamedTuple):
         return self.then is not self.now
 
 
-def steps_of(columns: Sequence[RecodedColumn], counts: Integers, k: int) -> tuple[PlanStep, ...]:
+def steps_of(
+    columns: Sequence[RecodedColumn], tally: Tally, rules: Sequence[ClassRule], unit: Name | None
+) -> tuple[PlanStep, ...]:
     """Measure the step of each column; those that help most come first.
 
     Parameters
     ----------
     columns : sequence of RecodedColumn
         All columns of the plan.
-    counts : array
-        The records of each class that was counted.
-    k : int
-        The size of a class that is not too small.
+    tally : Tally
+        What was counted: these columns, and what the rules are about.
+    rules, unit
+        What every class must keep to, and whose column says which person a record belongs to.
     """
+    n, qid = tally.n_records, tuple(column.name for column in columns)
+    required = Requirements(tally, qid, rules, unit=unit, allowed=n)
+    beside = [(tally.codes[name], len(tally.domains[name]) + 1) for name in required.beside]
 
     def left(recoded: Collection[int]) -> int:
         parts = [(c.then, c.n_then) if i in recoded else (c.now, c.n_now) for i, c in places]
-        _, sizes = merged([codes for codes, _ in parts], counts, [size for _, size in parts])
-        return int(sizes[sizes < k].sum())
+        codes, sizes = zip(*parts, *beside, strict=True)
+        return n - int(required.kept(Coded(codes, tally.counts, sizes)).records.sum())
 
     places = list(enumerate(columns))
     changing = [i for i, column in places if column.changes]
     # Each is left out once, and comes once on the way.
-    known = 2 * len(changing) * len(counts) <= MAX_WORK
+    known = 2 * len(changing) * len(tally.counts) <= MAX_WORK
     everything = left(changing) if known else 0
-    helped = {i: left({*changing} - {i}) - everything for i in changing} if known else {}
+    helped = {i: max(left({*changing} - {i}) - everything, 0) for i in changing} if known else {}
     order = sorted(range(len(columns)), key=lambda i: (not columns[i].changes, -helped.get(i, 0)))
     loss = sum(column.loss_now for column in columns)
     n_below = None
