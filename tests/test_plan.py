@@ -309,7 +309,7 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(plan.to_yaml()) == json.loads(text)
     assert Plan.from_yaml(plan.to_yaml(), hierarchies={"street": tree}).to_json() == text
-    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}'):
+    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}', '{"anonrisk_plan": 3}'):
         with pytest.raises(errors.PlanError):
             Plan.from_json(bad)
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.plan import Plan
-    from anonrisk.planning.plan_steps import PlanStep
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
@@ -53,9 +52,9 @@ def divide(
     unit: Name | None = None,
     median: bool = False,
 ) -> tuple[Regions, PlanOutcome, list[float]]:
-    """Cut a table into regions of k records, or persons, or more.
+    """Cut a table into regions of k records, or persons, or more; measure what that leaves.
 
-    Gives the regions, what that leaves, and what a cell of each column loses on average.
+    Beside the outcome: what a cell of each column loses on average.
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
@@ -78,7 +77,11 @@ def divide(
         limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
-    return _told(axes, qid, tally, parts)
+    losses = [
+        float(axis.losses(*parts.boxes[:, c].T) @ parts.sizes) / tally.n_records
+        for c, axis in enumerate(axes)
+    ]
+    return *_told(axes, qid, tally, parts, losses), losses
 
 
 def _limit(
@@ -116,15 +119,14 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 
 
 def _told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
-) -> tuple[Regions, PlanOutcome, list[float]]:
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, losses: Sequence[float]
+) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
     cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
-    n, losses = int(sizes.sum()), list[float]()
+    n = int(sizes.sum())
     columns: dict[Name, ByRegion] = {}
     for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
         first, last = parts.boxes[:, c].T
-        losses.append(float(axis.losses(first, last) @ sizes) / n)
         mine = cuts[:, 0] == c
         at = cuts[mine, 1]
         columns[name], places = (
@@ -151,7 +153,7 @@ def _told(
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
     )
-    return regions, outcome, losses
+    return regions, outcome
 
 
 _Places = tuple["Integers", "Integers", "Integers"]
@@ -235,26 +237,26 @@ def multidimensional(
     if not (kept.rows.all() and kept.holds):
         raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
     after = replace(after, k=int(kept.sizes.min()))
+    columns = [
+        RecodedColumn(
+            name,
+            tally.domains[name].kind,
+            tally.codes[name],
+            len(tally.domains[name]) + 1,
+            coded.codes[c],
+            coded.sizes[c],
+            losses[c],
+        )
+        for c, name in enumerate(qid)
+    ]
     return replace(
         made,
         recodings=dict(regions.columns),
         regions=regions,
         after=outcome(required, coded, kept.rows, after),
         budgets=budgets(asked, required, coded, kept.rows),
-        steps=_steps(tally, request, coded, losses),
+        steps=steps_of(columns, tally, required),
     )
-
-
-def _steps(
-    tally: Tally, request: PlanRequest, coded: Coded, losses: Sequence[float]
-) -> tuple[PlanStep, ...]:
-    """Measure what becoming coarse by region does, column by column."""
-    columns = []
-    for i, (name, loss) in enumerate(zip(request.qid, losses, strict=True)):
-        domain, codes = tally.domains[name], tally.codes[name]
-        recoded = (coded.codes[i], coded.sizes[i])
-        columns.append(RecodedColumn(name, domain.kind, codes, len(domain) + 1, *recoded, loss))
-    return steps_of(columns, tally, request.rules, request.unit)
 
 
 def better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from anonrisk.core import render
-from anonrisk.planning.class_rules import Coded, Requirements
+from anonrisk.planning.class_rules import Coded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.class_rules import ClassRule
+    from anonrisk.planning.class_rules import Requirements
 
 _KINDS = {
     "whole": "whole numbers",
@@ -80,7 +81,7 @@ class RecodedColumn(NamedTuple):
 
 
 def steps_of(
-    columns: Sequence[RecodedColumn], tally: Tally, rules: Sequence[ClassRule], unit: Name | None
+    columns: Sequence[RecodedColumn], tally: Tally, required: Requirements
 ) -> tuple[PlanStep, ...]:
     """Measure the step of each column; those that help most come first.
 
@@ -89,23 +90,24 @@ def steps_of(
     columns : sequence of RecodedColumn
         All columns of the plan.
     tally : Tally
-        What was counted: these columns, and what the rules are about.
-    rules, unit
-        What every class must keep to, and whose column says which person a record belongs to.
+        The classes that were counted.
+    required : Requirements
+        What every class must keep to.
     """
-    n, qid = tally.n_records, tuple(column.name for column in columns)
-    required = Requirements(tally, qid, rules, unit=unit, allowed=n)
-    beside = [(tally.codes[name], len(tally.domains[name]) + 1) for name in required.beside]
+    # On the way more may have to go than the plan leaves out.
+    required = copy(required)
+    required.allowed = tally.n_records
 
     def left(recoded: Collection[int]) -> int:
         parts = [(c.then, c.n_then) if i in recoded else (c.now, c.n_now) for i, c in places]
-        codes, sizes = zip(*parts, *beside, strict=True)
-        return n - int(required.kept(Coded(codes, tally.counts, sizes)).records.sum())
+        parts += [(tally.codes[n], len(tally.domains[n]) + 1) for n in required.beside]
+        coded = Coded([codes for codes, _ in parts], tally.counts, [size for _, size in parts])
+        return tally.n_records - int(tally.counts[required.kept(coded).rows].sum())
 
     places = list(enumerate(columns))
     changing = [i for i, column in places if column.changes]
     # Each is left out once, and comes once on the way.
-    known = 2 * len(changing) * len(tally.counts) <= MAX_WORK
+    known = 2 * len(changing) * tally.n_classes <= MAX_WORK
     everything = left(changing) if known else 0
     helped = {i: max(left({*changing} - {i}) - everything, 0) for i in changing} if known else {}
     order = sorted(range(len(columns)), key=lambda i: (not columns[i].changes, -helped.get(i, 0)))
