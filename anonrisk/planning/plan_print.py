@@ -198,7 +198,9 @@ def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
     ends = [(found, name) for found, name in read if found is not None]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
-    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
+    if names[0] == names[-1]:
+        return names[0]
+    return f"finest {names[0]}, coarsest {names[-1]}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

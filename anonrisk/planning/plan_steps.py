@@ -21,7 +21,7 @@ _KINDS = {
     "whole": "whole numbers",
     "number": "numbers",
     "date": "dates",
-    "timestamp": "times",
+    "timestamp": "dates",
     "text": "texts",
     "boolean": "yes or no",
 }
