@@ -186,7 +186,7 @@ def plan(
     age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
                                >=45
     sex      2 texts           as it is                           2    0.0%        0
-    helped: records in classes below 2 if this column alone stayed as it was
+    helped: records in classes below 2 with this column as it was
                          before      after
     records                   8          8
     classes                   8          4

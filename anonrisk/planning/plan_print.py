@@ -44,7 +44,14 @@ def html(plan: PlanFields) -> str:
 def _meanings(plan: PlanFields) -> list[str]:
     if not any(step.helped for step in plan.steps):
         return []
-    return [f"helped: records in classes below {plan.k} if this column alone stayed as it was"]
+    return [f"helped: records in {_broken(plan)} with this column as it was"]
+
+
+def _broken(plan: PlanFields) -> str:
+    """Say which classes are not published."""
+    if plan.goals or plan.rules:
+        return "classes breaking a goal"
+    return f"classes below {plan.k}{'' if plan.unit is None else ' persons'}"
 
 
 def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes:
@@ -83,9 +90,7 @@ def _path_picture(
     labels, below, losses = zip(*places, strict=True)
     ax, colours = pictures.start(ax, len(places) + 1)
     shares = [n / before.n_records for n in below]
-    pictures.descent(
-        ax, shares, losses, (f"records in classes below {plan.k}", "detail lost"), colours
-    )
+    pictures.descent(ax, shares, losses, (f"records in {_broken(plan)}", "detail lost"), colours)
     pictures.rows(ax, labels, _headline(plan, before, after))
     # Below each other behind both lines, where neither crosses them.
     end = max(*shares, *losses)
@@ -195,7 +200,9 @@ def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
     ends = [(found, name) for found, name in read if found is not None]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
-    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
+    if names[0] == names[-1]:
+        return names[0]
+    return f"finest {names[0]}, coarsest {names[-1]}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -210,7 +217,7 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("records", f"{before.n_records:,}", f"{after.n_records:,}"),
         ("classes", f"{before.n_classes:,}", f"{after.n_classes:,}"),
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
-        (f"below {plan.k}", share(before.n_below), share(0)),
+        (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
         (
             "private loss" if plan.loss == "private" else "loss",
