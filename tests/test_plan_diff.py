@@ -17,6 +17,8 @@ from planned import QIDS, people
 from anonrisk import Plan, errors
 from anonrisk.counts.domain import Domain
 from anonrisk.hierarchy import Hierarchy
+from anonrisk.planning.class_rules import ClassRule
+from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
 from anonrisk.recode.nesting import is_within
 
@@ -97,6 +99,10 @@ def test_every_term_is_told():
         "k": ({"k": 7}, "stricter"),
         "may be left out": ({"max_suppression": 0.1}, "looser"),
         "columns of the table": ({"columns": ("zip", "age")}, "otherwise"),
+        "goals": ({"goals": (SensitiveGoal("ill", "distinct", 2.0),)}, "otherwise"),
+        "rules": ({"rules": (ClassRule(("age",), 5), ClassRule(("zip",), 3))}, "otherwise"),
+        "persons": ({"unit": "who"}, "otherwise"),
+        "columns left out": ({"leave_out": ("name",)}, "otherwise"),
     }
     for what, (fields, how) in changes.items():
         (change,) = first.diff(replace(first, **fields)).changes

@@ -88,6 +88,12 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         raise PlanError("this is not a stored plan") from None
 
 
+def without_digest(plan: PlanFields) -> dict[str, Any]:
+    """Give a plan as plain values for a page that changes it, and cannot tell the digest then."""
+    stored = {key: value for key, value in written(plan).items() if key != "digest"}
+    return {**stored, "anonrisk_plan": _WITHOUT_DIGEST}
+
+
 def check_digest(stored: Mapping[str, Any], digest: str) -> None:
     """Refuse a document that is not as it was written; that of a first version cannot say."""
     if stored["anonrisk_plan"] != _WITHOUT_DIGEST and stored.get("digest") != digest:
