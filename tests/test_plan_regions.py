@@ -344,7 +344,7 @@ def test_it_prints_within_a_screen_and_draws():
     lines = repr(plan).splitlines()
     assert lines[0] == f"Plan for age + zip + sex + born: k = 5 in {len(plan.regions)} regions"
     assert max(map(len, lines)) <= 80
-    assert "ranges by region: from <" in repr(plan)
+    assert "ranges by region:" in repr(plan)
     assert "<table>" in plan._repr_html_()
     for write in (plan.to_sql, plan.to_pyspark):
         with pytest.raises(errors.PlanError, match="is no code that people could read"):

@@ -12,12 +12,13 @@ from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.class_rules import ClassRule, Requirements
 from anonrisk.planning.goals import budgets, outcome, with_rules
-from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.lattice import Choice, Lattice
 from anonrisk.planning.offer import offers
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.persons import PersonTally
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.search import BestNode, search
-from anonrisk.recode import Star
+from anonrisk.recode import Keep, Star
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice import MeasuredNode
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.plan_steps import PlanStep
 
 
 def best_of(request: PlanRequest, made: Plan, tally: Tally, **settings: Any) -> Plan:
@@ -108,10 +110,34 @@ def full_domain(
         recodings=chosen,
         after=outcome(required, coded, rows, after) if rows.any() else after,
         budget=about,
+        steps=_steps(lattice, best, pairs, required),
         optimal=found.optimal,
         partial=found.stopped,
         budgets=budgets(asked, required, coded, rows),
     )
+
+
+def _steps(
+    lattice: Lattice, best: MeasuredNode, pairs: Mapping[Name, Tally], required: Requirements
+) -> tuple[PlanStep, ...]:
+    """Measure what the recoding of each column does."""
+    tally, columns = lattice.tally, []
+    for c, (name, i) in enumerate(zip(lattice.columns, best.node, strict=True)):
+        choice, kept = lattice.choices[c][i], Choice.of(Keep(), tally, name, pairs.get(name))
+        codes = tally.codes[name]
+        columns.append(
+            RecodedColumn(
+                name,
+                tally.domains[name].kind,
+                codes,
+                len(kept.losses),
+                codes if choice.n_groups == kept.n_groups else choice.groups[codes],
+                len(choice.losses),
+                float(lattice.mean_loss[c][i]),
+                kept.mean_loss(tally.margin(name)),
+            )
+        )
+    return steps_of(columns, tally, required)
 
 
 def value_budget(

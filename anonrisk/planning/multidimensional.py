@@ -17,6 +17,7 @@ from anonrisk.planning.goals import budgets, outcome
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -50,8 +51,11 @@ def divide(
     goals: Sequence[SensitiveGoal] = (),
     unit: Name | None = None,
     median: bool = False,
-) -> tuple[Regions, PlanOutcome]:
-    """Cut a table into regions of k records, or persons, or more; measure what that leaves."""
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Cut a table into regions of k records, or persons, or more; measure what that leaves.
+
+    Beside the outcome: what a cell of each column loses on average.
+    """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
     axes = [axis_of(held, name, max(k, 2), given.get(name)) for name in qid]
@@ -73,7 +77,11 @@ def divide(
         limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
-    return _told(axes, qid, tally, parts)
+    losses = [
+        float(axis.losses(*parts.boxes[:, c].T) @ parts.sizes) / tally.n_records
+        for c, axis in enumerate(axes)
+    ]
+    return *_told(axes, qid, tally, parts, losses), losses
 
 
 def _limit(
@@ -111,15 +119,14 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 
 
 def _told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, losses: Sequence[float]
 ) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
     cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
-    n, losses = int(sizes.sum()), 0.0
+    n = int(sizes.sum())
     columns: dict[Name, ByRegion] = {}
     for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
         first, last = parts.boxes[:, c].T
-        losses += float(axis.losses(first, last) @ sizes)
         mine = cuts[:, 0] == c
         at = cuts[mine, 1]
         columns[name], places = (
@@ -142,7 +149,7 @@ def _told(
         len(classes),
         int(classes.min()),
         0,
-        losses / (n * len(qid)),
+        sum(losses) / len(qid),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
     )
@@ -212,7 +219,7 @@ def multidimensional(
 ) -> Plan:
     """Cut a table into regions that keep to a request, and tell of all that was asked."""
     qid, rule = request.qid, request.on_all_columns()
-    regions, after = divide(
+    regions, after, losses = divide(
         tally,
         qid,
         rule.k,
@@ -230,12 +237,25 @@ def multidimensional(
     if not (kept.rows.all() and kept.holds):
         raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
     after = replace(after, k=int(kept.sizes.min()))
+    columns = [
+        RecodedColumn(
+            name,
+            tally.domains[name].kind,
+            tally.codes[name],
+            len(tally.domains[name]) + 1,
+            coded.codes[c],
+            coded.sizes[c],
+            losses[c],
+        )
+        for c, name in enumerate(qid)
+    ]
     return replace(
         made,
         recodings=dict(regions.columns),
         regions=regions,
         after=outcome(required, coded, kept.rows, after),
         budgets=budgets(asked, required, coded, kept.rows),
+        steps=steps_of(columns, tally, required),
     )
 
 

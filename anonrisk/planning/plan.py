@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from anonrisk.core.columns import Name
+    from anonrisk.core.literals import PlanPicture
 
 _READER = documents.Reader("plan", PlanError)
 
@@ -60,6 +61,8 @@ class Plan(PlanFields):
         Columns that the plan leaves out: direct identifiers.
     budgets : tuple of PlannedBudget
         Of a plan for a policy: each budget, whether it is met, and why not.
+    steps : tuple of PlanStep
+        What each column loses and whom its recoding helps, those that help most first.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -209,8 +212,8 @@ class Plan(PlanFields):
                 "method='full-domain'"
             )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many values each column has, and how many it keeps.
+    def plot(self, ax: Axes | None = None, *, kind: PlanPicture | None = None) -> Axes:
+        """Draw the way to the plan: one recoding at a time, what helps most first.
 
         Needs matplotlib (extra ``report``).
 
@@ -218,8 +221,11 @@ class Plan(PlanFields):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure if left out.
+        kind : {"path", "values"}, optional
+            Records in small classes and detail lost after each step, those left out last; or how
+            many values each column has and keeps. Left out, the path if it was measured.
         """
-        return plan_print.picture(self, ax)
+        return plan_print.picture(self, ax, kind)
 
     def __repr__(self) -> str:
         """Print what becomes of each column, and the table before and after."""

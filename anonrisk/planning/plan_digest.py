@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _BESIDE = frozenset(
     {
         *("anonrisk_plan", "digest", "before", "after", "budget", "budgets"),
-        *("optimal", "partial", "loss", "note"),
+        *("optimal", "partial", "loss", "note", "steps"),
     }
 )
 

@@ -12,6 +12,7 @@ from anonrisk.planning import goal_document
 from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan_digest import digest_of
+from anonrisk.planning.plan_steps import PlanStep
 from anonrisk.recode.regions import Regions, read_recoding
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def written(plan: PlanFields) -> dict[str, Any]:
     for name in ("before", "after", "budget"):
         part = getattr(plan, name)
         stored[name] = None if part is None else vars(part) | _lists(part)
+    stored["steps"] = [{**vars(step), "column": _plain(step.column)} for step in plan.steps]
     if plan.regions is not None:
         stored["regions"] = plan.regions.to_dict()
     stored |= goal_document.written(plan, _plain)
@@ -67,6 +69,10 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
                 ("budget", ValueBudget),
             )
         }
+        parts["steps"] = tuple(
+            PlanStep(**{**step, "column": _name(step["column"])})
+            for step in stored.get("steps", ())
+        )
         regions = stored.get("regions")
         if regions is not None:
             parts["regions"] = Regions.read(regions, recodings)

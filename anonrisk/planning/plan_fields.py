@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.budget import ValueBudget
     from anonrisk.planning.goal import PlannedBudget, SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome
+    from anonrisk.planning.plan_steps import PlanStep
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import Regions
 
@@ -39,6 +40,7 @@ class PlanFields:
     unit: Name | None = None
     leave_out: Qid = ()
     budgets: tuple[PlannedBudget, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
 
     @property
     def class_rules(self) -> tuple[ClassRule, ...]:
