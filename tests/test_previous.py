@@ -11,7 +11,7 @@ from planned import QIDS, people
 
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star
+from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Star
 from anonrisk.recode.nesting import is_within
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -67,6 +67,17 @@ def test_neighbours_with_the_fewest_records_are_joined():
     assert (
         table.anon.plan("age", 60, max_suppression=0, previous=previous).recodings["age"] == Star()
     )
+
+
+def test_kept_values_join_the_others_the_rarest_first():
+    jobs = ["clerk"] * 9 + ["nurse"] * 2 + ["smith"] * 5 + ["Xavier"] * 3
+    table = pd.DataFrame({"job": jobs})
+    merge = MergeRare(("clerk", "nurse", "smith"))
+    previous = Plan({"job": merge}, k=2, columns=("job",))
+    assert table.anon.plan("job", 2, max_suppression=0, previous=previous).digest == previous.digest
+    for k, kept in ((3, ("clerk", "smith")), (6, ("clerk",))):
+        made = table.anon.plan("job", k, max_suppression=0, previous=previous)
+        assert made.recodings["job"] == MergeRare(kept)
 
 
 def test_levels_of_a_hierarchy():

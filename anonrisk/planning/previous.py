@@ -11,8 +11,8 @@ import numpy as np
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
-from anonrisk.recode.kinds import PARTS
+from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
+from anonrisk.recode.dates import PARTS
 from anonrisk.recode.nesting import is_within
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.plan import Plan
+
+# More steps of one column than this make a search longer, and a plan hardly finer.
+_STEPS = 40
 
 
 def check_previous(previous: Plan | None, qid: Qid) -> None:
@@ -82,6 +85,8 @@ def _coarser(recoding: Recoding, tally: Tally, name: Name, given: Any) -> list[R
     elif isinstance(recoding, DatePart):
         parts = (DatePart(part) for part in PARTS)
         steps += [part for part in parts if part != recoding and is_within(recoding, part)]
+    elif isinstance(recoding, MergeRare):
+        steps += _fewer(recoding, tally, name)
     elif isinstance(recoding, Level):
         steps = _levels(recoding, tally, name, given)
     return steps if isinstance(steps[-1], Star) else [*steps, Star()]
@@ -100,6 +105,17 @@ def _joined(bins: Bins, tally: Tally, name: Name) -> list[Recoding]:
         del edges[least]
         steps.append(Bins(tuple(edges), whole=bins.whole))
     return steps
+
+
+def _fewer(merge: MergeRare, tally: Tally, name: Name) -> list[Recoding]:
+    """Put one after another of the kept values with the others, the rarest first."""
+    groups, labels = merge.groups(tally.domains[name])
+    counts = np.bincount(groups, tally.margin(name)[:-1])
+    often = dict(zip(labels or (), counts.tolist(), strict=True))
+    kept = sorted(merge.kept, key=lambda value: -often.get(value, 0))
+    # Of many, some that are evenly apart.
+    numbers = np.unique(np.linspace(1, len(kept) - 1, min(len(kept) - 1, _STEPS)).astype(int))
+    return [replace(merge, kept=tuple(sorted(kept[:n]))) for n in numbers[::-1].tolist()]
 
 
 def _levels(recoding: Level, tally: Tally, name: Name, given: Any) -> list[Recoding]:
