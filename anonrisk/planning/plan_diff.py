@@ -112,10 +112,11 @@ def _terms(first: PlanFields, second: PlanFields) -> list[PlanChange]:
     found = []
     if first.k != second.k:
         how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
-        found.append(PlanChange("k", how, str(first.k or "none"), str(second.k or "none")))
+        told = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
+        found.append(PlanChange("k", how, *told))
     if first.max_suppression != second.max_suppression:
         how = "stricter" if second.max_suppression < first.max_suppression else "looser"
-        told = [percent(plan.max_suppression) for plan in (first, second)]
+        told = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
         found.append(PlanChange("may be left out", how, *told))
     told_of = _told(first), _told(second)
     for what, was in told_of[0].items():
