@@ -101,7 +101,10 @@ def without_digest(plan: PlanFields) -> dict[str, Any]:
 
 
 def check_digest(stored: Mapping[str, Any], digest: str) -> None:
-    """Refuse a document that is not as it was written; that of a first version cannot say."""
+    """Refuse a document that is not as it was written; one without a digest cannot say.
+
+    Whether it should have one is told by its version: else leaving it out would be enough.
+    """
     if stored["anonrisk_plan"] != _WITHOUT_DIGEST and stored.get("digest") != digest:
         raise PlanError(
             "the plan was changed after it was written: its digest does not fit. If that was you, "
