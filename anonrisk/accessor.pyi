@@ -353,6 +353,7 @@ class AnonAccessor(Generic[FrameT]):
         tcloseness: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
+        previous: Plan | None = None,
         progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for a table to keep to a policy, or to k."""

@@ -31,6 +31,7 @@ from anonrisk.planning.multidimensional import better, multidimensional, worthwh
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.previous import as_before, check_previous
 from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def plan(
     tcloseness: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
+    previous: Plan | None = None,
     progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for a table to keep to a policy, or to k.
@@ -130,6 +132,10 @@ def plan(
     tcloseness, distance, order
         The distance from the table, as it is published, that a class may have, as in
         `anonrisk.tcloseness`; not in a hierarchy.
+    previous : Plan, optional
+        The plan of the release before, of method ``"full-domain"``. Its recodings are kept where
+        they still reach the goals; else columns become coarser, and none finer, because two
+        releases that are cut differently tell more than either. The plan's `note` says which.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
@@ -218,7 +224,7 @@ def plan(
         "loss='private'": private,
     }
     one_of(method, "method", get_args(PlanMethod))
-    method = _settled(method, whole_only)
+    method = _settled(method, whole_only, again=previous is not None)
     asked = AskedGoals.read(
         k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
         risk=risk,
@@ -233,6 +239,7 @@ def plan(
             raise ArgumentError("a policy says what it asks for: give it without other goals")
         engine, request = engine_for(frame), stated.plan_goals(frame)
         private_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
+    check_previous(previous, request.qid)
     given = dict(hierarchies or {})
     require(given, "hierarchy of", request.qid)
     given |= {name: [Keep()] for name in request.fixed}
@@ -260,7 +267,7 @@ def plan(
         leave_out=request.leave_out,
     )
 
-    def make(wanted: PlanRequest) -> Plan:
+    def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
         made = replace(made, before=_before(tally, wanted, pairs))
         by_column = partial(
@@ -280,7 +287,9 @@ def plan(
         return worthwhile(by_region, max_loss)
 
     with shown(progress=progress):
-        return settle(request, make)
+        return as_before(
+            previous, tally, given, lambda offered: settle(request, partial(make, given=offered))
+        )
 
 
 def _policy(qids: Any, policy: Any) -> StatesGoals | None:
@@ -295,8 +304,10 @@ def _policy(qids: Any, policy: Any) -> StatesGoals | None:
     return None
 
 
-def _settled(method: PlanMethod, whole_only: Mapping[str, bool]) -> PlanMethod:
+def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
+    if again:
+        return "full-domain"
     useless = [name for name, is_given in whole_only.items() if is_given]
     if useless and method == "multidimensional":
         raise ArgumentError(

@@ -246,8 +246,7 @@ def _never(floor: int) -> str:
 
 def _plan_parts(columns: Qid) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
-    plan = Plan({}, columns=columns, note="chosen in the explorer")
-    stored = without_digest(plan.to_dict())
+    stored = without_digest(Plan({}, columns=columns, note="chosen in the explorer"))
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
