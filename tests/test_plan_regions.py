@@ -219,9 +219,12 @@ def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monke
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.n_records == 400, "what was planned is what is true"
     assert plan.after.n_classes > 20
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 50)
-    with pytest.raises(errors.TooManyClassesError, match="more than 50 different combinations"):
-        table.anon.plan(names, 5, **BY_REGION)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 320)
+    plan = table.anon.plan(names, 5, **BY_REGION)
+    counted = table.anon.apply(plan).anon.classes(names)
+    assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes), "in stages"
+    with pytest.raises(errors.TooManyClassesError, match="more than 320 different combinations"):
+        table.anon.plan(names, 5, method="full-domain")
 
 
 def test_a_stored_plan_holds_what_k_records_share():

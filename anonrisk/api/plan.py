@@ -18,13 +18,19 @@ from anonrisk.core.literals import Loss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
+from anonrisk.errors import (
+    ArgumentError,
+    EmptyTableError,
+    TooManyClassesError,
+    WeightError,
+)
 from anonrisk.planning.full_domain import full_domain
 from anonrisk.planning.losses import private_losses
 from anonrisk.planning.multidimensional import better, divide, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.region_large import large_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
-def plan(
+def plan(  # noqa: C901
     frame: Any,
     qids: Names | None = None,
     k: int = 5,
@@ -208,7 +214,23 @@ def plan(
     free = tuple(name for name in question.qid if name not in given)
     with shown(progress=progress):
         tell("counting the classes")
-        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+        try:
+            tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
+        except TooManyClassesError:
+            if method == "full-domain":
+                raise
+            made = Plan(
+                recodings={},
+                k=k,
+                max_suppression=float(max_suppression),
+                columns=tuple(columns),
+                goals=goals,
+            )
+            in_stages = large_plan(
+                made, engine, frame, question.qid,
+                free=free, given=given, weights=weighted, median=split == "median",
+            )  # fmt: skip
+            return worthwhile(in_stages, max_loss)
     pairs = _pairs(tally, question.qid, about_whom) if loss == "private" else {}
     whole = tally.only(question.qid) if about_whom else tally
     n = tally.n_records

@@ -58,15 +58,17 @@ def divide(
     # Half as wide, they are gathered twice as fast.
     positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
     limits = [
-        _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
+        limit_of(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
         for goal in goals
     ]
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
-    return _told(axes, qid, tally, parts)
+    return told(axes, qid, tally, parts)
 
 
-def _limit(goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally) -> SensitiveLimit:
+def limit_of(
+    goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally
+) -> SensitiveLimit:
     """Rank the values that occur, and see whether the table as a whole keeps to a goal."""
     domain, formula = tally.domains[goal.column], FORMULAS[goal.score]
     ranks = codes
@@ -94,28 +96,18 @@ def _in_order(goal: SensitiveGoal, domain: Domain) -> Integers:
     return np.array([*ranks, len(place)], dtype=np.int64)
 
 
-def _told(
+def told(
     axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
 ) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
-    cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
-    n, losses = int(sizes.sum()), 0.0
-    columns: dict[Name, ByRegion] = {}
-    for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
-        first, last = parts.boxes[:, c].T
-        losses += float(axis.losses(first, last) @ sizes)
-        mine = cuts[:, 0] == c
-        at = cuts[mine, 1]
-        columns[name], places = (
-            _parts(axis, tally.domains[name], at, first, last)
-            if isinstance(axis, Ladder)
-            else _ranges(axis, at, first, last)
-        )
-        cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
-    regions = Regions(columns, cuts, boxes)
+    regions = regions_of(axes, qid, tally, parts)
+    sizes = parts.sizes
+    n = int(sizes.sum())
+    losses = sum(float(axis.losses(*parts.boxes[:, c].T) @ sizes) for c, axis in enumerate(axes))
     labels = regions.labels()
     codes = [
-        labels[name][0] + 1 if name in labels else boxes[:, c, 0] for c, name in enumerate(qid)
+        labels[name][0] + 1 if name in labels else regions.boxes[:, c, 0]
+        for c, name in enumerate(qid)
     ]
     # Two parts of a tree may have one name, and two regions then are one class.
     keys, _ = radix.keys_of((code, int(code.max()) + 1) for code in codes)
@@ -133,7 +125,29 @@ def _told(
     return regions, outcome
 
 
+def regions_of(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> Regions:
+    """Tell regions by the places that they need."""
+    cuts, boxes = parts.cuts.copy(), parts.boxes.copy()
+    columns: dict[Name, ByRegion] = {}
+    for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
+        mine = cuts[:, 0] == c
+        columns[name], places = placed(
+            axis, tally.domains[name], cuts[mine, 1], *parts.boxes[:, c].T
+        )
+        cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
+    return Regions(columns, cuts, boxes)
+
+
 _Places = tuple["Integers", "Integers", "Integers"]
+
+
+def placed(
+    axis: Axis, domain: Domain, at: Integers, first: Integers, last: Integers
+) -> tuple[ByRegion, _Places]:
+    """Place the values of a column: cuts `at` and ranges get the numbers of their places."""
+    if isinstance(axis, Ladder):
+        return _parts(axis, domain, at, first, last)
+    return _ranges(axis, at, first, last)
 
 
 def _ranges(

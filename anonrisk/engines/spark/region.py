@@ -6,10 +6,17 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from anonrisk.counts import bounds
+from anonrisk.counts.tally import PlacedTally
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.tally import cell, counted, typed
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import ClassesInRegions
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 
@@ -29,16 +37,47 @@ def by_region(frame: DataFrame, regions: Regions) -> DataFrame:
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         f = projection.functions
-        places = {
-            f"p{i}": _place(projection, name, recoding)
-            for i, (name, recoding) in enumerate(regions.columns.items())
-        }
-        # One after another, so that each is computed once for all columns.
-        table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
-        table = table.withColumn("found", _found(f, regions, list(places)))
-        table = table.withColumn("region", _inside(f, regions, list(places)))
+        table = _located(projection, regions)
         new = {name: _label(f, *told) for name, told in regions.labels().items()}
         return replaced(projection, table, new)
+
+
+def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
+    """Count the classes of some regions in one job; None if they are too many for the driver."""
+    with guarded("count the regions"):
+        projection = Projection.of(frame)
+        f, table, region = projection.functions, projection.table, projection.functions.lit(0)
+        if asked.regions is not None:
+            table, region = _located(projection, asked.regions), f.col("region")
+            chosen = np.zeros(len(asked.regions), dtype=np.int64)
+            chosen[list(asked.chosen)] = 1
+            table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
+        placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
+        cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
+        found = counted(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
+    if found is None:
+        return None
+    rows, counts = found
+    numbers = [rows[i].to_numpy(dtype=np.int64) for i in range(1 + len(placed))]
+    made = PandasTable(rows)
+    values = {}
+    for i, name in enumerate(asked.values, start=len(numbers)):
+        domain, codes = coded_rows(made, i)
+        values[name] = typed(domain, kind_of(projection, name)), codes
+    return PlacedTally(numbers[0], numbers[1:], counts, values)
+
+
+def _located(projection: Projection, regions: Regions) -> DataFrame:
+    """Add the place of each cell and the region of each record, NULL where it is in none."""
+    f = projection.functions
+    places = {
+        f"p{i}": _place(projection, name, recoding)
+        for i, (name, recoding) in enumerate(regions.columns.items())
+    }
+    # One after another, so that each is computed once for all columns.
+    table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
+    table = table.withColumn("found", _found(f, regions, list(places)))
+    return table.withColumn("region", _inside(f, regions, list(places)))
 
 
 def _whole_numbers(f: Any, numbers: Iterable[int]) -> Any:
