@@ -97,9 +97,9 @@ def _in_order(goal: SensitiveGoal, domain: Domain) -> Integers:
 
 
 def told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, k: int = 0
 ) -> tuple[Regions, PlanOutcome]:
-    """Tell regions by the places that they need, and measure their classes."""
+    """Tell regions by the places that they need, and measure their classes, those of k or more."""
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
@@ -113,13 +113,15 @@ def told(
     keys, _ = radix.keys_of((code, int(code.max()) + 1) for code in codes)
     _, number = np.unique(keys, return_inverse=True)
     classes = np.rint(np.bincount(number, sizes)).astype(np.int64)
+    kept = classes[classes >= k]
+    below = n - int(kept.sum())
     outcome = PlanOutcome(
-        n,
-        len(classes),
-        int(classes.min()),
-        0,
+        n - below,
+        len(kept),
+        int(kept.min()),
+        below,
         losses / (n * len(qid)),
-        int((classes**2).sum()),
+        int((kept**2).sum()) + below * n,
         tuple(len(np.unique(code)) for code in codes),
     )
     return regions, outcome

@@ -246,7 +246,7 @@ class _Asking:
             staged.cells(detail, boxes[:, c]).astype(float)
             for c, (staged, detail) in enumerate(zip(self.axes, details, strict=True))
         ]
-        return np.minimum(np.prod(cells, axis=0) * self.n_values, sizes)
+        return np.asarray(np.minimum(np.prod(cells, axis=0) * self.n_values, sizes))
 
     def _coarse(self, boxes: Integers, sizes: Integers) -> tuple[list[int], float]:
         """Make the column finer that loses most, as long as there is room."""

@@ -85,9 +85,11 @@ class RegionTree:
         parents: Integers,
         begins: Integers,
     ) -> Integers:
-        """Lead to parts with these begins; give their numbers."""
-        new = self.taken + np.arange(len(parents))
-        self.taken += len(parents)
+        """Lead to parts with these begins; give their numbers, that of the region if it is one."""
+        several = np.bincount(parents, minlength=len(uids))[parents] > 1
+        numbers = np.where(several, self.taken + np.cumsum(several) - 1, uids[parents])
+        self.taken += int(several.sum())
+        parents, begins, new = parents[several], begins[several], numbers[several]
         owners, starts, leads = parents, begins, new
         for c, axis in enumerate(axes):
             if isinstance(axis, Ladder):
@@ -107,7 +109,7 @@ class RegionTree:
         self.splits.append((uids[cut], columns[cut], slot + first, sizes))
         self.begins.append(starts)
         self.leads.append(leads)
-        return new
+        return numbers
 
     def reopened(self, chosen: Booleans) -> Integers:
         """Take some of the regions that were left back; give their numbers."""
