@@ -309,7 +309,7 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(plan.to_yaml()) == json.loads(text)
     assert Plan.from_yaml(plan.to_yaml(), hierarchies={"street": tree}).to_json() == text
-    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}'):
+    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}', '{"anonrisk_plan": 3}'):
         with pytest.raises(errors.PlanError):
             Plan.from_json(bad)
 
@@ -491,14 +491,9 @@ def test_names_and_labels_are_quoted_in_code():
             "max_loss=0.1 stops every plan",
         ),
         (
-            lambda t: t.anon.declare(quasi="age", unit="who").anon.plan(),
-            errors.ArgumentError,
-            "one record a person",
-        ),
-        (
             lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
             errors.ArgumentError,
-            "one record a person",
+            "make the plan with unit='who'",
         ),
         (
             lambda t: t.anon.plan("age", population_size=3),
@@ -525,7 +520,7 @@ def test_weights_keep_what_is_precious():
 def test_plan_prints_before_and_after():
     plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5)
     text = repr(plan)
-    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   values")
+    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   from")
     assert "smallest class" in text
     assert "suppressed" in text
     assert "<table>" in plan._repr_html_()

@@ -13,6 +13,7 @@ from anonrisk.counts.question import ClassesInRegions, ClassesWithValues, Questi
 from anonrisk.counts.tally import Margins
 from anonrisk.errors import TooManyClassesError
 from anonrisk.planning.axes import axis_of
+from anonrisk.planning.class_rules import beside
 from anonrisk.planning.multidimensional import limit_of, placed, regions_of, told
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.region_part import CutRule
@@ -27,17 +28,23 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import PlacedTally
     from anonrisk.engines.base import Engine
     from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import SensitiveLimit
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import Regions
 
 
+def countable_in_stages(request: PlanRequest) -> bool:
+    """Tell whether what is asked is of records, and of one class after another."""
+    return request.unit is None and not request.of_policy and not request.wholes
+
+
 def large_plan(
     made: Plan,
     engine: Engine,
     frame: Any,
-    qid: Qid,
+    request: PlanRequest,
     *,
     free: Qid,
     given: Mapping[Name, Any],
@@ -45,18 +52,18 @@ def large_plan(
     median: bool,
 ) -> Plan:
     """Make a plan by region in stages; what the table is before it, the engine counts."""
-    k, asked = made.k or 1, tuple(dict.fromkeys(goal.column for goal in made.goals))
-    margins = margins_of(engine, frame, (*qid, *asked), free)
+    qid, rule = request.qid, request.on_all_columns()
+    margins = margins_of(engine, frame, (*qid, *beside(rule.goals, None)), free)
     regions, after = divide_in_stages(
-        engine, frame, margins, qid, k,
-        given=given, weights=weights, goals=made.goals, median=median,
+        engine, frame, margins, qid, rule.k,
+        given=given, weights=weights, goals=rule.goals, median=median,
     )  # fmt: skip
     (counted,) = engine.count(frame, Question((qid,)))
     before = PlanOutcome(
         counted.n_records,
         counted.n_classes,
         counted.k,
-        counted.records_below(k),
+        counted.records_below(request.k),
         0.0,
         int((counted.sizes**2 * counted.classes).sum()),
         tuple(int((margins.margin(name) > 0).sum()) for name in qid),
@@ -94,8 +101,8 @@ def divide_in_stages(
     median: bool = False,
 ) -> tuple[Regions, PlanOutcome]:
     """Do as `multidimensional.divide` where more combinations are than can be counted at once."""
-    asked = tuple(dict.fromkeys(goal.column for goal in goals))
-    fine = [axis_of(margins, name, k, given.get(name)) for name in qid]
+    asked = beside(goals, None)
+    fine = [axis_of(margins, name, max(k, 2), given.get(name)) for name in qid]
     axes = [StagedAxis.of(axis, margins.margin(name)) for axis, name in zip(fine, qid, strict=True)]
     limits = [(goal.column, _by_value(goal, margins)) for goal in goals]
     worth = weights or [1.0] * len(qid)
@@ -131,7 +138,8 @@ def divide_in_stages(
 
     n_values = math.prod(len(margins.domains[name]) + 1 for name in asked)
     parts = in_stages(axes, worth, k, n_values=n_values, count=count, rule=rule)
-    return told(fine, qid, margins, parts)
+    regions, after, _ = told(fine, qid, margins, parts)
+    return regions, replace(after, average_risk=after.n_classes / after.n_records)
 
 
 def _by_value(goal: SensitiveGoal, margins: Margins) -> SensitiveLimit:

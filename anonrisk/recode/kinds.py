@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
 
@@ -49,6 +49,15 @@ class Recoding(ABC):
     def for_missing(self) -> str | None:
         """What becomes of a missing value: a label, or None where it stays missing."""
         return None
+
+    def knows(self, domain: Domain) -> Booleans:
+        """Tell of each value whether there is a group for it."""
+        return np.ones(len(domain), dtype=bool)
+
+    @property
+    def for_unseen(self) -> str:
+        """What a value becomes that there is no group for."""
+        return text.MARKER
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON, none of them a cell; None is left out."""
@@ -340,7 +349,7 @@ class Level(Recoding):
         if level == 0:
             return Keep()
         if level == hierarchy.height:
-            return Star(next(iter(hierarchy.leaves.values()))[0])
+            return Star(_root(hierarchy))
         return cls(level, fingerprint_of(hierarchy), hierarchy)
 
     def mapping(self) -> dict[str, str]:
@@ -352,10 +361,20 @@ class Level(Recoding):
             )
         return {leaf: self.hierarchy.group(leaf, self.level)[-1] for leaf in self.hierarchy.leaves}
 
+    def knows(self, domain: Domain) -> Booleans:
+        """Tell of each value whether it is a leaf of the hierarchy."""
+        mapping = self.mapping()
+        return np.array([value in mapping for value in domain.texts()], dtype=bool)
+
+    @property
+    def for_unseen(self) -> str:
+        """The root of the hierarchy."""
+        return text.MARKER if self.hierarchy is None else _root(self.hierarchy)
+
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values below one node one group."""
         mapping = self.mapping()
-        unknown = sum(value not in mapping for value in domain.texts())
+        unknown = int((~self.knows(domain)).sum())
         if unknown:
             raise HierarchyError(f"the hierarchy misses {unknown} of the column's values")
         return numbered([mapping[value] for value in domain.texts()])
@@ -374,6 +393,10 @@ class Level(Recoding):
         """Say what is done."""
         nodes = self.to_dict().get("nodes", [])
         return f"level {self.level}: {text.shortened(nodes)}" if nodes else f"level {self.level}"
+
+
+def _root(hierarchy: Hierarchy) -> str:
+    return next(iter(hierarchy.leaves.values()))[0]
 
 
 def fingerprint_of(hierarchy: Hierarchy) -> str:

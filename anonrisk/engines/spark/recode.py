@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts.unseen import UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -32,7 +35,7 @@ _KINDS = {
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
-def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
+def recode(frame: DataFrame, recodings: Mapping[Name, Recoding], unseen: str) -> DataFrame:
     """Give a table with some columns recoded; lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
@@ -41,7 +44,47 @@ def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
             for name, recoding in recodings.items()
             if not isinstance(recoding, Keep)
         }
-        return replaced(projection, projection.table, new)
+        table = projection.table
+        for name, lost in _unknown(projection, recodings).items():
+            if unseen == "suppress":
+                table = table.where(~lost)
+            elif unseen == "top":
+                top = projection.functions.lit(recodings[name].for_unseen)
+                new[name] = projection.functions.when(lost, top).otherwise(new[name])
+            else:
+                message = f"the hierarchy misses a value of column {name!r}"
+                new[name] = refusing(projection, lost, message, new[name])
+        return replaced(projection, table, new)
+
+
+def unseen(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> UnseenCounts:
+    """Count the records with values that a recoding does not know."""
+    with guarded("look for new values"):
+        projection = Projection.of(frame)
+        return counted(projection, projection.table, _unknown(projection, recodings))
+
+
+def counted(
+    projection: Projection, table: DataFrame, lost: Mapping[Name | None, Column]
+) -> UnseenCounts:
+    """Count records of which the conditions hold; None stands for all columns together."""
+    f = projection.functions
+    any_ = reduce(or_, lost.values(), f.lit(1) == f.lit(0))
+    row = table.agg(f.count(f.lit(1)), *map(f.count_if, [*lost.values(), any_])).first()
+    assert row is not None  # noqa: S101
+    n_records, *n_lost, n_unseen = row
+    by_column = {name: n for name, n in zip(lost, n_lost, strict=True) if name is not None}
+    return UnseenCounts(n_records, n_unseen, by_column)
+
+
+def _unknown(projection: Projection, recodings: Mapping[Name, Recoding]) -> dict[Any, Column]:
+    """Say of which records the values are unknown, column by column."""
+    unknown = {}
+    for name, recoding in recodings.items():
+        if isinstance(recoding, Level):
+            text, label = projection.column(name), expression(projection, name, recoding)
+            unknown[name] = text.isNotNull() & label.isNull()
+    return unknown
 
 
 def replaced(
@@ -82,7 +125,7 @@ def bounds(type_: Any) -> tuple[float, float] | None:
 
 
 def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
-    """Give the new cells of one column."""
+    """Give the new cells of one column; NULL where the recoding does not know the value."""
     f = projection.functions
     if isinstance(recoding, Star):
         return f.lit(recoding.label)
@@ -180,9 +223,6 @@ def _period(projection: Projection, date: Column, recoding: DatePart) -> Any:
 
 
 def _node(projection: Projection, name: Name, recoding: Level) -> Any:
-    f, column = projection.functions, projection.column(name)
-    text = column.cast("string")
+    f = projection.functions
     words = [f.lit(word) for pair in recoding.mapping().items() for word in pair]
-    label = f.create_map(*words)[text]
-    lost = text.isNotNull() & label.isNull()
-    return refusing(projection, lost, f"the hierarchy misses a value of column {name!r}", label)
+    return f.create_map(*words)[projection.column(name).cast("string")]

@@ -15,8 +15,9 @@ from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.recode import day, expression, in_bins, kind_of, replaced
-from anonrisk.engines.spark.tally import cell, counted, typed
+from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.engines.spark.tally import brought, cell, typed
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
@@ -28,16 +29,22 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.question import ClassesInRegions
+    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 
 
-def by_region(frame: DataFrame, regions: Regions) -> DataFrame:
-    """Give a table recoded by region; a record that is in none has a star in every column. Lazy."""
+def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
+    """Give a table recoded by region; under "top", what is in none has stars. Lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         f = projection.functions
-        table = _located(projection, regions)
+        table, lost = _with_regions(projection, regions), f.col("region").isNull()
+        if unseen == "suppress":
+            table = table.where(~lost)
+        elif unseen == "refuse":
+            region = refusing(projection, lost, "the plan has no region for it", f.col("region"))
+            table = table.withColumn("region", region)
         new = {name: _label(f, *told) for name, told in regions.labels().items()}
         return replaced(projection, table, new)
 
@@ -48,13 +55,13 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
         projection = Projection.of(frame)
         f, table, region = projection.functions, projection.table, projection.functions.lit(0)
         if asked.regions is not None:
-            table, region = _located(projection, asked.regions), f.col("region")
+            table, region = _with_regions(projection, asked.regions), f.col("region")
             chosen = np.zeros(len(asked.regions), dtype=np.int64)
             chosen[list(asked.chosen)] = 1
             table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
         placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
         cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
-        found = counted(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
+        found = brought(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
     if found is None:
         return None
     rows, counts = found
@@ -67,8 +74,16 @@ def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
     return PlacedTally(numbers[0], numbers[1:], counts, values)
 
 
-def _located(projection: Projection, regions: Regions) -> DataFrame:
-    """Add the place of each cell and the region of each record, NULL where it is in none."""
+def unseen(frame: DataFrame, regions: Regions) -> UnseenCounts:
+    """Count the records that are in no region."""
+    with guarded("look for records without region"):
+        projection = Projection.of(frame)
+        lost = projection.functions.col("region").isNull()
+        return counted(projection, _with_regions(projection, regions), {None: lost})
+
+
+def _with_regions(projection: Projection, regions: Regions) -> DataFrame:
+    """Add the number of each record's region; NULL where it is in none."""
     f = projection.functions
     places = {
         f"p{i}": _place(projection, name, recoding)

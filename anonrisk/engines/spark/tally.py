@@ -43,13 +43,13 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
     projection = Projection.of(frame)
     with guarded("count the classes"):
         cells = {name: cell(projection, name) for name in columns}
-        found = counted(projection.table, projection.functions, cells, limit)
+        found = brought(projection.table, projection.functions, cells, limit)
     collapsed: dict[Name, Column] = {}
     if found is None and collapsible:
         with guarded("count the classes"):
             collapsed = _collapsed(projection, collapsible)
             cells |= collapsed
-            found = counted(projection.table, projection.functions, cells, limit)
+            found = brought(projection.table, projection.functions, cells, limit)
     if found is None:
         raise TooManyClassesError(
             f"the columns have more than {limit:,} different combinations, too many to bring to "
@@ -102,7 +102,7 @@ def instant(projection: Projection, name: Name) -> Any:
     )
 
 
-def counted(
+def brought(
     table: DataFrame, f: Any, cells: Mapping[Any, Any], limit: int
 ) -> tuple[pd.DataFrame, Any] | None:
     """Bring what is different in some cells to the driver, with counts; None if too much is."""
