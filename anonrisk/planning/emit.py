@@ -9,7 +9,17 @@ import numpy as np
 from anonrisk.core.arguments import one_of
 from anonrisk.core.render import percent, shown
 from anonrisk.errors import PlanError
-from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
 from anonrisk.recode.labels import of_earlier, of_number
 
 if TYPE_CHECKING:
@@ -186,6 +196,7 @@ class _Sql:
             TopBottom: self._top_bottom,
             Prefix: self._prefix,
             ZipArea: self._area,
+            MergeRare: self._merge,
             DatePart: self._date,
             Level: self._level,
         }
@@ -250,11 +261,24 @@ class _Sql:
             f"THEN {head} ELSE {self.text(recoding.other)} END"
         )
 
+    def _merge(self, column: str, recoding: MergeRare) -> str:
+        first = recoding.beginning
+        begun = self._as_text(column) if first is None else self._prefix(column, first)
+        kept = ", ".join(self.text(value) for value in recoding.kept) or "NULL"
+        return (
+            f"CASE WHEN {column} IS NULL THEN NULL WHEN {begun} IN ({kept}) THEN {begun} "
+            f"ELSE {self.text(recoding.other)} END"
+        )
+
     def _date(self, column: str, recoding: DatePart) -> str:
         year, month = self._number(column, "YEAR"), self._number(column, "MONTH")
         years = self._padded(year, 4)
-        if recoding.part == "month":
-            return f"{years} || '-' || {self._padded(month, 2)}"
+        if recoding.part == "week":
+            return self._week(column)
+        if recoding.part in ("day", "month"):
+            days = f" || '-' || {self._padded(self._number(column, 'DAY'), 2)}"
+            to_month = f"{years} || '-' || {self._padded(month, 2)}"
+            return to_month + (days if recoding.part == "day" else "")
         if recoding.part in ("quarter", "half"):
             months = 3 if recoding.part == "quarter" else 6
             cases = " ".join(
@@ -268,10 +292,26 @@ class _Sql:
             return f"CASE WHEN {year} < {recoding.earliest} THEN {early} ELSE {years} END"
         return years
 
+    def _week(self, column: str) -> str:
+        """Write a week of ISO 8601 and its year, for which dialects share no words."""
+        if self.dialect == "ansi":
+            raise PlanError(
+                "standard SQL knows no weeks: name the dialect of your database, one of "
+                f"{', '.join(map(repr, DIALECTS[1:]))}"
+            )
+        if self.dialect == "sqlite":
+            thursday = f"DATE({column}, '-3 days', 'weekday 4')"
+            year = self._number(thursday, "YEAR")
+            week = f"(({self._number(thursday, 'DOY')} - 1) / 7 + 1)"
+        else:
+            of_year = "YEAROFWEEK" if self.dialect == "spark" else "ISOYEAR"
+            year, week = self._number(column, of_year), self._number(column, "WEEK")
+        return f"{self._padded(year, 4)} || '-W' || {self._padded(week, 2)}"
+
     def _number(self, column: str, part: str) -> str:
         if self.dialect == "sqlite":
-            # SQLite keeps dates as text; '%Y' and '%m' are what it has.
-            spelled = {"YEAR": "%Y", "MONTH": "%m"}[part]
+            # SQLite keeps dates as text; '%Y' and the like are what it has.
+            spelled = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "DOY": "%j"}[part]
             return f"CAST(STRFTIME('{spelled}', {column}) AS INTEGER)"
         return f"EXTRACT({part} FROM {column})"
 

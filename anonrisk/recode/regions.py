@@ -12,7 +12,8 @@ import numpy as np
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import PlanError
 from anonrisk.recode import labels as text
-from anonrisk.recode.kinds import Recoding, from_dict
+from anonrisk.recode.kinds import from_dict
+from anonrisk.recode.recoding import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

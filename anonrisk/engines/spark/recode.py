@@ -12,9 +12,19 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
-from anonrisk.recode.kinds import ZIP
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
 from anonrisk.recode.labels import of_earlier
+from anonrisk.recode.texts import ZIP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,8 +145,8 @@ def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
         return in_bins(projection, column, recoding.edges, recoding.labels)
     if isinstance(recoding, TopBottom):
         return _clipped(projection, name, recoding)
-    if isinstance(recoding, (Prefix, ZipArea)):
-        return _beginning(projection, column.cast("string"), recoding)
+    if isinstance(recoding, (Prefix, ZipArea, MergeRare)):
+        return _text(projection, column.cast("string"), recoding)
     if isinstance(recoding, DatePart):
         return _period(projection, day(projection, name), recoding)
     if isinstance(recoding, Level):
@@ -171,9 +181,20 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
     return new
 
 
-def _beginning(projection: Projection, text: Column, recoding: Prefix | ZipArea) -> Any:
+def _text(projection: Projection, text: Column, recoding: Recoding) -> Any:
+    f = projection.functions
     if isinstance(recoding, ZipArea):
         return _area(projection, text, recoding)
+    if isinstance(recoding, MergeRare):
+        first = recoding.beginning
+        begun = text if first is None else _beginning(projection, text, first)
+        stays = f.when(begun.isin(list(recoding.kept)), begun).otherwise(f.lit(recoding.other))
+        return f.when(text.isNotNull(), stays)
+    assert isinstance(recoding, Prefix)  # noqa: S101
+    return _beginning(projection, text, recoding)
+
+
+def _beginning(projection: Projection, text: Column, recoding: Prefix) -> Any:
     f = projection.functions
     head = f.substring(text, 1, recoding.length)
     if recoding.width is not None:
@@ -201,25 +222,27 @@ def day(projection: Projection, name: Name) -> Any:
 
 def _period(projection: Projection, date: Column, recoding: DatePart) -> Any:
     f = projection.functions
-    year = f.year(date)
 
     def padded(number: Column, width: int) -> Any:
         return f.lpad(number.cast("string"), width, "0")
 
-    if recoding.part == "month":
-        return f.concat(padded(year, 4), f.lit("-"), padded(f.month(date), 2))
-    if recoding.part == "quarter":
-        return f.concat(padded(year, 4), f.lit("-Q"), f.quarter(date).cast("string"))
-    if recoding.part == "half":
-        half = f.when(f.month(date) <= 6, f.lit("1")).otherwise(f.lit("2"))
-        return f.concat(padded(year, 4), f.lit("-H"), half)
+    # The year of a week is that of its Thursday.
+    year = f.year(f.date_add(f.trunc(date, "week"), 3) if recoding.part == "week" else date)
     if recoding.part == "decade":
-        decade = (f.floor(year / f.lit(10)) * f.lit(10)).cast("int")
-        return f.concat(padded(decade, 4), f.lit("s"))
-    if recoding.earliest is not None:
-        early = f.lit(of_earlier(recoding.earliest))
-        return f.when(year < recoding.earliest, early).otherwise(padded(year, 4))
-    return padded(year, 4)
+        year = (f.floor(year / f.lit(10)) * f.lit(10)).cast("int")
+    month = padded(f.month(date), 2)
+    within: dict[str, list[Any]] = {
+        "day": [f.lit("-"), month, f.lit("-"), padded(f.dayofmonth(date), 2)],
+        "week": [f.lit("-W"), padded(f.weekofyear(date), 2)],
+        "month": [f.lit("-"), month],
+        "quarter": [f.lit("-Q"), f.quarter(date).cast("string")],
+        "half": [f.lit("-H"), f.ceil(f.month(date) / f.lit(6)).cast("string")],
+        "decade": [f.lit("s")],
+    }
+    named = f.concat(padded(year, 4), *within.get(recoding.part, []))
+    if recoding.earliest is None:
+        return named
+    return f.when(year < recoding.earliest, f.lit(of_earlier(recoding.earliest))).otherwise(named)
 
 
 def _node(projection: Projection, name: Name, recoding: Level) -> Any:
