@@ -204,7 +204,7 @@ def test_goals_on_every_engine(frame):
     done = frame(cells).anon.apply(plan)
     assert done.anon.ldiv(["age", "sex"], "illness") >= 2
     alike = {**cells, "illness": ["flu"] * 120}
-    with pytest.raises(errors.PlanError, match="break distinct ldiv of illness at least 2"):
+    with pytest.raises(errors.PlanError, match="in classes that break a rule of the plan"):
         frame(alike).anon.apply(plan)
 
 
@@ -318,16 +318,15 @@ def test_the_bars_on_adult(shared):
 
 
 def test_the_better_method_is_taken_and_named():
-    table = pd.DataFrame(people(100))
+    table = pd.DataFrame(people(300))
     names = ["age", "zip", "born"]
     plan = table.anon.plan(names, 5, method="auto")
-    full = table.anon.plan(names, 5)
+    full = table.anon.plan(names, 5, method="full-domain")
     assert plan.method == "multidimensional"
-    assert plan.note == (
-        f"multidimensional: it loses {plan.after.loss:.3f}, where full-domain loses "
-        f"{full.after.loss:.3f}"
+    assert plan.note.startswith(
+        f"multidimensional: it loses {plan.after.loss:.3f}; full-domain {full.after.loss:.3f}"
     )
-    assert plan.note in repr(plan)
+    assert plan.note in " ".join(repr(plan).split())
     one = table.anon.plan("sex", 5, method="auto")
     assert (one.method, one.after.loss) == ("full-domain", 0)
     assert one.note.startswith("full-domain: it loses 0.000")
@@ -337,8 +336,6 @@ def test_the_better_method_is_taken_and_named():
     assert never.method == "multidimensional"
     private = table.anon.plan("age", 5, method="auto", loss="private", sensitive="illness")
     assert private.method == "full-domain"
-    diverse = table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=2)
-    assert diverse.method == "multidimensional"
 
 
 def test_it_prints_within_a_screen_and_draws():
@@ -398,7 +395,6 @@ def test_names_that_are_the_same_are_one_class():
             errors.ArgumentError,
             "loss='private' has no use",
         ),
-        ({"ldiv": 2, "sensitive": "illness"}, errors.ArgumentError, "goals of method='multi"),
         ({**BY_REGION, "ldiv": 2}, errors.RolesNotGivenError, "no sensitive column"),
         ({**BY_REGION, "kind": "entropy"}, errors.ArgumentError, "no use without ldiv="),
         ({**BY_REGION, "distance": "equal"}, errors.ArgumentError, "without tcloseness="),

@@ -27,7 +27,7 @@ from anonrisk.planning.class_rules import Coded, Requirements, beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
+from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
@@ -263,13 +263,13 @@ def plan(  # noqa: PLR0915
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        by_region = multidimensional(
-            made, tally, wanted, asked=request, given=given, weights=weighted,
-            median=split == "median",
+        by_region = partial(
+            multidimensional, made, tally, wanted,
+            asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return better(by_column, by_region, max_loss)
-        return worthwhile(by_region, max_loss)
+            return best(by_column, lambda start: by_region(start=start), max_loss)
+        return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
         return settle(request, make)

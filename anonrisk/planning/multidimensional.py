@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
 from anonrisk.planning.plan_steps import RecodedColumn, steps_of
+from anonrisk.planning.refine import fitted, refined
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
+    from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion
 
 
@@ -51,14 +54,19 @@ def divide(
     goals: Sequence[SensitiveGoal] = (),
     unit: Name | None = None,
     median: bool = False,
+    start: Mapping[Name, Recoding] | None = None,
 ) -> tuple[Regions, PlanOutcome, list[float]]:
     """Cut a table into regions of k records, or persons, or more; measure what that leaves.
 
-    Beside the outcome: what a cell of each column loses on average.
+    Beside the outcome: what a cell of each column loses on average. With recodings to start from,
+    it is their classes that are cut.
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
     axes = [axis_of(held, name, max(k, 2), given.get(name)) for name in qid]
+    begins = None
+    if start is not None:
+        axes, begins = fitted(axes, start, held, max(k, 2))
     asked = list(beside(goals, unit))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
@@ -76,7 +84,10 @@ def divide(
     if units is not None:
         limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
-    parts = partition(axes, positions[: len(qid)], counts, rule)
+    if begins is None:
+        parts = partition(axes, positions[: len(qid)], counts, rule)
+    else:
+        parts = refined(axes, begins, positions[: len(qid)], counts, rule)
     return told(axes, qid, tally, parts)
 
 
@@ -119,9 +130,9 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 
 
 def told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, k: int = 0
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
 ) -> tuple[Regions, PlanOutcome, list[float]]:
-    """Tell regions by the places that they need; measure classes of k or more, and columns."""
+    """Tell regions by the places that they need; measure their classes and columns."""
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
@@ -135,15 +146,13 @@ def told(
     keys, _ = radix.keys_of((code, int(code.max()) + 1) for code in codes)
     _, number = np.unique(keys, return_inverse=True)
     classes = np.rint(np.bincount(number, sizes)).astype(np.int64)
-    kept = classes[classes >= k]
-    below = n - int(kept.sum())
     outcome = PlanOutcome(
-        n - below,
-        len(kept),
-        int(kept.min()),
-        below,
+        n,
+        len(classes),
+        int(classes.min()),
+        0,
         sum(losses) / len(qid),
-        int((kept**2).sum()) + below * n,
+        int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
     )
     return regions, outcome, losses
@@ -231,8 +240,12 @@ def multidimensional(
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
     median: bool,
+    start: Plan | None = None,
 ) -> Plan:
-    """Cut a table into regions that keep to a request, and tell of all that was asked."""
+    """Cut a table into regions that keep to a request, and tell of all that was asked.
+
+    With a full-domain plan to start from, its classes are cut.
+    """
     qid, rule = request.qid, request.on_all_columns()
     regions, after, losses = divide(
         tally,
@@ -243,6 +256,7 @@ def multidimensional(
         goals=rule.goals,
         unit=request.unit,
         median=median,
+        start=None if start is None else start.recodings,
     )
     required = Requirements(
         tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
@@ -274,20 +288,38 @@ def multidimensional(
     )
 
 
-def better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:
-    """Take the plan of smaller loss, and say why."""
-    loss = _after(by_region).loss
-    try:
-        full = full_domain()
-    except PlanError:
-        found = worthwhile(by_region, max_loss)
-        return replace(found, note="multidimensional: no full-domain plan keeps to the limits")
-    whole = _after(full).loss
-    if whole <= loss:
-        why = f"full-domain: it loses {whole:.3f}, and by region no less ({loss:.3f})"
-        return replace(full, note=why)
-    why = f"multidimensional: it loses {loss:.3f}, where full-domain loses {whole:.3f}"
-    return replace(by_region, note=why)
+FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined full-domain"
+
+
+def best(
+    full_domain: Callable[[], Plan],
+    by_region: Callable[[Plan | None], Plan],
+    max_loss: float | None,
+) -> Plan:
+    """Make a plan of every kind, take the one that loses least, the simplest of equals; say why."""
+    ways: dict[str, Callable[[], Plan]] = {
+        FULL_DOMAIN: full_domain,
+        BY_REGION: partial(by_region, None),
+        REFINED: lambda: by_region(made[FULL_DOMAIN]),
+    }
+    made: dict[str, Plan] = {}
+    refused: dict[str, PlanError] = {}
+    for what, make in ways.items():
+        if what == REFINED and FULL_DOMAIN not in made:
+            continue
+        try:
+            made[what] = make()
+        except PlanError as error:
+            refused[what] = error
+    if not made:
+        raise refused[FULL_DOMAIN]
+    losses = {what: _after(plan).loss for what, plan in made.items()}
+    taken = min(losses, key=lambda what: round(losses[what], 12))
+    others = [f"{what} {loss:.3f}" for what, loss in losses.items() if what != taken]
+    if FULL_DOMAIN in refused:
+        others.append("no full-domain plan keeps to the limits")
+    note = f"{taken}: it loses {losses[taken]:.3f}; {', '.join(others) or 'nothing else does'}"
+    return replace(worthwhile(made[taken], max_loss), note=note)
 
 
 def worthwhile(by_region: Plan, max_loss: float | None) -> Plan:

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.counts.domain import DATES
+from anonrisk.engines.numpy.count import runs_of
+from anonrisk.errors import PlanError
 from anonrisk.planning.axes import Ladder, ruler
 from anonrisk.planning.lattice import Choice
 from anonrisk.planning.mondrian import cut_further
 from anonrisk.planning.region_part import RegionPart, keeping
 from anonrisk.planning.region_tree import RegionTree
+from anonrisk.recode import Star
 from anonrisk.recode.labels import extent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name
-    from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.axes import Axis
+    from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.region_part import CutRule
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode import Recoding
@@ -66,37 +68,54 @@ def refined(
 
 
 def fitted(
-    axis: Axis, recoding: Recoding, tally: Tally, name: Name, k: int
-) -> tuple[Axis, Integers] | None:
-    """Give an axis on which the groups of a recoding stand together, with their begins.
+    axes: Sequence[Axis], recodings: Mapping[Name, Recoding], tally: Tally, k: int
+) -> tuple[list[Axis], list[Integers]]:
+    """Give axes on which the groups of recodings stand together, and where each group begins."""
+    found = [
+        _fitted(axis, recoding, tally, name, k)
+        for axis, (name, recoding) in zip(axes, recodings.items(), strict=True)
+    ]
+    return [axis for axis, _ in found], [begins for _, begins in found]
 
-    None where they do not, as numbers that are kept among edges that are wider apart.
-    """
-    domain = tally.domains[name]
+
+def _fitted(
+    axis: Axis, recoding: Recoding, tally: Tally, name: Name, k: int
+) -> tuple[Axis, Integers]:
     if not isinstance(axis, Ladder):
-        axis = ruler(domain, sorted({*axis.edges.tolist(), *_edges(recoding, domain)}))
-    groups = Choice.of(recoding, tally, name).groups
-    occurs = tally.margin(name) > 0
-    order = np.argsort(axis.place[occurs], kind="stable")
-    place, group = axis.place[occurs][order], groups[occurs][order]
-    new = np.append(True, group[1:] != group[:-1])
-    apart = np.append(True, place[1:] != place[:-1])
-    if new.sum() > len(np.unique(group)) or (new & ~apart).any():
-        return None
-    starts = place[new]
-    if not isinstance(axis, Ladder):
-        # As with other edges: one that parts fewer than k records from all others tells of them.
-        before = np.concatenate(([0], np.cumsum(tally.margin(name)[occurs][order])))
-        below = before[np.flatnonzero(new)]
-        starts = starts[(below == 0) | ((below >= k) & (before[-1] - below >= k))]
+        axis, starts = _with_edges(axis, recoding, tally, name, k)
+    else:
+        groups, occurs = Choice.of(recoding, tally, name).groups, tally.margin(name) > 0
+        order = np.argsort(axis.place[occurs], kind="stable")
+        place, group = axis.place[occurs][order], groups[occurs][order]
+        first = runs_of(group)
+        # The part that holds a group: what is told of its values begins there or after.
+        starts = axis.boxes(place[first], place[np.append(first[1:], len(place)) - 1])[0]
+        if len(first) > len(np.unique(group)) or (np.diff(starts) <= 0).any():
+            raise PlanError(f"what column {name!r} becomes is no step of the way up that it has")
     begun = np.searchsorted(starts, np.arange(axis.size), side="right") - 1
     return axis, starts[np.maximum(begun, 0)]
 
 
-def _edges(recoding: Recoding, domain: Domain) -> list[float]:
-    """List where the labels of a recoding begin, but for the first."""
+def _with_edges(
+    axis: Ruler, recoding: Recoding, tally: Tally, name: Name, k: int
+) -> tuple[Ruler, Integers]:
+    """Add the edges of a recoding to an axis; give the positions from which on it cuts."""
+    domain, margin = tally.domains[name], tally.margin(name)
     _, labels = recoding.groups(domain)
+    alone = len(np.unique(axis.place[:-1])) == len(domain)
+    if labels is None and not alone:
+        raise PlanError(f"the values of column {name!r} are kept, closer than it can be cut")
     reads: dict[str, Any] = {"dates": domain.kind in DATES, "whole": domain.kind == "whole"}
     ends = [extent(label, **reads) for label in labels or ()]
-    low = float(domain.positions()[0]) if len(domain) else 0.0
-    return [end[0] for end in ends if end is not None and end[0] > low]
+    asked = {end[0] for end in ends if end is not None} or {*axis.edges.tolist()}
+    if isinstance(recoding, Star):
+        asked = set()
+    values = domain.positions()
+    at = np.array(sorted(asked | {*axis.edges.tolist()}), dtype=np.float64)
+    below = np.concatenate(([0], np.cumsum(margin[:-1])))
+    before = below[np.searchsorted(values, at)]
+    # As other edges: one that parts fewer than k records from the rest would tell of them.
+    at = at[(before >= k) & (below[-1] - before >= k)]
+    cut = 1 + np.flatnonzero(np.isin(at, list(asked)))
+    missing = [] if recoding.for_missing is not None or not margin[-1] else [len(at) + 1]
+    return ruler(domain, at.tolist()), np.array([0, *cut, *missing])
