@@ -27,11 +27,12 @@ from anonrisk.planning.class_rules import Coded, Requirements, beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
+from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
+from anonrisk.planning.region_large import countable_in_stages, large_plan
 from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.goals import PlanRequest
 
 
-def plan(
+def plan(  # noqa: PLR0915
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,
     k: int | None = None,
@@ -246,9 +247,26 @@ def plan(
     weighted = _weights(request.qid, weights)
     free = tuple(name for name in request.qid if name not in given)
     counted = (*request.qid, *beside(request.about, request.unit))
+    start = Plan(
+        recodings={},
+        max_suppression=request.most_suppressed(float(max_suppression)),
+        columns=tuple(engine.schema(frame).columns),
+        loss=loss,
+        unit=request.unit,
+        leave_out=request.leave_out,
+    )
     with shown(progress=progress):
         tell("counting the classes")
-        tally = _tally(engine, frame, (*dict.fromkeys((*counted, *private_about)),), free)
+        stages = method != "full-domain" and previous is None and countable_in_stages(request)
+        together = (*dict.fromkeys((*counted, *private_about)),)
+        tally = _tally(engine, frame, together, free, stages=stages)
+        if tally is None:
+            tell("cutting the table into regions, in stages")
+            large = large_plan(
+                with_rules(start, request), engine, frame, request,
+                free=free, given=given, weights=weighted, median=split == "median",
+            )  # fmt: skip
+            return worthwhile(large, max_loss)
     request.check_complete(tally)
     pairs = _pairs(tally, request.qid, private_about)
     tally = tally.only(counted) if private_about else tally
@@ -258,14 +276,6 @@ def plan(
     _check_size(n, least, population_size, "record" if request.unit is None else "person")
     for name in request.qid:
         check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
-    start = Plan(
-        recodings={},
-        max_suppression=request.most_suppressed(float(max_suppression)),
-        columns=tuple(engine.schema(frame).columns),
-        loss=loss,
-        unit=request.unit,
-        leave_out=request.leave_out,
-    )
 
     def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
@@ -278,13 +288,13 @@ def plan(
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        by_region = multidimensional(
-            made, tally, wanted, asked=request, given=given, weights=weighted,
-            median=split == "median",
+        by_region = partial(
+            multidimensional, made, tally, wanted,
+            asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return better(by_column, by_region, max_loss)
-        return worthwhile(by_region, max_loss)
+            return best(by_column, lambda start: by_region(start=start), max_loss)
+        return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
         return as_before(
@@ -318,10 +328,13 @@ def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool)
     return "full-domain" if method == "auto" and private else method
 
 
-def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Tally:
+def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:
+    """Count the classes; None where they are too many, but can be counted in stages."""
     try:
         return engine.tally(frame, ClassesWithValues(columns, free))
     except TooManyClassesError as error:
+        if stages:
+            return None
         raise TooManyClassesError(
             f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
             "persons, then apply the plan to the whole table, which is counted before it is given"

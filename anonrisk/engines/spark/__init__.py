@@ -101,6 +101,8 @@ class SparkEngine:
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(frame, columns, collapsible)
+            case questions.ClassesInRegions():
+                return region.classes(frame, asked)
             case questions.QuantileBins(column, n_bins):
                 return tally.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
