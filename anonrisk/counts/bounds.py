@@ -9,4 +9,4 @@ MAX_ORDERED = 100_000
 MAX_CLASSES = 500_000
 # Sets of columns that records may miss together where a missing cell matches every value: every
 # two of them are compared.
-MAX_PATTERNS = 1_024
+MAX_PATTERNS = 256
