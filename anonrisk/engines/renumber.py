@@ -26,5 +26,5 @@ def looked_up(
     Only `few` go into the hash table.
     """
     codes, uniques = pd.factorize(few)
-    places = pd.Index(uniques).get_indexer(many)
+    places = pd.Index(uniques).get_indexer(pd.Index(many))
     return codes.astype(np.int64, copy=False), len(uniques), places.astype(np.int64, copy=False)
