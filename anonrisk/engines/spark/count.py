@@ -19,7 +19,7 @@ from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.wildcard import MatchedKeys
+from anonrisk.engines.spark.wildcard import SparkMatchedKeys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _overlapping(
 ) -> dict[Any, ClassCounts]:
     """Count classes that overlap, because a missing cell matches every value."""
     with guarded("count the classes"):
-        matched = MatchedKeys(Projection.of(frame), qid, by)
+        matched = SparkMatchedKeys(Projection.of(frame), qid, by)
         f, about = matched.f, [] if by is None else ["g"]
         counted = matched.sized().groupBy(*about, "size")
         numbers = counted.agg(f.count(f.lit(1)).alias("classes"), f.sum("n").alias("records"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.wildcard import MatchedKeys
+from anonrisk.engines.spark.wildcard import SparkMatchedKeys
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def with_sizes(projection: Projection, question: Question) -> DataFrame:
     """Give the table with a column `n` more, the size of each record's class."""
     if question.missing != "wildcard":
         return projection.table.withColumn("n", size_of_class(projection, question))
-    matched = MatchedKeys(projection, question.qid)
+    matched = SparkMatchedKeys(projection, question.qid)
     f = projection.functions
     sizes = matched.sized().select("key", f.col("size").alias("n"))
     keyed = projection.table.withColumn("key", matched.key)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.spark.project import Projection
 
 
-class MatchedKeys:
+class SparkMatchedKeys:
     """The keys of a quasi-identifier with the records that match each; lazy, but for patterns."""
 
     def __init__(self, projection: Projection, qid: Qid, by: Name | None = None) -> None:
