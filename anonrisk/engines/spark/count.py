@@ -66,10 +66,7 @@ def _overlapping(
     """Count classes that overlap, because a missing cell matches every value."""
     with guarded("count the classes"):
         matched = SparkMatchedKeys(Projection.of(frame), qid, by)
-        f, about = matched.f, [] if by is None else ["g"]
-        counted = matched.sized().groupBy(*about, "size")
-        numbers = counted.agg(f.count(f.lit(1)).alias("classes"), f.sum("n").alias("records"))
-        rows = numbers.limit(bounds.MAX_SIZES + 1).collect()
+        rows = matched.fetch(matched.histogram(), bounds.MAX_SIZES + 1)
     refusals.check_sizes(len(rows))
     found: dict[Any, list[Row]] = defaultdict(list) if by is not None else {None: []}
     for row in sorted(rows, key=lambda row: row["size"]):

@@ -14,7 +14,7 @@ from anonrisk.counts import bounds
 from anonrisk.engines import refusals
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.spark.project import Projection
@@ -31,7 +31,7 @@ class SparkMatchedKeys:
         missing = [f"if(q{i} is null, {1 << i}L, 0L)" for i in range(len(qid))]
         self.pattern = self.f.expr(" | ".join(missing))
         found = self._records().select(self.pattern.alias("p")).distinct()
-        self.patterns = sorted(row["p"] for row in found.limit(bounds.MAX_PATTERNS + 1).collect())
+        self.patterns = sorted(row["p"] for row in self.fetch(found, bounds.MAX_PATTERNS + 1))
         refusals.check_patterns(len(self.patterns))
 
     @property
@@ -44,6 +44,18 @@ class SparkMatchedKeys:
         group = [] if self.by is None else [self.projection.column(self.by).alias("g")]
         cells = [cell.alias(q) for q, cell in self.cells.items()]
         return self.projection.table.select(*group, *cells)
+
+    def fetch(self, table: DataFrame, most: int) -> list[Row]:
+        """Bring so many rows to the driver, in one job: a limit alone would look part by part."""
+        rows = self.f.collect_list(self.f.struct(*table.columns)).alias("rows")
+        fetched: list[Row] = table.limit(most).agg(rows).collect()[0]["rows"]
+        return fetched
+
+    def histogram(self) -> DataFrame:
+        """Count the keys of each size, and their records."""
+        f, about = self.f, [] if self.by is None else ["g"]
+        keys, records = f.count(f.lit(1)).alias("classes"), f.sum("n").alias("records")
+        return self.sized().groupBy(*about, "size").agg(keys, records)
 
     def sized(self) -> DataFrame:
         """Give every key (`key`, `g`) with its records (`n`) and those that match it (`size`)."""
