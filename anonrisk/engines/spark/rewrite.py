@@ -12,6 +12,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from anonrisk.core.columns import Qid
     from anonrisk.counts.question import Question
 
 
@@ -42,6 +43,16 @@ def with_sizes(projection: Projection, question: Question) -> DataFrame:
     sizes = matched.sized().select("key", f.col("size").alias("n"))
     keyed = projection.table.withColumn("key", matched.key)
     return keyed.join(sizes, "key").select(*projection.table.columns, "n")
+
+
+def without(frame: DataFrame, columns: Qid) -> DataFrame:
+    """Leave out columns, by their place: a name may be read as a path."""
+    with guarded("leave out columns"):
+        projection = Projection.of(frame)
+        names = projection.names
+        places = [i for i, name in enumerate(names) if name not in columns]
+        kept = projection.table.select(*(f"c{i}" for i in places))
+        return kept.toDF(*(names[i] for i in places))
 
 
 def size_of_class(projection: Projection, question: Question) -> Any:
