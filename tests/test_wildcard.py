@@ -90,7 +90,7 @@ def test_where_nothing_is_missing_it_changes_nothing(frame):
     wild = table.anon.classes(["zip", "age"], missing="wildcard")
     plain = table.anon.classes(["zip", "age"])
     assert wild.to_dict() == {**plain.to_dict(), "missing": "wildcard"}
-    assert size_column(table, ["zip", "age"], missing="wildcard") == [2, 2, 1]
+    assert sorted(size_column(table, ["zip", "age"], missing="wildcard")) == [1, 2, 2]
 
 
 def test_a_record_without_any_value_matches_all(frame):

@@ -36,9 +36,12 @@ def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
 
 def with_sizes(projection: Projection, question: Question) -> DataFrame:
     """Give the table with a column `n` more, the size of each record's class."""
-    if question.missing != "wildcard":
+    matched = None
+    if question.missing == "wildcard":
+        matched = SparkMatchedKeys(projection, question.qid)
+    # Where all records miss the same columns, or none, those that match are equal.
+    if matched is None or len(matched.patterns) <= 1:
         return projection.table.withColumn("n", size_of_class(projection, question))
-    matched = SparkMatchedKeys(projection, question.qid)
     f = projection.functions
     sizes = matched.sized().select("key", f.col("size").alias("n"))
     keyed = projection.table.withColumn("key", matched.key)
