@@ -10,7 +10,7 @@ from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
-from anonrisk.engines.spark.rewrite import refusing, size_of_class
+from anonrisk.engines.spark.rewrite import refusing, with_sizes
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Leave out the records of classes smaller than k; lazy."""
     with guarded("suppress records"):
         projection = Projection.of(frame)
-        sized = projection.table.withColumn("n", size_of_class(projection, question))
+        sized = with_sizes(projection, question)
         return sized.where(projection.functions.col("n") >= k).drop("n").toDF(*projection.names)
 
 
