@@ -92,6 +92,10 @@ class TooManyGroupsError(AnonRiskError, ValueError):
     """`by` has more different values than a summary can hold."""
 
 
+class TooManyPatternsError(AnonRiskError, ValueError):
+    """Records miss more sets of columns than can be compared with each other."""
+
+
 class HierarchyError(AnonRiskError, ValueError):
     """A hierarchy is not a tree, cannot be read, or misses values of the column."""
 

@@ -7,3 +7,6 @@ MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
 # Classes that a plan may be made from.
 MAX_CLASSES = 500_000
+# Sets of columns that records may miss together where a missing cell matches every value: every
+# two of them are compared.
+MAX_PATTERNS = 1_024

@@ -18,6 +18,7 @@ from anonrisk.errors import (
     MissingValuesError,
     PopulationError,
     TooManyGroupsError,
+    TooManyPatternsError,
     TooManyValuesError,
     UnsupportedColumnError,
     WeightError,
@@ -160,6 +161,16 @@ def check_groups(by: Name, n_groups: int) -> None:
     if n_groups > bounds.MAX_GROUPS:
         raise TooManyGroupsError(
             f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
+        )
+
+
+def check_patterns(n_patterns: int) -> None:
+    """Refuse more ways to miss columns than can be compared with each other."""
+    if n_patterns > bounds.MAX_PATTERNS:
+        raise TooManyPatternsError(
+            "the records miss the quasi-identifiers in more than "
+            f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
+            "give fewer columns, or missing='value'"
         )
 
 

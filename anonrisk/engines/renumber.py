@@ -16,3 +16,15 @@ def closed_up(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     # By the hash table of pandas: NumPy would sort.
     codes, uniques = pd.factorize(keys)
     return codes.astype(np.int64, copy=False), len(uniques)
+
+
+def looked_up(
+    few: NDArray[np.int64], many: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
+    """Renumber some keys without gaps, and give others the numbers of theirs, -1 if they have none.
+
+    Only `few` go into the hash table.
+    """
+    codes, uniques = pd.factorize(few)
+    places = pd.Index(uniques).get_indexer(many)
+    return codes.astype(np.int64, copy=False), len(uniques), places.astype(np.int64, copy=False)
