@@ -40,18 +40,15 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
     limit = limit or bounds.MAX_CLASSES
     projection = Projection.of(frame)
     with guarded("count the classes"):
-        cells = {name: _cell(projection, name) for name in columns}
-        found = _counted(projection, cells, limit)
+        cells = {name: cell(projection, name) for name in columns}
+        found = counted_rows(projection, cells, limit)
     collapsed: dict[Name, Column] = {}
     if found is None and collapsible:
         with guarded("count the classes"):
             collapsed = _collapsed(projection, collapsible)
-            found = _counted(projection, {**cells, **collapsed}, limit)
+            found = counted_rows(projection, {**cells, **collapsed}, limit)
     if found is None:
-        raise TooManyClassesError(
-            f"the columns have more than {limit:,} different combinations, too many to bring to "
-            "the driver; recode the column with most values first, or leave it out"
-        )
+        raise too_many_classes(limit)
     rows, weights = found
     counted = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
     domains = {
@@ -59,6 +56,14 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
         for name, domain in counted.domains.items()
     }
     return replace(counted, domains=domains)
+
+
+def too_many_classes(limit: int) -> TooManyClassesError:
+    """Say that the classes are more than a driver takes."""
+    return TooManyClassesError(
+        f"the columns have more than {limit:,} different combinations, too many to bring to "
+        "the driver; recode the column with most values first, or leave it out"
+    )
 
 
 def _as(domain: Domain, kind: str) -> Domain:
@@ -70,7 +75,7 @@ def _as(domain: Domain, kind: str) -> Domain:
     return domain
 
 
-def _cell(projection: Projection, name: Name) -> Any:
+def cell(projection: Projection, name: Name) -> Any:
     """Give a cell in a form that comes to the driver as it is, whatever its zone."""
     f, column = projection.functions, projection.column(name)
     kind = kind_of(projection, name)
@@ -99,9 +104,10 @@ def instant(projection: Projection, name: Name) -> Any:
     )
 
 
-def _counted(
+def counted_rows(
     projection: Projection, cells: dict[Name, Any], limit: int
 ) -> tuple[pd.DataFrame, Any] | None:
+    """Bring the different rows of some cells to the driver, and how often each occurs."""
     f = projection.functions
     names = [f"q{i}" for i in range(len(cells))]
     table = projection.table.select(
