@@ -485,7 +485,7 @@ class AnonAccessor(Generic[FrameT]):
         k: int = 5,
         *,
         cells: bool = False,
-        suppressed: str | float | None = ...,
+        suppressed: str | float | None = "*",
         unit: Name | None = None,
         missing: SuppressedAs = "value",
         weights: Mapping[Any, float] | None = None,

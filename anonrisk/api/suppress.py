@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Name, Names
     from anonrisk.counts.question import Question
 
-_MARKER = "*"
-
 
 def suppress(
     frame: FrameT,
@@ -29,7 +27,7 @@ def suppress(
     k: int = 5,
     *,
     cells: bool = False,
-    suppressed: str | float | None = _MARKER,
+    suppressed: str | float | None = "*",
     unit: Name | None = None,
     missing: SuppressedAs = "value",
     weights: Mapping[Any, float] | None = None,
@@ -84,7 +82,7 @@ def suppress(
     another until the others have enough; then cells come back that nobody needs, and where few
     records match too few a search finds the least. Up to twelve columns every set is looked at.
 
-    When it misleads: two records that match need not match a third, so that wildcards part a table
+    What it is not: two records that match need not match a third, so that wildcards part a table
     into no classes, and an attacker who guesses what is missing is not stopped by a count. With
     `shared=True` some records match k only because others fit anything.
 
@@ -151,7 +149,7 @@ def _check_marker(marker: Any) -> None:
 
 def _chosen_by(question: Question, marker: Any, weights: Mapping[Any, float] | None) -> list[float]:
     """Check what only cells that are chosen can have, and give the weights of their columns."""
-    if marker not in (None, _MARKER):
+    if marker not in (None, "*"):
         raise ArgumentError(
             "with missing='wildcard' suppressed cells become missing, since only those match every "
             "value: leave suppressed= out"
