@@ -174,21 +174,26 @@ class _KeysBelow:
             [self.keys.sizes(self.without(chosen))[self.below] >= self.k for chosen in sets]
         )
 
+    def needs(self) -> Iterator[tuple[list[Columns], Booleans]]:
+        """Go through costs: the sets of each, and which keys need as much and which would do."""
+        left = np.ones(len(self.below), dtype=bool)
+        for sets in self.sets:
+            if not left.any():
+                break
+            enough = left & self.enough(sets)
+            left &= ~enough.any(axis=0)
+            yield sets, enough
+
     def alone(self) -> bool:
         """Let each key lose the first set that is enough; tell whether that is the optimum."""
-        left = np.arange(len(self.below))
-        for sets in self.sets:
-            if not len(left):
-                break
-            enough = self.enough(sets)[:, left]
-            first = enough.argmax(axis=0)
+        for sets, enough in self.needs():
+            first = np.where(enough.any(axis=0), enough.argmax(axis=0), -1)
             for number, chosen in enumerate(sets):
-                self.lose(left[enough.any(axis=0) & (first == number)], chosen)
-            left = left[~enough.any(axis=0)]
+                self.lose(np.flatnonzero(first == number), chosen)
         return self.complete
 
     def together(self) -> bool:
-        """Let keys lose cells one cost after another, as long as they match too few.
+        """Let keys lose cells as long as they match too few.
 
         What is not needed in the end is given back, and small tables are searched exactly.
         """
@@ -207,11 +212,10 @@ class _KeysBelow:
     def _greedy(self) -> Integers:
         """Choose cells; give what each key that keeps its cells matches then."""
         sizes = self.keys.sizes()[self.below]
-        for sets in self.sets:
-            if not self._todo(sizes).any():
-                break
-            enough = self.enough(sets)
-            while len(rows := np.flatnonzero(self._todo(sizes) & enough.any(axis=0))):
+        # Who needs most first: without many cells it helps many others.
+        for sets, enough in reversed(list(self.needs())):
+            able = enough.any(axis=0)
+            while len(rows := np.flatnonzero(self._todo(sizes) & able)):
                 self._share(sets, enough, rows, sizes)
         return sizes
 
