@@ -1,6 +1,7 @@
 # Written by python3 dev.py stubs; what is changed here is lost.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from os import PathLike
 from typing import Any, Generic, Literal, overload
 
 import pandas as pd
@@ -26,13 +27,14 @@ from anonrisk.core.literals import (
     Method,
     Missing,
     Model,
+    OnUnseen,
     Part,
     PlanMethod,
     Points,
     Split,
     SuppressedAs,
 )
-from anonrisk.core.protocols import AssessesTables
+from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
@@ -78,6 +80,9 @@ class AnonAccessor(Generic[FrameT]):
     def apply(
         self,
         plan: Plan,
+        *,
+        on_unseen: OnUnseen = "refuse",
+        policy: ChecksTables | None = None,
     ) -> FrameT:
         """Recode the columns of a table as a plan says, and leave out the records of small classes."""
     def assess(
@@ -325,9 +330,12 @@ class AnonAccessor(Generic[FrameT]):
         """Add noise to numbers or dates; types are kept."""
     def plan(
         self,
-        qids: Names | None = None,
-        k: int = 5,
+        qids: Names | StatesGoals | PathLike[str] | None = None,
+        k: int | None = None,
         *,
+        policy: StatesGoals | str | PathLike[str] | None = None,
+        risk: float | None = None,
+        unit: Name | None = None,
         population_size: int | None = None,
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,

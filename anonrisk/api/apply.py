@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
-from anonrisk.api.plan import refuse_persons
+from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import require
+from anonrisk.core.literals import OnUnseen
+from anonrisk.core.protocols import ChecksTables
 from anonrisk.core.render import percent
-from anonrisk.counts.change import LargeClasses, Recode, RecodeByRegion
-from anonrisk.counts.question import Question, Score, Sensitive
+from anonrisk.counts.change import CountUnseen, LargeClasses, LeaveOut, Recode, RecodeByRegion
+from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.measures.scores import FORMULAS
+from anonrisk.engines.refusals import check_unseen
+from anonrisk.errors import ArgumentError, EngineError, PlanError, UnseenValuesError, raise_alone
+from anonrisk.planning.left_out import publishable
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
+    from anonrisk.counts.schema import Schema
     from anonrisk.engines.base import Engine
-    from anonrisk.planning.goal import SensitiveGoal
 
 
-def apply(frame: FrameT, plan: Plan) -> FrameT:
+def apply(
+    frame: FrameT,
+    plan: Plan,
+    *,
+    on_unseen: OnUnseen = "refuse",
+    policy: ChecksTables | None = None,
+) -> FrameT:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters
@@ -32,6 +38,14 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         A pandas, Spark or pandas-on-Spark table; it stays as it is.
     plan : Plan
         From `anonrisk.plan`, `anonrisk.hipaa.safe_harbor`, or read from a file.
+    on_unseen : {"refuse", "suppress", "top"}
+        What becomes of a record that the plan does not know: a value that its hierarchy lacks, or
+        in a multidimensional plan no region. It is an error; or the record is left out and counts
+        towards `max_suppression`; or the cell becomes the top of its hierarchy, and without a
+        region every cell that the plan recodes becomes a star. Numbers and dates beyond those that
+        were planned for are known: the outer bins are open.
+    policy : Policy, optional
+        What the result is checked by, before it is given back.
 
     Returns
     -------
@@ -39,14 +53,13 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         A new table of the same kind. Lazy on Spark, after one count that makes sure of the
         promise: if the table is not the one planned for and more than `max_suppression` of its
         records would be left out, or a goal of the plan would be missed, that is a `PlanError` and
-        no table. Where a multidimensional plan has no region for a record, because no planned one
-        was like it, the record has a star in every column that the plan recodes.
+        no table. What the policy does not pass is a `ReleaseBlocked`, with the verdict.
 
     See Also
     --------
     anonrisk.plan : finds a plan
     anonrisk.Plan.from_json : reads a stored one
-    anonrisk.generalize : recodes by hand
+    anonrisk.Plan.diff : compares it with another
     anonrisk.utility : what the result is still good for
 
     Examples
@@ -60,38 +73,91 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
+    one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+    if policy is not None and not isinstance(policy, ChecksTables):
+        raise ArgumentError(f"policy= takes an anonrisk.Policy, not a {type(policy).__name__}")
     engine = engine_for(frame)
     schema = engine.schema(frame)
     require(plan.qids, "the plan's column", schema.columns)
     schema.check(dict.fromkeys(plan.qids, "the plan's column"))
-    require([goal.column for goal in plan.goals], "the plan's sensitive column", schema.columns)
-    recoded = engine.rewrite(
-        frame,
-        Recode(plan.recodings) if plan.regions is None else RecodeByRegion(plan.qids, plan.regions),
+    _check_about(plan, schema)
+    there = tuple(name for name in plan.leave_out if name in schema.columns)
+    frame = engine.rewrite(frame, LeaveOut(there)) if there else frame
+    try:
+        made, n_original = _made(engine, frame, plan, on_unseen)
+    except UnseenValuesError as error:
+        raise_alone(
+            UnseenValuesError(
+                f"{error}. on_unseen='suppress' leaves such records out, on_unseen='top' makes "
+                "them as coarse as can be; or make a new plan with previous="
+            )
+        )
+    if policy is not None:
+        policy.check(made, n_original=n_original).raise_for_status()
+    return made
+
+
+def _made(engine: Engine, frame: Any, plan: Plan, on_unseen: OnUnseen) -> tuple[Any, int | None]:
+    """Give the table that a plan promises, and how many records there were, where that is known."""
+    change: Recode | RecodeByRegion = (
+        Recode(plan.recodings, on_unseen)
+        if plan.regions is None
+        else RecodeByRegion(plan.qids, plan.regions, on_unseen)
     )
+    refusing = plan.may_meet_unseen and on_unseen == "refuse"
+    unseen = None
+    if plan.may_meet_unseen and on_unseen == "suppress":
+        unseen = engine.count(frame, CountUnseen(change))
+        _within(plan, unseen.n_records, 0, unseen.n_unseen)
+    recoded = engine.rewrite(frame, change)
     if plan.k is None:
-        return recoded
-    stored = schema.roles
-    refuse_persons(None if stored is None else stored.unit)
+        if refusing:
+            check_unseen(engine.count(frame, CountUnseen(change)))
+        return recoded, None if unseen is None else unseen.n_records
+    n_unseen = 0 if unseen is None else unseen.n_unseen
+    try:
+        return _kept(engine, recoded, plan, n_unseen)
+    except EngineError:
+        # A lazy table refuses when it is counted, and can say no more than that.
+        if refusing:
+            check_unseen(engine.count(frame, CountUnseen(change)))
+        raise
+
+
+def _kept(engine: Engine, recoded: Any, plan: Plan, n_unseen: int) -> tuple[Any, int]:
+    """Leave out the classes that break what the plan promises; say how many records there were."""
+    if plan.goals or plan.rules or plan.unit is not None:
+        return publishable(engine, recoded, plan, n_unseen)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
-    below = counted.records_below(plan.k)
-    if below > math.floor(plan.max_suppression * counted.n_records + 1e-9):
-        raise PlanError(
-            f"{percent(below / counted.n_records)} of the records would be in classes smaller than "
-            f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
-            "it was made for another table, or too few may be left out"
+    n, below = counted.n_records + n_unseen, counted.records_below(plan.k or 1)
+    _within(plan, n, below, n_unseen)
+    return engine.keep(recoded, LargeClasses(question, plan.k or 1)) if below else recoded, n
+
+
+def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
+    """Refuse to leave out more records than the plan may."""
+    if below + n_unseen <= plan.may_leave_out(n_records):
+        return
+    small = f"{percent(below / n_records)} of the records would be in classes smaller than {plan.k}"
+    new = f"{percent(n_unseen / n_records)} of the records have values that the plan does not know"
+    why = " and ".join([small] * (below > 0) + [new] * (n_unseen > 0))
+    raise PlanError(
+        f"{why} and the plan may suppress {percent(plan.max_suppression)}: "
+        "it was made for another table, or too few may be left out"
+    )
+
+
+def _check_about(plan: Plan, schema: Schema) -> None:
+    """Refuse a table that lacks what the plan counts, or whose rows are not what it counts."""
+    goals = [goal.column for rule in plan.class_rules for goal in rule.goals]
+    require(goals, "the plan's sensitive column", schema.columns)
+    if plan.unit is not None:
+        require([plan.unit], "the plan's unit", schema.columns)
+    declared = None if schema.roles is None else schema.roles.unit
+    if plan.k is not None and declared not in (None, plan.unit):
+        counted = "records" if plan.unit is None else f"persons by {plan.unit!r}"
+        raise ArgumentError(
+            f"the plan counts {counted}, and the table declares persons by {declared!r}: "
+            f"make the plan with unit={declared!r}"
         )
-    kept = engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
-    for goal in plan.goals:
-        _reached(engine, kept, question, goal)
-    return kept
-
-
-def _reached(engine: Engine, frame: Any, question: Question, goal: SensitiveGoal) -> None:
-    """Refuse a table whose classes do not keep to a goal."""
-    formula, score = FORMULAS[goal.score], Score(goal.score, goal.c)
-    about = Sensitive(goal.column, ordered=formula.order == "r", order=goal.order)
-    found = engine.score(frame, question, about, [score]).worst[score]
-    if formula.breaks(np.float64(found), goal.limit):
-        raise PlanError(f"a class would break {goal}: the plan was made for another table")

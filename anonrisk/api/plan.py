@@ -6,41 +6,51 @@ import math
 from dataclasses import replace
 from functools import partial
 from numbers import Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from anonrisk.api.question import question_of
-from anonrisk.api.sensitive import AskedGoals, question_about
+from anonrisk.api.asked_goals import AskedGoals
+from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import Loss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
+from anonrisk.core.protocols import StatesGoals
+from anonrisk.core.render import count_of
 from anonrisk.counts.question import ClassesWithValues
+from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
-from anonrisk.planning.full_domain import full_domain
+from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
+from anonrisk.planning.class_rules import Coded, Requirements, beside
+from anonrisk.planning.full_domain import best_of
+from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import better, divide, worthwhile
+from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
+from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts, Distance, Diversity
-    from anonrisk.counts.question import Question, Sensitive
     from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
+    from anonrisk.planning.goals import PlanRequest
 
 
 def plan(
     frame: Any,
-    qids: Names | None = None,
-    k: int = 5,
+    qids: Names | StatesGoals | PathLike[str] | None = None,
+    k: int | None = None,
     *,
+    policy: StatesGoals | str | PathLike[str] | None = None,
+    risk: float | None = None,
+    unit: Name | None = None,
     population_size: int | None = None,
     beta: float = 0.05,
     weights: Mapping[Any, float] | None = None,
@@ -160,9 +170,11 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after   becomes
-    age           8       4   4 bins: <35, 35-39, 40-44, >=45
-    sex           2       2   as it is
+    column   from              to                              left    loss   helped
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+                               >=45
+    sex      2 texts           as it is                           2    0.0%        0
+    helped: records in classes below 2 if this column alone stayed as it was
                          before      after
     records                   8          8
     classes                   8          4
@@ -173,127 +185,130 @@ def plan(
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
-    k = whole_number(k, "k", at_least=1)
-    if population_size is not None:
-        population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
     one_of(loss, "loss", get_args(Loss))
     require_share(beta, "beta", exclusive=True)
     require_share(max_suppression, "max_suppression")
     if max_loss is not None:
         require_share(max_loss, "max_loss")
-    one_of(method, "method", get_args(PlanMethod))
+    if population_size is not None:
+        population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(split, "split", get_args(Split))
-    wanted = AskedGoals.read(
-        ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order
-    )
-    method = _settled(
-        method,
-        goals=bool(wanted),
-        private=loss == "private",
-        whole_only={
-            "population_size=": population_size is not None,
-            "budget=": budget is not None,
-            "bins=": bins != "auto",
-        },
-    )
-    engine, question, named = _asked(frame, qids, loss, sensitive, goals=bool(wanted))
-    refuse_persons(question.unit)
-    goals = tuple(wanted.about(engine, frame, named))
-    about_whom = tuple(about.column for about in named)
-    columns = engine.schema(frame).columns
+    private = loss == "private"
+    whole_only = {
+        "population_size=": population_size is not None,
+        "budget=": budget is not None,
+        "bins=": bins != "auto",
+        "loss='private'": private,
+    }
+    one_of(method, "method", get_args(PlanMethod))
+    method = _settled(method, whole_only)
+    asked = AskedGoals.read(
+        k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
+        risk=risk,
+    )  # fmt: skip
+    stated = _policy(qids, policy)
+    if stated is None:
+        engine, request, private_about = asked.request(
+            frame, qids, sensitive, unit, private=private
+        )
+    else:
+        if asked or unit is not None or (qids is not None and policy is not None):
+            raise ArgumentError("a policy says what it asks for: give it without other goals")
+        engine, request = engine_for(frame), stated.plan_goals(frame)
+        private_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
     given = dict(hierarchies or {})
-    require(given, "hierarchy of", question.qid)
-    weighted = _weights(question.qid, weights)
-    free = tuple(name for name in question.qid if name not in given)
+    require(given, "hierarchy of", request.qid)
+    given |= {name: [Keep()] for name in request.fixed}
+    weighted = _weights(request.qid, weights)
+    free = tuple(name for name in request.qid if name not in given)
+    counted = (*request.qid, *beside(request.about, request.unit))
     with shown(progress=progress):
         tell("counting the classes")
-        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
-    pairs = _pairs(tally, question.qid, about_whom) if loss == "private" else {}
-    whole = tally.only(question.qid) if about_whom else tally
-    n = tally.n_records
-    if not n:
-        raise EmptyTableError("the table is empty: there is no record to plan for")
-    if k > n:
-        raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-    for name, domain in whole.domains.items():
-        check_finite(domain.values, whole.margin(name)[:-1], name)
-    if population_size is not None and population_size < n:
-        raise ArgumentError(
-            f"population_size={population_size:,} is smaller than the table, which has {n:,} "
-            "records: a sample is no larger than its population"
-        )
-    made = Plan(
+        tally = _tally(engine, frame, (*dict.fromkeys((*counted, *private_about)),), free)
+    request.check_complete(tally)
+    pairs = _pairs(tally, request.qid, private_about)
+    tally = tally.only(counted) if private_about else tally
+    n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
+    _check_size(n, request.k, population_size, "record" if request.unit is None else "person")
+    for name in request.qid:
+        check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
+    start = Plan(
         recodings={},
-        k=k,
-        max_suppression=float(max_suppression),
-        columns=tuple(columns),
-        before=_before(whole, question.qid, k, pairs),
+        max_suppression=request.most_suppressed(float(max_suppression)),
+        columns=tuple(engine.schema(frame).columns),
         loss=loss,
-        goals=goals,
+        unit=request.unit,
+        leave_out=request.leave_out,
     )
-    by_column = partial(
-        full_domain, made, whole, question.qid, pairs,
-        n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
-        budget=budget, max_loss=max_loss,
-    )  # fmt: skip
-    with shown(progress=progress):
+
+    def make(wanted: PlanRequest) -> Plan:
+        made = with_rules(start, wanted)
+        made = replace(made, before=_before(tally, wanted, pairs))
+        by_column = partial(
+            best_of, wanted, made, tally, pairs=pairs,
+            asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
+            bins=bins, budget=budget, max_loss=max_loss,
+        )  # fmt: skip
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        regions, after = divide(
-            tally,
-            question.qid,
-            k,
-            given=given,
-            weights=weighted,
-            goals=goals,
+        by_region = multidimensional(
+            made, tally, wanted, asked=request, given=given, weights=weighted,
             median=split == "median",
-        )
-        by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
+        )  # fmt: skip
         if method == "auto":
             return better(by_column, by_region, max_loss)
-    return worthwhile(by_region, max_loss)
+        return worthwhile(by_region, max_loss)
+
+    with shown(progress=progress):
+        return settle(request, make)
 
 
-def _settled(
-    method: PlanMethod, *, goals: bool, private: bool, whole_only: Mapping[str, bool]
-) -> PlanMethod:
+def _policy(qids: Any, policy: Any) -> StatesGoals | None:
+    """Find the policy, given in place of columns or by name, itself or by its file."""
+    given = qids if policy is None else policy
+    if isinstance(given, StatesGoals):
+        return given
+    if isinstance(given, PathLike) or (policy is not None and isinstance(policy, str)):
+        return load_policy(given)
+    if policy is not None:
+        raise ArgumentError(f"policy is a Policy or its file, not a {type(policy).__name__}")
+    return None
+
+
+def _settled(method: PlanMethod, whole_only: Mapping[str, bool]) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
-    if goals and (method == "full-domain" or private):
+    useless = [name for name, is_given in whole_only.items() if is_given]
+    if useless and method == "multidimensional":
         raise ArgumentError(
-            "ldiv= and tcloseness= are goals of method='multidimensional', without loss='private'"
+            f"{useless[0]} has no use with method='multidimensional'; it is for "
+            "method='full-domain'"
         )
-    if method == "multidimensional":
-        useless = [name for name, is_given in whole_only.items() if is_given]
-        if useless or private:
-            raise ArgumentError(
-                f"{(useless or ['loss=' + repr('private')])[0]} has no use with "
-                "method='multidimensional'; it is for method='full-domain'"
-            )
-    if method == "auto" and (goals or private):
-        return "multidimensional" if goals else "full-domain"
-    return method
+    private = "loss='private'" in useless
+    return "full-domain" if method == "auto" and private else method
 
 
-def _asked(
-    frame: Any, qids: Names | None, loss: str, sensitive: Names | None, *, goals: bool
-) -> tuple[Engine, Question, list[Sensitive]]:
-    """Find the engine and the columns; sensitive ones only where the plan is about them."""
-    if loss != "private" and not goals:
-        if sensitive is not None:
-            raise ArgumentError(
-                "sensitive= has no use without loss='private', ldiv= or tcloseness="
-            )
-        return *question_of(frame, qids, unit=None, missing="value"), []
-    engine, question, named = question_about(
-        frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
-    )
-    if loss == "private" and len(named) > 1:
+def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Tally:
+    try:
+        return engine.tally(frame, ClassesWithValues(columns, free))
+    except TooManyClassesError as error:
+        raise TooManyClassesError(
+            f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
+            "persons, then apply the plan to the whole table, which is counted before it is given"
+        ) from None
+
+
+def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
+    if not n:
+        raise EmptyTableError("the table is empty: there is no record to plan for")
+    if k > n:
+        raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+    if population_size is not None and population_size < n:
         raise ArgumentError(
-            f"{len(named)} sensitive columns are declared: name one of them, sensitive="
+            f"population_size={population_size:,} is smaller than the table, which has "
+            f"{count_of(n, who)}: a sample is no larger than its population"
         )
-    return engine, question, named
 
 
 def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
@@ -304,15 +319,6 @@ def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
                 f"sensitive column {name!r} has one value only: no recoding loses anything about it"
             )
     return {name: tally.only((name, other)) for other in about_whom for name in qid}
-
-
-def refuse_persons(unit: Name | None) -> None:
-    """Refuse a table whose rows are not persons: k records may be one person's."""
-    if unit is not None:
-        raise ArgumentError(
-            f"a plan counts records, and the table declares persons by {unit!r}: "
-            "bring it to one record a person, then declare without unit="
-        )
 
 
 def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
@@ -342,19 +348,29 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     return [float(weight) for weight in weights]
 
 
-def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> PlanOutcome:
-    counts = tally.counts
+def _before(tally: Tally, request: PlanRequest, pairs: Mapping[Name, Tally]) -> PlanOutcome:
+    """Measure the table as it is; what breaks a rule stands below."""
+    qid, n = request.qid, tally.n_records
+    required = Requirements(tally, qid, request.rules, unit=request.unit, allowed=n)
+    coded = Coded(
+        [tally.codes[name] for name in (*qid, *required.beside)],
+        tally.counts,
+        [len(tally.domains[name]) + 1 for name in (*qid, *required.beside)],
+    )
+    sizes = required.counted(coded, qid, np.ones(len(tally.counts), dtype=bool))
     # What is unknown of a sensitive value before anything has become coarse.
     unknown = 0.0
     for name, pair in pairs.items():
         margin = tally.margin(name)
         unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
+    records = tally.only(qid).counts
     return PlanOutcome(
-        tally.n_records,
-        len(counts),
-        int(counts.min()),
-        int(counts[counts < k].sum()),
-        unknown / (len(qid) * tally.n_records),
-        int((counts**2).sum()),
+        n,
+        sizes.n_classes,
+        sizes.k,
+        n - int(required.kept(coded).records.sum()),
+        unknown / (len(qid) * n),
+        int((records**2).sum()),
         tuple(int((tally.margin(name) > 0).sum()) for name in qid),
+        None if request.unit is None else sizes.n_records,
     )

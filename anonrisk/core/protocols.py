@@ -6,8 +6,24 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
+class ChecksTables(Protocol):
+    """A policy, as `anonrisk.apply` knows it."""
+
+    def check(self, frame: Any, *, n_original: int | None = None) -> Any:
+        """Compare a table with every budget."""
+
+
+@runtime_checkable
 class AssessesTables(Protocol):
     """A policy, as `anonrisk.assess` knows it."""
 
     def assess(self, frame: Any) -> Any:
         """Take every measure that the policy names."""
+
+
+@runtime_checkable
+class StatesGoals(Protocol):
+    """A policy, as `anonrisk.plan` knows it."""
+
+    def plan_goals(self, frame: Any) -> Any:
+        """Say what a plan for a table must keep to."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks
+from anonrisk.counts.unseen import UnseenCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,17 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recode:
-    """Recode columns, each by a recoding of `anonrisk.recode`."""
+    """Recode columns, each by a recoding of `anonrisk.recode`; `unseen` is for what one misses."""
 
     recodings: Mapping[Name, Any]
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
 class RecodeByRegion:
-    """Recode columns by the region of each record, as `anonrisk.recode.regions` says."""
+    """Recode columns by the region of each record; `unseen` is for records that are in none."""
 
     columns: Qid
     regions: Any
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,13 @@ class LabelsAsColumns:
     name: str
 
 
+@dataclass(frozen=True)
+class LeaveOut:
+    """Leave out columns."""
+
+    columns: Qid
+
+
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
     Recode
@@ -105,16 +115,25 @@ Change: TypeAlias = (
     | CellSuppression
     | ChosenCells
     | LabelsAsColumns
+    | LeaveOut
     | Pseudonymisation
 )
 
 
 @dataclass(frozen=True)
+class CountUnseen(Asks[UnseenCounts]):
+    """How many records have what a change does not know."""
+
+    change: Recode | RecodeByRegion
+
+
+@dataclass(frozen=True)
 class LargeClasses:
-    """The records of classes of at least k."""
+    """The records of classes of at least k that break no limit."""
 
     question: Question
     k: int
+    limits: tuple[tuple[Sensitive, Score, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.planning.class_rules import Coded, KeptClasses
 from anonrisk.planning.losses import group_losses, private_losses
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.class_rules import Requirements
     from anonrisk.recode import Recoding
 
     Node = tuple[int, ...]
@@ -65,21 +67,26 @@ class MeasuredNode:
 
     node: Node
     n_classes: int
-    # Classes below k, and the smallest of the others; None if there is none.
+    # Classes that are left out, and the smallest of the others; None if there is none.
     n_small: int
     k_kept: int | None
+    # Records that are left out, and those of them that every finer node leaves out too.
     n_below: int
+    n_sure: int
     loss: float
     discernibility: int
+    # Whether what is left keeps to what is asked of the table as a whole.
+    holds: bool = True
 
 
 @dataclass(frozen=True)
 class _Rolled:
-    """A tally generalised to one node: codes by column, counts by class."""
+    """A tally generalised to one node: codes by column and of what is beside, counts by class."""
 
     node: Node
     codes: list[Integers]
     counts: Integers
+    sizes: list[int]
 
 
 @dataclass
@@ -91,6 +98,8 @@ class Lattice:
     choices: list[list[Choice]]
     k: int
     weights: Floats
+    # What classes must keep to; None where that is k records alone.
+    required: Requirements | None = None
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
     measured: dict[Node, MeasuredNode] = field(default_factory=dict)
@@ -104,6 +113,8 @@ class Lattice:
         k: int,
         weights: Sequence[float] | None = None,
         pairs: Mapping[Name, Tally] | None = None,
+        *,
+        required: Requirements | None = None,
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
         columns, told = tuple(offered), pairs or {}
@@ -111,7 +122,7 @@ class Lattice:
             different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
         ]
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
-        return cls(tally, columns, choices, k, share / share.sum())
+        return cls(tally, columns, choices, k, share / share.sum(), required)
 
     def __post_init__(self) -> None:
         """Prepare what every node needs: margins, and which choice refines which."""
@@ -129,6 +140,7 @@ class Lattice:
         self.finer = [_refinements(offered) for offered in self.choices]
         self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
         self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
+        self.beside = () if self.required is None else self.required.beside
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,7 +148,7 @@ class Lattice:
         return tuple(len(offered) for offered in self.choices)
 
     def measure(self, node: Node) -> MeasuredNode:
-        """Measure a node: sizes of its classes, records below k, loss with those suppressed.
+        """Measure a node: which classes are left out, and the loss with those suppressed.
 
         The loss is the mean over original records and columns; a suppressed record costs 1.
         """
@@ -144,21 +156,22 @@ class Lattice:
         if known is not None:
             return known
         rolled = self._roll_up(node)
-        small = rolled.counts < self.k
-        n_below = int(rolled.counts[small].sum())
+        kept = self.kept(rolled)
         of_class = np.zeros(len(rolled.counts))
         for c, choice in enumerate(node):
             of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
-        kept = float(of_class[~small] @ rolled.counts[~small])
-        squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
+        lost = float(of_class[kept.rows] @ rolled.counts[kept.rows])
+        n_below = self.n - int(kept.records.sum())
         found = MeasuredNode(
             node,
-            len(rolled.counts),
-            int(small.sum()),
-            int(rolled.counts[~small].min()) if not small.all() else None,
+            kept.n_classes,
+            kept.n_classes - len(kept.sizes),
+            int(kept.sizes.min()) if len(kept.sizes) else None,
             n_below,
-            (kept + n_below) / self.n,
-            squares,
+            kept.n_sure,
+            (lost + n_below) / self.n,
+            int((kept.records**2).sum()) + n_below * self.n,
+            kept.holds,
         )
         self.measured[node] = found
         return found
@@ -166,12 +179,26 @@ class Lattice:
     def plain_loss(self, node: Node) -> float:
         """Give the loss of a node with all columns worth the same."""
         rolled = self._roll_up(node)
-        kept = rolled.counts >= self.k
+        kept = self.kept(rolled).rows
         parts = [
             self.choices[c][i].losses[rolled.codes[c]][kept] @ rolled.counts[kept]
             for c, i in enumerate(node)
         ]
         return float(np.mean(parts) + rolled.counts[~kept].sum()) / self.n
+
+    def kept(self, rolled: _Rolled) -> KeptClasses:
+        """Tell which classes are left."""
+        if self.required is not None:
+            return self.required.kept(Coded(rolled.codes, rolled.counts, rolled.sizes))
+        rows = rolled.counts >= self.k
+        sizes = rolled.counts[rows]
+        n_below = self.n - int(sizes.sum())
+        return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=True)
+
+    def coded(self, node: Node) -> Coded:
+        """Give the combinations of a node as codes."""
+        rolled = self._roll_up(node)
+        return Coded(rolled.codes, rolled.counts, rolled.sizes)
 
     def _roll_up(self, node: Node) -> _Rolled:
         source = next((r for r in self._rolled if self._refines(r.node, node)), None)
@@ -179,6 +206,7 @@ class Lattice:
             codes = [self.tally.codes[c] for c in self.columns]
             counts = self.tally.counts
             groups = [self.choices[c][choice].groups[codes[c]] for c, choice in enumerate(node)]
+            groups += [self.tally.codes[name] for name in self.beside]
         else:
             counts = source.counts
             groups = [
@@ -187,13 +215,11 @@ class Lattice:
                 else self.maps[c][source.node[c], choice][source.codes[c]]
                 for c, choice in enumerate(node)
             ]
+            groups += source.codes[len(node) :]
         self.work += len(counts)
-        rolled = _Rolled(
-            node,
-            *merged(
-                groups, counts, [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
-            ),
-        )
+        sizes = [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
+        sizes += [len(self.tally.domains[name]) + 1 for name in self.beside]
+        rolled = _Rolled(node, *merged(groups, counts, sizes), sizes)
         self._rolled.append(rolled)
         # The smallest that fits is the best to start from.
         self._rolled.sort(key=lambda r: len(r.counts))

@@ -25,6 +25,12 @@ class PlanOutcome(render.PrintedFields):
     values : tuple of int
         Different values of each column once recoded, those of suppressed records among them;
         `anonrisk.utility` counts those that are left in the published table.
+    n_persons : int or None
+        Persons, where the plan counts them; `k` then is the fewest of them in a class.
+    average_risk : float or None
+        Of a prosecutor, over all records or persons; after a plan.
+    scores : tuple of float
+        The worst score of a class for each sensitive goal of the plan's `class_rules`, in order.
     """
 
     n_records: int
@@ -34,3 +40,11 @@ class PlanOutcome(render.PrintedFields):
     loss: float
     discernibility: int
     values: tuple[int, ...]
+    n_persons: int | None = None
+    average_risk: float | None = None
+    scores: tuple[float, ...] = ()
+
+    @property
+    def highest_risk(self) -> float | None:
+        """The risk of somebody in the smallest class, from a prosecutor."""
+        return None if self.k is None else 1 / self.k

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,11 +43,11 @@ def search(lattice: Lattice, allowed: int) -> BestNode:
         best, optimal = _search(lattice, allowed)
     measured = list(lattice.measured.values())
     if interruption.stopped:
-        best = min((one for one in measured if one.n_below <= allowed), key=_rank, default=None)
+        best = min((one for one in measured if _will_do(one, allowed)), key=_rank, default=None)
     # Without a plan that will do there is nothing to give.
     done = len(measured) if best is not None else 0
     interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
-    least = min(one.n_below for one in measured)
+    least = min((one.n_below for one in measured if one.holds), default=lattice.n)
     return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
 
 
@@ -58,8 +59,13 @@ def _search(lattice: Lattice, allowed: int) -> tuple[MeasuredNode | None, bool]:
         return _bounded(lattice, best, allowed)
     if best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
-        best = min(best, top, key=_rank) if top.n_below <= allowed else best
+        best = min(best, top, key=_rank) if _will_do(top, allowed) else best
+        best = _descend(lattice, best, allowed, at_once=2)
     return best, False
+
+
+def _will_do(measured: MeasuredNode, allowed: int) -> bool:
+    return measured.holds and measured.n_below <= allowed
 
 
 def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
@@ -71,7 +77,7 @@ def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
     node = tuple(0 for _ in lattice.shape)
     while True:
         measured = lattice.measure(node)
-        if measured.n_below <= allowed:
+        if _will_do(measured, allowed):
             return measured
         present = lattice.present(node)
         coarser = [c for c, size in enumerate(lattice.shape) if node[c] + 1 < size]
@@ -81,22 +87,23 @@ def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
         node = (*node[:widest], node[widest] + 1, *node[widest + 1 :])
 
 
-def _descend(lattice: Lattice, start: MeasuredNode, allowed: int) -> MeasuredNode:
-    """Change one column at a time while that lowers the loss."""
+def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int = 1) -> MeasuredNode:
+    """Change columns while that lowers the loss: one, or two of which one makes room."""
+    moves = [(c, i) for c, size in enumerate(lattice.shape) for i in range(size)]
     best, before = start, None
     while best is not before:
         before = best
-        for c, size in enumerate(lattice.shape):
-            for i in range(size):
-                if i == best.node[c] or lattice.work > MAX_WORK:
-                    continue
-                node = (*best.node[:c], i, *best.node[c + 1 :])
-                # The loss of a node is never below its loss without suppression.
-                if _without_suppression(lattice, node) >= best.loss:
-                    continue
-                found = lattice.measure(node)
-                if found.n_below <= allowed and _rank(found) < _rank(best):
-                    best = found
+        for changes in combinations(moves, at_once):
+            changed = dict(changes)
+            node = tuple(changed.get(c, i) for c, i in enumerate(best.node))
+            # Of pairs there are many, and most of what they gain comes early.
+            stop = lattice.work > MAX_WORK / at_once
+            # The loss of a node is never below its loss without suppression.
+            if stop or _without_suppression(lattice, node) >= best.loss:
+                continue
+            found = lattice.measure(node)
+            if _will_do(found, allowed) and _rank(found) < _rank(best):
+                best = found
     return best
 
 
@@ -111,7 +118,8 @@ def _bounded(
     """Measure nodes until every other is known to be no better.
 
     Two bounds, both exact: the loss of a node is at least its loss without suppression plus what
-    its suppressed records add; and a node that refines another suppresses at least as many.
+    its suppressed records add; and a node that refines another surely suppresses at least as many
+    as that surely does.
     """
     shape = lattice.shape
     loss = _summed([w * x for w, x in zip(lattice.weights, lattice.mean_loss, strict=True)])
@@ -125,9 +133,9 @@ def _bounded(
         finer = np.ix_(
             *(np.flatnonzero(f[:, i]) for f, i in zip(lattice.finer, measured.node, strict=True))
         )
-        below[finer] = np.maximum(below[finer], measured.n_below)
+        below[finer] = np.maximum(below[finer], measured.n_sure)
         open_[measured.node] = False
-        if measured.n_below > allowed:
+        if measured.n_sure > allowed:
             open_[finer] = False
 
     for measured in list(lattice.measured.values()):
@@ -143,7 +151,7 @@ def _bounded(
         place = int(np.argmax(np.where(open_, finer_than, -1.0)))
         found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
         learn(found)
-        if found.n_below <= allowed and (best is None or _rank(found) < _rank(best)):
+        if _will_do(found, allowed) and (best is None or _rank(found) < _rank(best)):
             best = found
     return best, False
 

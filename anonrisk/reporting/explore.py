@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.api.plan import refuse_persons, require_share
+from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
@@ -119,7 +119,11 @@ def explore(
     one_of(bins, "bins", CUTS)
     require_share(max_suppression, "max_suppression")
     engine, question, distances = _asked(frame, qids, sensitive)
-    refuse_persons(question.unit)
+    if question.unit is not None:
+        raise ArgumentError(
+            f"an explorer counts records, and the table declares persons by {question.unit!r}: "
+            "bring it to one record a person, then declare without unit="
+        )
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     free = tuple(column for column in question.qid if column not in given)
@@ -137,7 +141,7 @@ def explore(
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
     offered = offers(tally, shares, given, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered, given=given, least=least)
+    levels, left_out = levels_of(tally, offered)
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(

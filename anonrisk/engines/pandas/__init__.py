@@ -63,6 +63,8 @@ class PandasEngine:
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return marked.marked(frame, columns, marker)
+            case changes.CountUnseen(change):
+                return recode.unseen(frame, change)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -115,8 +117,8 @@ class PandasEngine:
     def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
         """Select records by their classes."""
         match records:
-            case changes.LargeClasses(question, k):
-                return suppress.records(frame, question, k)
+            case changes.LargeClasses(question, k, limits):
+                return suppress.records(frame, question, k, limits)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
@@ -125,10 +127,8 @@ class PandasEngine:
     def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: PLR0911
         """Give a table with other cells."""
         match change:
-            case changes.Recode(recodings):
-                return recode.recode(frame, recodings)
-            case changes.RecodeByRegion(_, regions):
-                return recode.by_region(frame, regions)
+            case changes.Recode() | changes.RecodeByRegion():
+                return recode.recode(frame, change)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):
@@ -143,6 +143,8 @@ class PandasEngine:
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):
                 return labels.with_labels(frame, name)
+            case changes.LeaveOut(columns):
+                return frame.drop(columns=list(columns))
 
     def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

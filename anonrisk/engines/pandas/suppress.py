@@ -10,35 +10,39 @@ import pandas as pd
 from anonrisk.core import radix
 from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.codes import Codes
 from anonrisk.engines.numpy.count import Encoded, sizes_of
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
-from anonrisk.engines.pandas.recode import labelled, replaced
+from anonrisk.engines.pandas.recode import labelled, replaced, without_unused
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
-    from anonrisk.counts.question import Question
+    from anonrisk.counts.question import Question, Score, Sensitive
 
 
-def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
-    """Leave out the records of classes smaller than k."""
+def records(
+    frame: pd.DataFrame,
+    question: Question,
+    k: int,
+    limits: Sequence[tuple[Sensitive, Score, float]] = (),
+) -> pd.DataFrame:
+    """Leave out the records of classes smaller than k, or that break a limit."""
     counts, _ = Encoded.of(PandasTable(frame), question).sizes_by_row()
-    left = frame.loc[counts >= k]
-    # A category that no record has any more would still tell the suppressed value.
-    unused = {
-        name: column_of(left, name).cat.remove_unused_categories().array
-        for name in question.qid
-        if isinstance(column_of(left, name).dtype, pd.CategoricalDtype)
-    }
-    return replaced(left, unused) if unused else left
+    large = counts >= k
+    if limits:
+        large &= ~profile.breaking(PandasTable(frame), question, limits)
+    return without_unused(frame.loc[large], question.qid)
 
 
 def cells(frame: pd.DataFrame, change: CellSuppression | ChosenCells) -> pd.DataFrame:
