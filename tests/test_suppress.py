@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from steps import CELLS, cells_of, refused
 
 from anonrisk import errors
+from anonrisk.counts import bounds
 
 
 def test_suppress_records_and_cells(frame):
@@ -146,6 +147,37 @@ def test_order_of_rows_and_a_category_change_nothing():
     alone = table.anon.suppress(["zip", "who"], 8, cells=True, missing="wildcard")
     assert list(alone["zip"].cat.categories) == []
     assert table.iloc[:0].anon.suppress(QID, 3, **how).empty
+
+
+# Two values each, as Spark writes them; as floats the decimals would be one.
+TYPES = {
+    "decimal": ("0.12345678901234567890BD", "0.12345678901234567891BD"),
+    "timestamp": (
+        "timestamp'2021-10-31T02:30:00+02:00'",
+        "timestamp'2021-10-31T02:30:00+01:00'",
+    ),
+    "clock": ("timestamp_ntz'2021-03-28 02:30:00'", "timestamp_ntz'2021-03-28 03:30:00'"),
+    "binary": ("X'00'", "X'01'"),
+    "boolean": ("true", "false"),
+    "interval": ("interval '1' day", "interval '2' day"),
+    "float": ("1.5D", "-0.0D"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_chosen_cells_of_every_type_of_spark(spark, monkeypatch):
+    columns = [f"if(id < 3, {x}, {y}) as {name}" for name, (x, y) in TYPES.items()]
+    table = spark.range(5).selectExpr("id as who", "'a' as zip", *columns)
+    for name in TYPES:
+        found = table.anon.suppress(["zip", name], 3, cells=True, missing="wildcard")
+        assert found.schema[name].dataType == table.schema[name].dataType
+        missing = {row.who for row in found.where(f"{name} is null").collect()}
+        assert missing == {3, 4}, name
+        assert found.where("zip is null").count() == 0
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 1)
+    with pytest.raises(errors.TooManyClassesError, match="more than 1 different"):
+        table.anon.suppress("boolean", 3, cells=True, missing="wildcard")
 
 
 WRONG = [
