@@ -356,7 +356,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         progress: bool | None = None,
     ) -> Plan:
-        """Find how coarse each column must become for every class to have k records."""
+        """Find how coarse each column must become for a table to keep to a policy, or to k."""
     def predict_classes(
         self,
         qids: Names | None = None,

@@ -116,6 +116,10 @@ class UnseenValuesError(PlanError, HierarchyError):
     """A table has values that a plan, or the hierarchy of a column, does not know."""
 
 
+class NoPlanHelpsError(PlanError):
+    """A gate could not assess the table, however coarse it became."""
+
+
 class TooManyClassesError(AnonRiskError, ValueError):
     """A plan would need more classes than may leave the engine."""
 

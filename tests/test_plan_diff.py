@@ -17,7 +17,18 @@ from planned import QIDS, people
 from anonrisk import Plan, errors
 from anonrisk.counts.domain import Domain
 from anonrisk.hierarchy import Hierarchy
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
+from anonrisk.recode.dates import PARTS
 from anonrisk.recode.nesting import is_within
 
 TREE = {"any": {"1": {"10": ["101", "102"], "11": ["111"]}, "2": {"20": ["201", "202"]}}}
@@ -36,10 +47,16 @@ TEXTS = st.one_of(
 ZIPS = st.one_of(
     st.sampled_from([Keep(), Star()]),
     st.sets(st.sampled_from(["101", "102", "201"])).map(lambda a: ZipArea(tuple(sorted(a)))),
+    st.sets(st.sampled_from(["10101", "10201"]), min_size=1).map(
+        lambda a: MergeRare(tuple(sorted(a)))
+    ),
+    st.sets(st.sampled_from(["101**", "201**"]), min_size=1).map(
+        lambda a: MergeRare(tuple(sorted(a)), prefix=3, width=5)
+    ),
 )
 DATES = st.one_of(
     st.sampled_from([Keep(), Star()]),
-    st.sampled_from(["month", "quarter", "half", "year", "decade"]).map(DatePart),
+    st.sampled_from(PARTS).map(DatePart),
     st.sampled_from([1985, 1990]).map(lambda year: DatePart("year", earliest=year)),
 )
 START = (dt.date(1979, 12, 1) - dt.date(1970, 1, 1)).days
@@ -47,7 +64,7 @@ DOMAINS = {
     "numbers": Domain("whole", np.arange(50)),
     "texts": Domain("text", np.array(["101", "102", "111", "201", "202"])),
     "zips": Domain("text", np.array(["10101", "10102", "10201", "20101", "30101", "x"])),
-    "dates": Domain("date", np.arange(START, START + 8_000, 9)),
+    "dates": Domain("date", np.arange(START, START + 4_000, 3)),
 }
 
 

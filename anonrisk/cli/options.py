@@ -109,12 +109,15 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
-    """Say where the result goes."""
+def of_output(
+    parser: argparse.ArgumentParser, *, to_file: bool = True, short: bool = False
+) -> None:
+    """Say where the result goes; `short` adds -o where nothing else is written."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
     if to_file:
-        group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
+        names = ("-o", "--output") if short else ("--output",)
+        group.add_argument(*names, metavar="PATH", help="write the JSON to a file as well")
     group.add_argument(
         "--traceback",
         action="store_true",

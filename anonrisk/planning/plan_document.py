@@ -94,6 +94,12 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         raise PlanError("this is not a stored plan") from None
 
 
+def without_digest(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a document that others may still fill in, as the explorer does."""
+    kept = {key: value for key, value in stored.items() if key != "digest"}
+    return {**kept, "anonrisk_plan": _WITHOUT_DIGEST}
+
+
 def check_digest(stored: Mapping[str, Any], digest: str) -> None:
     """Refuse a document that is not as it was written; that of a first version cannot say."""
     if stored["anonrisk_plan"] != _WITHOUT_DIGEST and stored.get("digest") != digest:

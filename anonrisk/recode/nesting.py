@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode.dates import DatePart
+from anonrisk.recode.kinds import Bins, Keep, Level, Star, TopBottom
+from anonrisk.recode.texts import MergeRare, Prefix, ZipArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.recode.kinds import Recoding
+    from anonrisk.recode.recoding import Recoding
 
-# Each period is one of every later one.
-_PERIODS = ("month", "quarter", "half", "year", "decade")
+# Each period is one of every later one; a week may be in two months.
+_PERIODS = ("day", "month", "quarter", "half", "year", "decade")
 
 
 def is_within(fine: Recoding, coarse: Recoding) -> bool:
@@ -43,6 +45,11 @@ def _prefix(fine: Prefix, coarse: Prefix) -> bool:
     return coarse.length <= fine.length and (coarse.width is not None or fine.width is None)
 
 
+def _merged(fine: MergeRare, coarse: MergeRare) -> bool:
+    alike = (fine.prefix, fine.width, fine.other) == (coarse.prefix, coarse.width, coarse.other)
+    return alike and set(coarse.kept) <= set(fine.kept)
+
+
 def _area(fine: ZipArea, coarse: ZipArea) -> bool:
     return set(coarse.known) <= set(fine.known)
 
@@ -51,6 +58,8 @@ def _date(fine: DatePart, coarse: DatePart) -> bool:
     if fine.earliest is not None:
         # What is earlier is more than a decade.
         return coarse.earliest is not None and coarse.earliest >= fine.earliest
+    if fine.part == "day" and coarse.part == "week":
+        return True
     if fine.part not in _PERIODS or coarse.part not in _PERIODS:
         return False
     return _PERIODS.index(fine.part) <= _PERIODS.index(coarse.part)
@@ -72,6 +81,7 @@ def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
 _OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
     Bins: _bins,
     Prefix: _prefix,
+    MergeRare: _merged,
     ZipArea: _area,
     DatePart: _date,
     Level: _level,
