@@ -26,6 +26,7 @@ from anonrisk.core.literals import (
     Loss,
     Method,
     Missing,
+    MissingOrWildcard,
     Model,
     OnUnseen,
     Part,
@@ -96,7 +97,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> Assessment:
         """Take many measures of a table in as few passes as possible: one per sensitive column."""
@@ -114,7 +115,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> FrameT:
         """Give the records of the classes that break a limit, as a table of the same kind."""
@@ -144,7 +145,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> ClassSizes:
         """Count the classes of a quasi-identifier: one scan, many questions."""
     def declare(
@@ -260,7 +261,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
     def kl_after(
@@ -443,7 +444,7 @@ class AnonAccessor(Generic[FrameT]):
         unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> Risk:
         """Give the risk of re-identification by prosecutor, journalist and marketer."""
     def roles(
@@ -463,7 +464,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         name: Name = "class_size",
     ) -> Any:
         """Give the size of each record's class."""
@@ -484,7 +485,7 @@ class AnonAccessor(Generic[FrameT]):
         at: Sequence[int] = (1, 5, 10, 50, 100),
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> pd.DataFrame:
         """Summarise the class sizes of one or several quasi-identifiers."""
     def suppress(
@@ -536,7 +537,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> float:
         """Give the share of the records that are singletons: alone in their class."""
     def utility(

@@ -7,7 +7,8 @@ The rules of equality, the same on every engine:
 
 - None, NULL, NaN, NaT and pd.NA are one value, "missing". With ``missing="value"`` it forms
   classes like any other; with ``"drop"`` records that miss a quasi-identifier are left out and
-  counted; with ``"error"`` they are refused.
+  counted; with ``"error"`` they are refused; with ``"wildcard"`` missing is equal to everything,
+  and only sizes of classes are asked for.
 - 0.0 equals -0.0. Strings are compared exactly, byte for byte. Instants are compared as instants,
   whatever their zone. Categories that no record has form no class.
 - Cells without an equality of their own (lists, maps, structs), and object columns that mix

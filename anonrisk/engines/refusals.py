@@ -19,6 +19,7 @@ from anonrisk.errors import (
     PopulationError,
     TooManyGroupsError,
     TooManyPatternsError,
+    TooManyProfilesError,
     TooManyValuesError,
     UnseenValuesError,
     UnsupportedColumnError,
@@ -188,6 +189,15 @@ def check_patterns(n_patterns: int) -> None:
             "the records miss the quasi-identifiers in more than "
             f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
             "give fewer columns, or missing='value'"
+        )
+
+
+def check_sizes(n_sizes: int) -> None:
+    """Refuse more sizes of overlapping classes than may leave an engine."""
+    if n_sizes > bounds.MAX_SIZES:
+        raise TooManyProfilesError(
+            f"with missing='wildcard' the classes have more than {bounds.MAX_SIZES:,} different "
+            "sizes, the most that are counted: use missing='value'"
         )
 
 

@@ -10,6 +10,9 @@ import pandas as pd
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# So many keys are hashed in less time than an index is made.
+_SHORT = 10_000
+
 
 def closed_up(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Renumber keys without gaps, in the order of their appearance."""
@@ -23,8 +26,12 @@ def looked_up(
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
     """Renumber some keys without gaps, and give others the numbers of theirs, -1 if they have none.
 
-    Only `few` go into the hash table.
+    Also gives a bound above the numbers.
     """
+    if len(few) + len(many) < _SHORT:
+        codes, n_codes = closed_up(np.concatenate((few, many)))
+        return codes[: len(few)], n_codes, codes[len(few) :]
     codes, uniques = pd.factorize(few)
-    places = pd.Index(uniques).get_indexer(many)
+    # Only the few go into the hash table.
+    places = pd.Index(uniques).get_indexer(pd.Index(many))
     return codes.astype(np.int64, copy=False), len(uniques), places.astype(np.int64, copy=False)

@@ -7,8 +7,9 @@ compared at once, by the columns that both have.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,6 +25,34 @@ if TYPE_CHECKING:
     from anonrisk.engines.numpy.codes import Codes
 
     Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MatchedKeys:
+    """The different keys of a table, and how many records match each."""
+
+    of_row: Integers
+    counts: Integers
+    sizes: Integers
+
+    @classmethod
+    def of(cls, columns: Sequence[Codes]) -> Self:
+        """Find the keys that occur, and match them."""
+        keys = radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)[0]
+        of_row, n_keys = closed_up(keys)
+        row = np.empty(n_keys, dtype=np.int64)
+        row[of_row] = np.arange(len(of_row))
+        counts = np.bincount(of_row, minlength=n_keys)
+        return cls(
+            of_row,
+            counts,
+            matched_sizes([replace(c, values=c.values[row]) for c in columns], counts),
+        )
+
+    def among(self, rows: Integers) -> Self:
+        """Give the keys that some records have, with those records alone."""
+        present, of_row = np.unique(self.of_row[rows], return_inverse=True)
+        return type(self)(of_row, np.bincount(of_row), self.sizes[present])
 
 
 def matched_sizes(columns: Sequence[Codes], counts: Integers) -> Integers:

@@ -15,7 +15,7 @@ from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
-from anonrisk.engines.spark.rewrite import refusing, size_of_class
+from anonrisk.engines.spark.rewrite import refusing, with_sizes
 from anonrisk.engines.spark.tally import cell, counted_rows, too_many_classes
 from anonrisk.errors import ArgumentError
 
@@ -31,7 +31,7 @@ def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Leave out the records of classes smaller than k; lazy."""
     with guarded("suppress records"):
         projection = Projection.of(frame)
-        sized = projection.table.withColumn("n", size_of_class(projection, question))
+        sized = with_sizes(projection, question)
         return sized.where(projection.functions.col("n") >= k).drop("n").toDF(*projection.names)
 
 
