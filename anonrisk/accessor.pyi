@@ -33,6 +33,7 @@ from anonrisk.core.literals import (
     PlanMethod,
     Points,
     Split,
+    SuppressedAs,
 )
 from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
@@ -496,8 +497,11 @@ class AnonAccessor(Generic[FrameT]):
         cells: bool = False,
         suppressed: str | float | None = "*",
         unit: Name | None = None,
+        missing: SuppressedAs = "value",
+        weights: Mapping[Any, float] | None = None,
+        shared: bool = False,
     ) -> FrameT:
-        """Leave out the records of classes smaller than k, or mark cells of theirs."""
+        """Leave out the records of classes smaller than k, or suppress cells of theirs."""
     def tcloseness(
         self,
         qids: Names | None = None,

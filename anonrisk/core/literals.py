@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 Missing: TypeAlias = Literal["value", "drop", "error"]
 MissingOrWildcard: TypeAlias = Literal["value", "drop", "error", "wildcard"]
+SuppressedAs: TypeAlias = Literal["value", "wildcard"]
 Distance: TypeAlias = Literal["auto", "equal", "ordered", "hierarchical"]
 Diversity: TypeAlias = Literal["distinct", "entropy", "recursive"]
 Likeness: TypeAlias = Literal["basic", "enhanced"]

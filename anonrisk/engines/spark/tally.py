@@ -51,10 +51,7 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
             cells |= collapsed
             found = brought(projection.table, projection.functions, cells, limit)
     if found is None:
-        raise TooManyClassesError(
-            f"the columns have more than {limit:,} different combinations, too many to bring to "
-            "the driver; recode the column with most values first, or leave it out"
-        )
+        raise too_many_classes(limit)
     rows, weights = found
     made = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
     domains = {
@@ -62,6 +59,14 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
         for name, domain in made.domains.items()
     }
     return replace(made, domains=domains)
+
+
+def too_many_classes(limit: int) -> TooManyClassesError:
+    """Say that the classes are more than a driver takes."""
+    return TooManyClassesError(
+        f"the columns have more than {limit:,} different combinations, too many to bring to "
+        "the driver; recode the column with most values first, or leave it out"
+    )
 
 
 def typed(domain: Domain, kind: str) -> Domain:
