@@ -26,13 +26,16 @@ from anonrisk.core.literals import (
     Loss,
     Method,
     Missing,
+    MissingOrWildcard,
     Model,
+    OnUnseen,
     Part,
     PlanMethod,
     Points,
     Split,
+    SuppressedAs,
 )
-from anonrisk.core.protocols import AssessesTables, StatesGoals
+from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
@@ -78,6 +81,9 @@ class AnonAccessor(Generic[FrameT]):
     def apply(
         self,
         plan: Plan,
+        *,
+        on_unseen: OnUnseen = "refuse",
+        policy: ChecksTables | None = None,
     ) -> FrameT:
         """Recode the columns of a table as a plan says, and leave out the records of small classes."""
     def assess(
@@ -91,7 +97,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> Assessment:
         """Take many measures of a table in as few passes as possible: one per sensitive column."""
@@ -109,7 +115,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> FrameT:
         """Give the records of the classes that break a limit, as a table of the same kind."""
@@ -139,7 +145,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> ClassSizes:
         """Count the classes of a quasi-identifier: one scan, many questions."""
     def declare(
@@ -255,7 +261,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
     def kl_after(
@@ -349,6 +355,7 @@ class AnonAccessor(Generic[FrameT]):
         tcloseness: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
+        previous: Plan | None = None,
         progress: bool | None = None,
     ) -> Plan:
         """Find how coarse each column must become for a table to keep to a policy, or to k."""
@@ -438,7 +445,7 @@ class AnonAccessor(Generic[FrameT]):
         unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> Risk:
         """Give the risk of re-identification by prosecutor, journalist and marketer."""
     def roles(
@@ -458,7 +465,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         name: Name = "class_size",
     ) -> Any:
         """Give the size of each record's class."""
@@ -479,7 +486,7 @@ class AnonAccessor(Generic[FrameT]):
         at: Sequence[int] = (1, 5, 10, 50, 100),
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> pd.DataFrame:
         """Summarise the class sizes of one or several quasi-identifiers."""
     def suppress(
@@ -490,8 +497,11 @@ class AnonAccessor(Generic[FrameT]):
         cells: bool = False,
         suppressed: str | float | None = "*",
         unit: Name | None = None,
+        missing: SuppressedAs = "value",
+        weights: Mapping[Any, float] | None = None,
+        shared: bool = False,
     ) -> FrameT:
-        """Leave out the records of classes smaller than k, or mark cells of theirs."""
+        """Leave out the records of classes smaller than k, or suppress cells of theirs."""
     def tcloseness(
         self,
         qids: Names | None = None,
@@ -528,7 +538,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> float:
         """Give the share of the records that are singletons: alone in their class."""
     def utility(

@@ -92,6 +92,10 @@ class TooManyGroupsError(AnonRiskError, ValueError):
     """`by` has more different values than a summary can hold."""
 
 
+class TooManyPatternsError(AnonRiskError, ValueError):
+    """Records miss more sets of columns than can be compared with each other."""
+
+
 class HierarchyError(AnonRiskError, ValueError):
     """A hierarchy is not a tree, cannot be read, or misses values of the column."""
 
@@ -106,6 +110,10 @@ class TooManyValuesError(AnonRiskError, ValueError):
 
 class PlanError(AnonRiskError, ValueError):
     """A plan cannot be met, read, or applied to this table."""
+
+
+class UnseenValuesError(PlanError, HierarchyError):
+    """A table has values that a plan, or the hierarchy of a column, does not know."""
 
 
 class NoPlanHelpsError(PlanError):

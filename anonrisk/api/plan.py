@@ -27,10 +27,12 @@ from anonrisk.planning.class_rules import Coded, Requirements, beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
+from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.previous import as_before, check_previous
+from anonrisk.planning.region_large import countable_in_stages, large_plan
 from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.goals import PlanRequest
 
 
-def plan(
+def plan(  # noqa: PLR0915
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,
     k: int | None = None,
@@ -69,6 +71,7 @@ def plan(
     tcloseness: float | None = None,
     distance: Distance = "auto",
     order: Iterable[Any] | None = None,
+    previous: Plan | None = None,
     progress: bool | None = None,
 ) -> Plan:
     """Find how coarse each column must become for a table to keep to a policy, or to k.
@@ -130,6 +133,10 @@ def plan(
     tcloseness, distance, order
         The distance from the table, as it is published, that a class may have, as in
         `anonrisk.tcloseness`; not in a hierarchy.
+    previous : Plan, optional
+        The plan of the release before, of method ``"full-domain"``. Its recodings are kept where
+        they still reach the goals; else columns become coarser, and none finer, because two
+        releases that are cut differently tell more than either. The plan's `note` says which.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 
@@ -182,9 +189,11 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after   becomes
-    age           8       4   4 bins: <35, 35-39, 40-44, >=45
-    sex           2       2   as it is
+    column   from              to                              left    loss   helped
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+                               >=45
+    sex      2 texts           as it is                           2    0.0%        0
+    helped: records in classes below 2 with this column as it was
                          before      after
     records                   8          8
     classes                   8          4
@@ -216,7 +225,7 @@ def plan(
         "loss='private'": private,
     }
     one_of(method, "method", get_args(PlanMethod))
-    method = _settled(method, whole_only)
+    method = _settled(method, whole_only, again=previous is not None)
     asked = AskedGoals.read(
         k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
         risk=risk,
@@ -231,15 +240,33 @@ def plan(
             raise ArgumentError("a policy says what it asks for: give it without other goals")
         engine, request = engine_for(frame), stated.plan_goals(frame)
         private_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
+    check_previous(previous, request.qid)
     given = dict(hierarchies or {})
     require(given, "hierarchy of", request.qid)
     given |= {name: [Keep()] for name in request.fixed}
     weighted = _weights(request.qid, weights)
     free = tuple(name for name in request.qid if name not in given)
     counted = (*request.qid, *beside(request.about, request.unit))
+    start = Plan(
+        recodings={},
+        max_suppression=request.most_suppressed(float(max_suppression)),
+        columns=tuple(engine.schema(frame).columns),
+        loss=loss,
+        unit=request.unit,
+        leave_out=request.leave_out,
+    )
     with shown(progress=progress):
         tell("counting the classes")
-        tally = _tally(engine, frame, (*dict.fromkeys((*counted, *private_about)),), free)
+        stages = method != "full-domain" and previous is None and countable_in_stages(request)
+        together = (*dict.fromkeys((*counted, *private_about)),)
+        tally = _tally(engine, frame, together, free, stages=stages)
+        if tally is None:
+            tell("cutting the table into regions, in stages")
+            large = large_plan(
+                with_rules(start, request), engine, frame, request,
+                free=free, given=given, weights=weighted, median=split == "median",
+            )  # fmt: skip
+            return worthwhile(large, max_loss)
     request.check_complete(tally)
     pairs = _pairs(tally, request.qid, private_about)
     tally = tally.only(counted) if private_about else tally
@@ -249,16 +276,8 @@ def plan(
     _check_size(n, least, population_size, "record" if request.unit is None else "person")
     for name in request.qid:
         check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
-    start = Plan(
-        recodings={},
-        max_suppression=request.most_suppressed(float(max_suppression)),
-        columns=tuple(engine.schema(frame).columns),
-        loss=loss,
-        unit=request.unit,
-        leave_out=request.leave_out,
-    )
 
-    def make(wanted: PlanRequest) -> Plan:
+    def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
         made = replace(made, before=_before(tally, wanted, pairs))
         by_column = partial(
@@ -269,16 +288,18 @@ def plan(
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        by_region = multidimensional(
-            made, tally, wanted, asked=request, given=given, weights=weighted,
-            median=split == "median",
+        by_region = partial(
+            multidimensional, made, tally, wanted,
+            asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return better(by_column, by_region, max_loss)
-        return worthwhile(by_region, max_loss)
+            return best(by_column, lambda start: by_region(start=start), max_loss)
+        return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
-        return settle(request, make)
+        return as_before(
+            previous, tally, given, lambda offered: settle(request, partial(make, given=offered))
+        )
 
 
 def _policy(qids: Any, policy: Any) -> StatesGoals | None:
@@ -293,8 +314,10 @@ def _policy(qids: Any, policy: Any) -> StatesGoals | None:
     return None
 
 
-def _settled(method: PlanMethod, whole_only: Mapping[str, bool]) -> PlanMethod:
+def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
+    if again:
+        return "full-domain"
     useless = [name for name, is_given in whole_only.items() if is_given]
     if useless and method == "multidimensional":
         raise ArgumentError(
@@ -305,10 +328,13 @@ def _settled(method: PlanMethod, whole_only: Mapping[str, bool]) -> PlanMethod:
     return "full-domain" if method == "auto" and private else method
 
 
-def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Tally:
+def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:
+    """Count the classes; None where they are too many, but can be counted in stages."""
     try:
         return engine.tally(frame, ClassesWithValues(columns, free))
     except TooManyClassesError as error:
+        if stages:
+            return None
         raise TooManyClassesError(
             f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
             "persons, then apply the plan to the whole table, which is counted before it is given"

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks
+from anonrisk.counts.unseen import UnseenCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.question import Question, Score, Sensitive
@@ -19,17 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recode:
-    """Recode columns, each by a recoding of `anonrisk.recode`."""
+    """Recode columns, each by a recoding of `anonrisk.recode`; `unseen` is for what one misses."""
 
     recodings: Mapping[Name, Any]
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
 class RecodeByRegion:
-    """Recode columns by the region of each record, as `anonrisk.recode.regions` says."""
+    """Recode columns by the region of each record; `unseen` is for records that are in none."""
 
     columns: Qid
     regions: Any
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,18 @@ class CellSuppression:
 
 
 @dataclass(frozen=True)
+class ChosenCells:
+    """Make cells missing that a function chooses, from the keys of a table and their counts.
+
+    It is given a column of codes for each of the question's, in the order of the values, and how
+    many records have each key; it gives a row of flags a key.
+    """
+
+    question: Question
+    choose: Callable[[Sequence[Any], Integers], Booleans]
+
+
+@dataclass(frozen=True)
 class LabelsAsColumns:
     """Bring the index back among the columns; labels without a name get this one."""
 
@@ -97,10 +113,18 @@ Change: TypeAlias = (
     | Noise
     | Shuffle
     | CellSuppression
+    | ChosenCells
     | LabelsAsColumns
     | LeaveOut
     | Pseudonymisation
 )
+
+
+@dataclass(frozen=True)
+class CountUnseen(Asks[UnseenCounts]):
+    """How many records have what a change does not know."""
+
+    change: Recode | RecodeByRegion
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,10 @@ from anonrisk.errors import (
     MissingValuesError,
     PopulationError,
     TooManyGroupsError,
+    TooManyPatternsError,
+    TooManyProfilesError,
     TooManyValuesError,
+    UnseenValuesError,
     UnsupportedColumnError,
     WeightError,
 )
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.question import Asks, Group
+    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
 
 
@@ -38,6 +42,21 @@ def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
             f"column {name!r} holds values of kind {kind}; "
             f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
         )
+
+
+def check_unseen(found: UnseenCounts) -> None:
+    """Refuse records with values that a hierarchy, or a plan, does not know."""
+    if not found.n_unseen:
+        return
+    records = count_of(found.n_unseen, "record")
+    columns = ", ".join(
+        f"column {name!r} ({count_of(n, 'record')})" for name, n in found.by_column.items() if n
+    )
+    raise UnseenValuesError(
+        f"the hierarchy misses values of {columns}"
+        if columns
+        else f"the plan has no region for {records}: none was like them when it was made"
+    )
 
 
 def check_k(k: int, n_records: int) -> None:
@@ -160,6 +179,25 @@ def check_groups(by: Name, n_groups: int) -> None:
     if n_groups > bounds.MAX_GROUPS:
         raise TooManyGroupsError(
             f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
+        )
+
+
+def check_patterns(n_patterns: int) -> None:
+    """Refuse more ways to miss columns than can be compared with each other."""
+    if n_patterns > bounds.MAX_PATTERNS:
+        raise TooManyPatternsError(
+            "the records miss the quasi-identifiers in more than "
+            f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
+            "give fewer columns, or missing='value'"
+        )
+
+
+def check_sizes(n_sizes: int) -> None:
+    """Refuse more sizes of overlapping classes than may leave an engine."""
+    if n_sizes > bounds.MAX_SIZES:
+        raise TooManyProfilesError(
+            f"with missing='wildcard' the classes have more than {bounds.MAX_SIZES:,} different "
+            "sizes, the most that are counted: use missing='value'"
         )
 
 

@@ -113,7 +113,7 @@ def axis_of(tally: Tally, name: Name, k: int, given: Any) -> Axis:
     if given is None and domain.is_scale:
         fine = fine_dates if domain.kind in DATES else fine_edges
         return ruler(domain, fine(domain, margin[:-1], k) if len(domain) > 1 else [])
-    offered = offer(domain, margin, k=k, share=0, given=given, column=name)
+    offered = offer(domain, margin, k=k, share=0, given=given, column=name, nested=True)
     return ladder(tally, name, offered)
 
 

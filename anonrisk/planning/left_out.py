@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 20
 
 
-def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> Any:
+def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> tuple[Any, int]:
     """Leave out the classes that break a rule of a plan, and make sure that the others keep to all.
 
     Too many of them, with those that are gone already, or rules that cannot be kept, are a
-    `PlanError`, and no table.
+    `PlanError`, and no table. Beside it, the number of rows that there were.
     """
     rules = plan.class_rules
     first = steady(rules)
@@ -40,7 +39,7 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     kept = recoded
     for asked in (first, rules) if first != rules else (rules,):
         kept = _stable(engine, kept, asked, share)
-    return kept
+    return kept, n_rows + n_gone
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class _Share:
     def check(self, n_left: int) -> None:
         """Refuse to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
-        if n - n_left > math.floor(most * n + 1e-9):
+        if n - n_left > self.plan.may_leave_out(n):
             rules = self.plan.class_rules
             goals = dict.fromkeys(str(goal) for rule in rules for goal in rule.goals)
             broken = f", or that break {', '.join(goals)}," if goals else ""

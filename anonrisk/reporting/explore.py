@@ -141,7 +141,7 @@ def explore(
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
     offered = offers(tally, shares, given, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered, given=given, least=least)
+    levels, left_out = levels_of(tally, offered)
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(

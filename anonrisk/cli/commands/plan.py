@@ -9,6 +9,7 @@ import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.commands.check import wanted_by
 from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown
@@ -69,6 +70,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "(default: range)",
     )
     group.add_argument("--sensitive", metavar="COLUMN", help="for --loss private")
+    group.add_argument(
+        "--previous",
+        metavar="PLAN",
+        help="the plan of the release before: no column becomes finer than there",
+    )
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
@@ -85,11 +91,15 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     # Which column is sensitive may be declared in the file.
     every = to or (given.loss == "private" and given.sensitive is None)
     more = [name for name in (given.sensitive, given.unit) if name is not None]
+    previous, numbers, dates = _previous(given)
     if policy is None:
-        frame = source.read(given, wanted(None if every else given.qids, more))
+        columns = wanted(None if every else given.qids, more, numbers=numbers, dates=dates)
+        frame = source.read(given, columns)
         options.require_qids(frame, given.qids)
     else:
-        frame = source.read(given, replace(wanted_by(policy), columns=None))
+        asked = wanted_by(policy)
+        typed = {"numbers": asked.numbers.union(numbers), "dates": asked.dates.union(dates)}
+        frame = source.read(given, replace(asked, columns=None, **typed))
     if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:
@@ -108,6 +118,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
             method=given.method,
+            previous=previous,
         )
     except WeightError as error:
         raise ArgumentError(str(error)) from None
@@ -117,6 +128,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
     text = _yaml(plan) if given.yaml else repr(plan)
+    if not (given.yaml or given.json or given.output):
+        text += f"\nTo store it: --output {plan.file_name}"
     # Whoever stops a search may not want what it has found so far.
     if to is not None and plan.partial:
         text += "" if given.yaml else "\nNothing was written: the plan is not finished."
@@ -137,6 +150,15 @@ def _policy(given: argparse.Namespace) -> Policy | None:
         option = (said or ["population_size"])[0].replace("_", "-")
         raise ArgumentError(f"--{option} and --policy exclude each other: the policy says it")
     return Policy.load(given.policy)
+
+
+def _previous(given: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:
+    """Read the plan of the release before, and which columns are numbers and dates to it."""
+    if given.previous is None:
+        return None, [], []
+    plan = read_plan(given.previous, dict(given.hierarchies))
+    require_hierarchies(plan)
+    return plan, *scales_of(plan)
 
 
 def _output_path(given: argparse.Namespace) -> tuple[Path, str] | None:

@@ -74,6 +74,10 @@ class SparkEngine:
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(frame, columns, marker)
+            case changes.CountUnseen(changes.Recode(recodings)):
+                return recode.unseen(frame, recodings)
+            case changes.CountUnseen(changes.RecodeByRegion(_, regions)):
+                return region.unseen(frame, regions)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -97,6 +101,8 @@ class SparkEngine:
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(frame, columns, collapsible)
+            case questions.ClassesInRegions():
+                return region.classes(frame, asked)
             case questions.QuantileBins(column, n_bins):
                 return tally.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
@@ -138,10 +144,10 @@ class SparkEngine:
     def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells; lazy."""
         match change:
-            case changes.Recode(recodings):
-                return recode.recode(frame, recodings)
-            case changes.RecodeByRegion(_, regions):
-                return region.by_region(frame, regions)
+            case changes.Recode(recodings, unseen):
+                return recode.recode(frame, recodings, unseen)
+            case changes.RecodeByRegion(_, regions, unseen):
+                return region.by_region(frame, regions, unseen)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):
@@ -150,8 +156,8 @@ class SparkEngine:
                 return steps.perturb(frame, change)
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
-            case changes.CellSuppression(question, k, marker):
-                return suppress.cells(frame, question, k, marker)
+            case changes.CellSuppression() | changes.ChosenCells():
+                return suppress.cells(frame, change)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns():

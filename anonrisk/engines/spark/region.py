@@ -6,10 +6,18 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from anonrisk.counts import bounds
+from anonrisk.counts.tally import PlacedTally
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.recode import day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.engines.spark.tally import brought, cell, typed
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
@@ -20,25 +28,71 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import ClassesInRegions
+    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 
 
-def by_region(frame: DataFrame, regions: Regions) -> DataFrame:
-    """Give a table recoded by region; a record that is in none has a star in every column. Lazy."""
+def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
+    """Give a table recoded by region; under "top", what is in none has stars. Lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         f = projection.functions
-        places = {
-            f"p{i}": _place(projection, name, recoding)
-            for i, (name, recoding) in enumerate(regions.columns.items())
-        }
-        # One after another, so that each is computed once for all columns.
-        table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
-        table = table.withColumn("found", _found(f, regions, list(places)))
-        table = table.withColumn("region", _inside(f, regions, list(places)))
+        table, lost = _with_regions(projection, regions), f.col("region").isNull()
+        if unseen == "suppress":
+            table = table.where(~lost)
+        elif unseen == "refuse":
+            region = refusing(projection, lost, "the plan has no region for it", f.col("region"))
+            table = table.withColumn("region", region)
         new = {name: _label(f, *told) for name, told in regions.labels().items()}
         return replaced(projection, table, new)
+
+
+def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
+    """Count the classes of some regions in one job; None if they are too many for the driver."""
+    with guarded("count the regions"):
+        projection = Projection.of(frame)
+        f, table, region = projection.functions, projection.table, projection.functions.lit(0)
+        if asked.regions is not None:
+            table, region = _with_regions(projection, asked.regions), f.col("region")
+            chosen = np.zeros(len(asked.regions), dtype=np.int64)
+            chosen[list(asked.chosen)] = 1
+            table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
+        placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
+        cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
+        found = brought(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
+    if found is None:
+        return None
+    rows, counts = found
+    numbers = [rows[i].to_numpy(dtype=np.int64) for i in range(1 + len(placed))]
+    made = PandasTable(rows)
+    values = {}
+    for i, name in enumerate(asked.values, start=len(numbers)):
+        domain, codes = coded_rows(made, i)
+        values[name] = typed(domain, kind_of(projection, name)), codes
+    return PlacedTally(numbers[0], numbers[1:], counts, values)
+
+
+def unseen(frame: DataFrame, regions: Regions) -> UnseenCounts:
+    """Count the records that are in no region."""
+    with guarded("look for records without region"):
+        projection = Projection.of(frame)
+        lost = projection.functions.col("region").isNull()
+        return counted(projection, _with_regions(projection, regions), {None: lost})
+
+
+def _with_regions(projection: Projection, regions: Regions) -> DataFrame:
+    """Add the number of each record's region; NULL where it is in none."""
+    f = projection.functions
+    places = {
+        f"p{i}": _place(projection, name, recoding)
+        for i, (name, recoding) in enumerate(regions.columns.items())
+    }
+    # One after another, so that each is computed once for all columns.
+    table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
+    table = table.withColumn("found", _found(f, regions, list(places)))
+    return table.withColumn("region", _inside(f, regions, list(places)))
 
 
 def _whole_numbers(f: Any, numbers: Iterable[int]) -> Any:
