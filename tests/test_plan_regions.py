@@ -28,11 +28,12 @@ PATHS = {leaf: ("any", node, leaf) for node, below in TREE["any"].items() for le
 BY_REGION = {"method": "multidimensional"}
 
 
-def columns_of(table, k):
+def columns_of(table, k, kind="entropy"):
     values, counts = np.unique(table["age"].dropna(), return_counts=True)
     edges = fine_edges(Domain("whole", values.astype(int)), counts, k) if len(values) > 1 else []
     cells = [None if c != c else int(c) for c in table["age"]]
-    return {"age": Ruler(cells, edges), "ill": Tree(PATHS)}
+    ills = [None if ill != ill else ill for ill in table["ill"]]
+    return {"age": Ruler(cells, edges, kind), "ill": Tree(PATHS, ills, kind)}
 
 
 def records_of(table):
@@ -72,13 +73,13 @@ def planned(table, names, k, **more):
     )
 
 
-@given(table=small_tables(), k=st.integers(2, 5))
-def test_the_regions_are_those_of_the_book(table, k):
+@given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from(["entropy", "range"]))
+def test_the_regions_are_those_of_the_book(table, k, loss):
     names = ["age", "ill"]
-    plan = planned(table, names, k)
+    plan = planned(table, names, k, loss=loss)
     done = table.astype({"age": "Int64"}).anon.apply(plan)
     expected = Counter()
-    for label, n in by_the_book(records_of(table), columns_of(table, k), k):
+    for label, n in by_the_book(records_of(table), columns_of(table, k, loss), k):
         expected[label] += n
     if not plan.recodings["age"].kept:
         found = classes_of(done, names)

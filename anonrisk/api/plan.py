@@ -8,31 +8,31 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
+from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import AskedGoals, question_about
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import Loss, PlanMethod, Split
+from anonrisk.core.literals import ColumnLoss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
 from anonrisk.planning.full_domain import full_domain
-from anonrisk.planning.losses import private_losses
+from anonrisk.planning.losses.base import ClassLoss
+from anonrisk.planning.losses.choose import loss_of
 from anonrisk.planning.multidimensional import better, divide, worthwhile
 from anonrisk.planning.offer import CUTS
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import before_plan
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Cuts, Distance, Diversity
+    from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
     from anonrisk.counts.question import Question, Sensitive
-    from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
 
 
@@ -46,7 +46,8 @@ def plan(
     weights: Mapping[Any, float] | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
-    loss: Loss = "range",
+    loss: Loss | LossFunction = "entropy",
+    target: Name | None = None,
     sensitive: Names | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
@@ -76,7 +77,8 @@ def plan(
     beta : float
         The chance, for the budget, with which one value may have fewer than k persons.
     weights : dict of column to float, optional
-        How much the detail of each column is worth, relative to the others; 1 if not named.
+        How much the detail of each column is worth, relative to the others; 1 if not named. For
+        losses of cells.
     hierarchies : dict of column to hierarchy, optional
         A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
         recodings of `anonrisk.recode`: only these are then offered for that column.
@@ -85,10 +87,18 @@ def plan(
         those of a sample; where the differences of ranks, or the distances to medians, add up to
         the least; or where the widest bin is narrowest. ``"auto"`` offers widths, quantiles and
         medians together.
-    loss : {"range", "private"}
-        What a coarser cell loses: the part of the column's range, or of the hierarchy's leaves,
-        that it covers; or what it leaves unknown of a sensitive value, so that columns which say
-        little about it are made coarse first.
+    loss : {"entropy", "range", "discernibility", "target", "private"} or function
+        What is to be kept. Of cells, by column: the bits that a cell tells, as a share of those it
+        told; or the part of the column's range, or of the hierarchy's leaves, that it does not
+        cover; or what it tells of a sensitive value (``"private"``), so that columns which say
+        little about it are made coarse first. Of classes: that they are small
+        (``"discernibility"``), or that most of a class have the same value of the `target`. A
+        function is called with the sizes of the classes that would be published, an array, and a
+        dict of column to the number of their records with each label, an array; it gives what such
+        a record loses on average, from 0 to 1. With all of them a suppressed record loses 1. What
+        is not of cells is for whole columns only, ``"full-domain"``.
+    target : name, optional
+        The column for ``loss="target"``, no quasi-identifier: what somebody will predict.
     sensitive : name or list of names, optional
         The column for ``loss="private"``, or those for `ldiv` and `tcloseness`; left out, what was
         declared.
@@ -134,8 +144,13 @@ def plan(
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
-    that of equally likely sensitive values.
+    ``optimal`` says so.
+
+    Losses: a cell x of the column X in the group B of n(B) of n records loses
+    −log₂ Pr(x | B) = log₂ n(B) − log₂ n(x) of its H(X) bits (T11), so that 0 is lost where every
+    value stays and 1 where all are a star; T9; −log Pr(y | B) of private mutual information (T12)
+    over that of equally likely sensitive values. Of classes of s records: Σ s²/n², and T8, the
+    share of the records that have another value of the target than most of their class.
 
     A multidimensional plan is Mondrian's, strict: the table is cut into regions, these again, as
     long as every part keeps k records and the other goals; equal records stay together. Of all
@@ -147,6 +162,10 @@ def plan(
     - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
       docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
     - K. LeFevre, D. DeWitt & R. Ramakrishnan, *Mondrian Multidimensional K-Anonymity*, ICDE 2006.
+    - J. Goldberger & T. Tassa, *Efficient Anonymizations with Enhanced Utility*, Transactions on
+      Data Privacy 3(2), 2010, 149-175.
+    - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
+    - R. Bayardo & R. Agrawal, *Data Privacy through Optimal k-Anonymization*, ICDE 2005, 217-228.
     - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
       IJUFKS 10(5), 2002, 571-588.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
@@ -177,7 +196,8 @@ def plan(
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
-    one_of(loss, "loss", get_args(Loss))
+    kept = loss_word(loss)
+    refuse_weights(kept, weights)
     require_share(beta, "beta", exclusive=True)
     require_share(max_suppression, "max_suppression")
     if max_loss is not None:
@@ -190,17 +210,19 @@ def plan(
     method = _settled(
         method,
         goals=bool(wanted),
-        private=loss == "private",
+        loss=kept,
         whole_only={
             "population_size=": population_size is not None,
             "budget=": budget is not None,
             "bins=": bins != "auto",
         },
     )
-    engine, question, named = _asked(frame, qids, loss, sensitive, goals=bool(wanted))
+    engine, question, named = _asked(frame, qids, kept, sensitive, goals=bool(wanted))
+    predicted = target_of(kept, target, question, engine.schema(frame))
     refuse_persons(question.unit)
     goals = tuple(wanted.about(engine, frame, named))
-    about_whom = tuple(about.column for about in named)
+    needed = [*(x.column for x in named), *([] if predicted is None else [predicted])]
+    about_whom = tuple(dict.fromkeys(needed))
     columns = engine.schema(frame).columns
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
@@ -209,7 +231,6 @@ def plan(
     with shown(progress=progress):
         tell("counting the classes")
         tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
-    pairs = _pairs(tally, question.qid, about_whom) if loss == "private" else {}
     whole = tally.only(question.qid) if about_whom else tally
     n = tally.n_records
     if not n:
@@ -223,28 +244,31 @@ def plan(
             f"population_size={population_size:,} is smaller than the table, which has {n:,} "
             "records: a sample is no larger than its population"
         )
+    about = predicted if kept == "target" else next(iter(about_whom), None)
+    lost = loss_of(loss, tally, question.qid, about)
     made = Plan(
         recodings={},
         k=k,
         max_suppression=float(max_suppression),
         columns=tuple(columns),
-        before=_before(whole, question.qid, k, pairs),
-        loss=loss,
+        before=before_plan(whole, question.qid, k, lost),
+        loss=kept,
         goals=goals,
     )
     by_column = partial(
-        full_domain, made, whole, question.qid, pairs,
+        full_domain, made, whole, question.qid, lost,
         n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
         budget=budget, max_loss=max_loss,
     )  # fmt: skip
     with shown(progress=progress):
-        if method == "full-domain":
+        if method == "full-domain" or isinstance(lost, ClassLoss):
             return by_column()
         tell("cutting the table into regions")
         regions, after = divide(
             tally,
             question.qid,
             k,
+            lost,
             given=given,
             weights=weighted,
             goals=goals,
@@ -257,21 +281,23 @@ def plan(
 
 
 def _settled(
-    method: PlanMethod, *, goals: bool, private: bool, whole_only: Mapping[str, bool]
+    method: PlanMethod, *, goals: bool, loss: str, whole_only: Mapping[str, bool]
 ) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
-    if goals and (method == "full-domain" or private):
+    by_region = loss in get_args(ColumnLoss)
+    if goals and (method == "full-domain" or not by_region):
         raise ArgumentError(
-            "ldiv= and tcloseness= are goals of method='multidimensional', without loss='private'"
+            "ldiv= and tcloseness= are goals of method='multidimensional', whose loss is "
+            f"{' or '.join(map(repr, get_args(ColumnLoss)))}"
         )
     if method == "multidimensional":
         useless = [name for name, is_given in whole_only.items() if is_given]
-        if useless or private:
+        if useless or not by_region:
             raise ArgumentError(
-                f"{(useless or ['loss=' + repr('private')])[0]} has no use with "
+                f"{(useless or [f'loss={loss!r}'])[0]} has no use with "
                 "method='multidimensional'; it is for method='full-domain'"
             )
-    if method == "auto" and (goals or private):
+    if method == "auto" and (goals or not by_region):
         return "multidimensional" if goals else "full-domain"
     return method
 
@@ -294,16 +320,6 @@ def _asked(
             f"{len(named)} sensitive columns are declared: name one of them, sensitive="
         )
     return engine, question, named
-
-
-def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
-    """Count the pairs of each column's values with the sensitive ones."""
-    for name in about_whom:
-        if len(np.unique(tally.codes[name])) == 1:
-            raise ArgumentError(
-                f"sensitive column {name!r} has one value only: no recoding loses anything about it"
-            )
-    return {name: tally.only((name, other)) for other in about_whom for name in qid}
 
 
 def refuse_persons(unit: Name | None) -> None:
@@ -340,21 +356,3 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     if not any(weights):
         raise WeightError("the weights of all columns are zero: nothing would be worth keeping")
     return [float(weight) for weight in weights]
-
-
-def _before(tally: Tally, qid: Qid, k: int, pairs: Mapping[Name, Tally]) -> PlanOutcome:
-    counts = tally.counts
-    # What is unknown of a sensitive value before anything has become coarse.
-    unknown = 0.0
-    for name, pair in pairs.items():
-        margin = tally.margin(name)
-        unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
-    return PlanOutcome(
-        tally.n_records,
-        len(counts),
-        int(counts.min()),
-        int(counts[counts < k].sum()),
-        unknown / (len(qid) * tally.n_records),
-        int((counts**2).sum()),
-        tuple(int((tally.margin(name) > 0).sum()) for name in qid),
-    )

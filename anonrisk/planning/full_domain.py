@@ -12,8 +12,9 @@ from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.offer import offers
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.lattice import MeasuredNode
+    from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.plan import Plan
 
 
@@ -30,7 +32,7 @@ def full_domain(
     made: Plan,
     tally: Tally,
     qid: Qid,
-    pairs: Mapping[Name, Tally],
+    loss: Loss,
     *,
     n: int,
     beta: float,
@@ -46,7 +48,7 @@ def full_domain(
     about = value_budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
     shares = dict(zip(qid, about.per_column, strict=True))
     offered = offers(tally, shares, given, k=k, bins=bins)
-    lattice = Lattice.of(tally, offered, k, weights, pairs)
+    lattice = Lattice.of(tally, offered, k, weights, loss)
     allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
     tell("looking for a first plan")
     found = search(lattice, allowed)
@@ -63,6 +65,8 @@ def full_domain(
         lattice.plain_loss(best.node),
         best.discernibility,
         tuple(lattice.present(best.node)),
+        bits_kept(lattice.by_column(best.node, ENTROPY), tally, qid),
+        float(lattice.by_column(best.node, RANGE).mean()),
     )
     return replace(
         made,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.planning.losses import group_losses, private_losses
+from anonrisk.planning.losses.base import (
+    CellLoss,
+    ClassLoss,
+    RecodedClasses,
+    RecodedColumn,
+    tidy,
+)
+from anonrisk.planning.losses.range import RangeLoss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,12 +24,14 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.losses.base import Loss
     from anonrisk.recode import Recoding
 
     Node = tuple[int, ...]
 
 # Rolled-up tallies that are kept for coarser nodes to start from.
 _KEPT = 96
+_RANGE = RangeLoss()
 
 
 @dataclass(frozen=True)
@@ -35,28 +44,18 @@ class Choice:
     n_groups: int
 
     @classmethod
-    def of(cls, recoding: Recoding, tally: Tally, name: Name, pairs: Tally | None = None) -> Choice:
-        """Apply a recoding to a domain; a missing value has a group of its own, or the only one.
-
-        With a tally of pairs of values and sensitive values, the loss is the private one.
-        """
-        domain = tally.domains[name]
-        known, labels = recoding.groups(domain)
-        losses = group_losses(recoding, domain, known, labels)
-        if recoding.for_missing is not None:
-            groups = np.append(known, 0)
-        else:
-            groups = np.append(known, len(losses))
-            losses = np.append(losses, 0.0)
-        if pairs is not None:
-            losses = private_losses(groups, len(losses), name, pairs)
+    def of(cls, recoding: Recoding, tally: Tally, name: Name, loss: Loss) -> Choice:
+        """Apply a recoding to a domain; of a loss of classes no column loses anything."""
+        margin = tally.margin(name)
+        column = RecodedColumn.of(recoding, tally.domains[name], name, margin)
+        losses = loss.of_groups(column) if isinstance(loss, CellLoss) else np.zeros(column.n_groups)
         # Only groups that occur are counted.
-        present = np.unique(groups[tally.margin(name) > 0])
-        return cls(recoding, groups, losses, len(present))
+        present = np.unique(column.groups[margin > 0])
+        return cls(recoding, column.groups, losses, len(present))
 
     def mean_loss(self, margin: Integers) -> float:
-        """Give what a cell of the column loses on average, without suppression (T9)."""
-        return float(self.losses[self.groups] @ margin) / int(margin.sum())
+        """Give what a cell of the column loses on average, without suppression."""
+        return float(tidy(self.losses[self.groups] @ margin / int(margin.sum())))
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,8 @@ class MeasuredNode:
     k_kept: int | None
     n_below: int
     loss: float
+    # What would be lost if nobody were suppressed.
+    unsuppressed: float
     discernibility: int
 
 
@@ -91,6 +92,7 @@ class Lattice:
     choices: list[list[Choice]]
     k: int
     weights: Floats
+    loss: Loss
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
     measured: dict[Node, MeasuredNode] = field(default_factory=dict)
@@ -103,15 +105,13 @@ class Lattice:
         offered: Mapping[Name, Sequence[Recoding]],
         k: int,
         weights: Sequence[float] | None = None,
-        pairs: Mapping[Name, Tally] | None = None,
+        loss: Loss = _RANGE,
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
-        columns, told = tuple(offered), pairs or {}
-        choices = [
-            different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
-        ]
+        columns = tuple(offered)
+        choices = [different([Choice.of(r, tally, c, loss) for r in offered[c]]) for c in columns]
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
-        return cls(tally, columns, choices, k, share / share.sum())
+        return cls(tally, columns, choices, k, share / share.sum(), loss)
 
     def __post_init__(self) -> None:
         """Prepare what every node needs: margins, and which choice refines which."""
@@ -121,7 +121,7 @@ class Lattice:
             np.array([c.mean_loss(m) for c in offered])
             for offered, m in zip(self.choices, margins, strict=True)
         ]
-        self.least_gain = [
+        self.most_loss = [
             np.array([float(c.losses.max(initial=0.0)) for c in offered])
             for offered in self.choices
         ]
@@ -146,10 +146,8 @@ class Lattice:
         rolled = self._roll_up(node)
         small = rolled.counts < self.k
         n_below = int(rolled.counts[small].sum())
-        of_class = np.zeros(len(rolled.counts))
-        for c, choice in enumerate(node):
-            of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
-        kept = float(of_class[~small] @ rolled.counts[~small])
+        of_class = self._of_class(rolled, ~small)
+        kept, gone = (float(of_class[part] @ rolled.counts[part]) for part in (~small, small))
         squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
         found = MeasuredNode(
             node,
@@ -157,21 +155,42 @@ class Lattice:
             int(small.sum()),
             int(rolled.counts[~small].min()) if not small.all() else None,
             n_below,
-            (kept + n_below) / self.n,
+            float(tidy((kept + n_below) / self.n)),
+            (kept + gone) / self.n,
             squares,
         )
         self.measured[node] = found
         return found
 
+    def _of_class(self, rolled: _Rolled, kept: Booleans) -> Floats:
+        """Give what a record of each class loses."""
+        if isinstance(self.loss, ClassLoss):
+            return self.loss.of_classes(self._classes(rolled, kept))
+        of_class = np.zeros(len(rolled.counts))
+        for c, choice in enumerate(rolled.node):
+            of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
+        return of_class
+
+    def _classes(self, rolled: _Rolled, kept: Booleans) -> RecodedClasses:
+        chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
+        groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
+        sizes = [len(one.losses) for one in chosen]
+        return RecodedClasses(rolled.codes, groups, sizes, rolled.counts, kept)
+
+    def by_column(self, node: Node, loss: CellLoss) -> Floats:
+        """Give what a cell of each column loses at a node, whatever it is worth."""
+        rolled = self._roll_up(node)
+        chosen = [
+            RecodedColumn.of(offered[i].recoding, self.tally.domains[c], c, self.tally.margin(c))
+            for c, offered, i in zip(self.columns, self.choices, node, strict=True)
+        ]
+        return loss.by_column(chosen, self._classes(rolled, rolled.counts >= self.k))
+
     def plain_loss(self, node: Node) -> float:
         """Give the loss of a node with all columns worth the same."""
-        rolled = self._roll_up(node)
-        kept = rolled.counts >= self.k
-        parts = [
-            self.choices[c][i].losses[rolled.codes[c]][kept] @ rolled.counts[kept]
-            for c, i in enumerate(node)
-        ]
-        return float(np.mean(parts) + rolled.counts[~kept].sum()) / self.n
+        if isinstance(self.loss, ClassLoss):
+            return self.measure(node).loss
+        return float(self.by_column(node, self.loss).mean())
 
     def _roll_up(self, node: Node) -> _Rolled:
         source = next((r for r in self._rolled if self._refines(r.node, node)), None)

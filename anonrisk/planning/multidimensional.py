@@ -13,8 +13,10 @@ from anonrisk.engines import refusals
 from anonrisk.errors import PlanError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
+from anonrisk.planning.losses.base import tidy
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -25,12 +27,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.losses.base import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
@@ -40,6 +43,7 @@ def divide(
     tally: Tally,
     qid: Qid,
     k: int,
+    loss: CellLoss,
     *,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
@@ -47,7 +51,7 @@ def divide(
     median: bool = False,
 ) -> tuple[Regions, PlanOutcome]:
     """Cut a table into regions of k records or more, and measure what that leaves."""
-    axes = [axis_of(tally, name, k, given.get(name)) for name in qid]
+    axes = [axis_of(tally, name, k, given.get(name), loss) for name in qid]
     asked = list(dict.fromkeys(goal.column for goal in goals))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
@@ -99,11 +103,10 @@ def _told(
 ) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
     cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
-    n, losses = int(sizes.sum()), 0.0
+    n = int(sizes.sum())
     columns: dict[Name, ByRegion] = {}
     for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
         first, last = parts.boxes[:, c].T
-        losses += float(axis.losses(first, last) @ sizes)
         mine = cuts[:, 0] == c
         at = cuts[mine, 1]
         columns[name], places = (
@@ -126,11 +129,24 @@ def _told(
         len(classes),
         int(classes.min()),
         0,
-        losses / (n * len(qid)),
+        float(_lost(axes, parts).mean()),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
+        bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
+        float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
     )
     return regions, outcome
+
+
+def _priced(axes: Sequence[Axis], qid: Qid, tally: Tally, loss: CellLoss) -> list[Axis]:
+    return [axis.priced(loss, tally, name) for axis, name in zip(axes, qid, strict=True)]
+
+
+def _lost(axes: Sequence[Axis], parts: Partition) -> Floats:
+    """Give what a cell of each column loses on average."""
+    boxes = parts.boxes.transpose(1, 2, 0)
+    lost = [axis.losses(*box) @ parts.sizes for axis, box in zip(axes, boxes, strict=True)]
+    return tidy(np.array(lost) / int(parts.sizes.sum()))
 
 
 _Places = tuple["Integers", "Integers", "Integers"]

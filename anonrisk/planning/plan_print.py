@@ -104,9 +104,14 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
         (f"below {plan.k}", share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
+        ("bits a cell", _bits(before), _bits(after)),
         (
-            "private loss" if plan.loss == "private" else "loss",
+            "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
             render.percent(before.loss),
             render.percent(after.loss),
         ),
     ]
+
+
+def _bits(outcome: PlanOutcome) -> str:
+    return "-" if outcome.bits is None else f"{outcome.bits:.2f}"

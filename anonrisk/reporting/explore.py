@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.plan import refuse_persons, require_share
 from anonrisk.api.question import question_of
@@ -10,12 +10,14 @@ from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.planning.explore import combinations, levels_of
 from anonrisk.planning.full_domain import value_budget
+from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.offer import CUTS, offers
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def explore(
     sensitive: Names | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
+    loss: ColumnLoss = "entropy",
     max_suppression: float = 0.02,
     floor: int = 5,
     name: str | None = None,
@@ -57,6 +60,9 @@ def explore(
         Columns whose l and t are told too; left out, those declared.
     hierarchies, bins
         As in `anonrisk.plan`: which levels are offered for a column.
+    loss : {"entropy", "range"}
+        By what the detail that a level keeps is told, as in `anonrisk.plan`: those that add up over
+        columns, because the page adds them up.
     max_suppression : float
         The largest share of the people that may be left out, to begin with.
     floor : int
@@ -117,6 +123,7 @@ def explore(
     k = whole_number(k, "k", at_least=2)
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
     one_of(bins, "bins", CUTS)
+    one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppression, "max_suppression")
     engine, question, distances = _asked(frame, qids, sensitive)
     refuse_persons(question.unit)
@@ -137,7 +144,7 @@ def explore(
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
     offered = offers(tally, shares, given, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered, given=given, least=least)
+    levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss], given=given, least=least)
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(
