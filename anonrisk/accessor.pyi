@@ -1,6 +1,7 @@
 # Written by python3 dev.py stubs; what is changed here is lost.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from os import PathLike
 from typing import Any, Generic, Literal, overload
 
 import pandas as pd
@@ -33,7 +34,7 @@ from anonrisk.core.literals import (
     Points,
     Split,
 )
-from anonrisk.core.protocols import AssessesTables
+from anonrisk.core.protocols import AssessesTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
@@ -326,9 +327,12 @@ class AnonAccessor(Generic[FrameT]):
         """Add noise to numbers or dates; types are kept."""
     def plan(
         self,
-        qids: Names | None = None,
-        k: int = 5,
+        qids: Names | StatesGoals | PathLike[str] | None = None,
+        k: int | None = None,
         *,
+        policy: StatesGoals | str | PathLike[str] | None = None,
+        risk: float | None = None,
+        unit: Name | None = None,
         population_size: int | None = None,
         beta: float = 0.05,
         weights: Mapping[Any, float] | None = None,
@@ -537,6 +541,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Name | None = None,
         *,
         hierarchies: Mapping[Any, Any] | None = None,
+        loss: Loss | LossFunction = "entropy",
     ) -> Utility:
         """Tell what a changed table is still good for."""
     def was_perturbed(

@@ -491,14 +491,9 @@ def test_names_and_labels_are_quoted_in_code():
             "max_loss=0.1 stops every plan",
         ),
         (
-            lambda t: t.anon.declare(quasi="age", unit="who").anon.plan(),
-            errors.ArgumentError,
-            "one record a person",
-        ),
-        (
             lambda t: t.anon.declare(unit="who").anon.apply(t.anon.plan("age")),
             errors.ArgumentError,
-            "one record a person",
+            "make the plan with unit='who'",
         ),
         (
             lambda t: t.anon.plan("age", population_size=3),

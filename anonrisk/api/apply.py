@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from anonrisk.api.plan import refuse_persons
 from anonrisk.core.columns import require
 from anonrisk.core.render import percent
-from anonrisk.counts.change import LargeClasses, Recode, RecodeByRegion
-from anonrisk.counts.question import Question, Score, Sensitive
+from anonrisk.counts.change import LargeClasses, LeaveOut, Recode, RecodeByRegion
+from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.left_out import publishable
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
-    from anonrisk.engines.base import Engine
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.counts.schema import Schema
 
 
 def apply(frame: FrameT, plan: Plan) -> FrameT:
@@ -64,15 +60,17 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     schema = engine.schema(frame)
     require(plan.qids, "the plan's column", schema.columns)
     schema.check(dict.fromkeys(plan.qids, "the plan's column"))
-    require([goal.column for goal in plan.goals], "the plan's sensitive column", schema.columns)
+    _check_about(plan, schema)
+    there = tuple(name for name in plan.leave_out if name in schema.columns)
+    frame = engine.rewrite(frame, LeaveOut(there)) if there else frame
     recoded = engine.rewrite(
         frame,
         Recode(plan.recodings) if plan.regions is None else RecodeByRegion(plan.qids, plan.regions),
     )
     if plan.k is None:
         return recoded
-    stored = schema.roles
-    refuse_persons(None if stored is None else stored.unit)
+    if plan.goals or plan.rules or plan.unit is not None:
+        return publishable(engine, recoded, plan)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
     below = counted.records_below(plan.k)
@@ -82,16 +80,19 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
             f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
             "it was made for another table, or too few may be left out"
         )
-    kept = engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
-    for goal in plan.goals:
-        _reached(engine, kept, question, goal)
-    return kept
+    return engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
 
 
-def _reached(engine: Engine, frame: Any, question: Question, goal: SensitiveGoal) -> None:
-    """Refuse a table whose classes do not keep to a goal."""
-    formula, score = FORMULAS[goal.score], Score(goal.score, goal.c)
-    about = Sensitive(goal.column, ordered=formula.order == "r", order=goal.order)
-    found = engine.score(frame, question, about, [score]).worst[score]
-    if formula.breaks(np.float64(found), goal.limit):
-        raise PlanError(f"a class would break {goal}: the plan was made for another table")
+def _check_about(plan: Plan, schema: Schema) -> None:
+    """Refuse a table that lacks what the plan counts, or whose rows are not what it counts."""
+    goals = [goal.column for rule in plan.class_rules for goal in rule.goals]
+    require(goals, "the plan's sensitive column", schema.columns)
+    if plan.unit is not None:
+        require([plan.unit], "the plan's unit", schema.columns)
+    declared = None if schema.roles is None else schema.roles.unit
+    if plan.k is not None and declared not in (None, plan.unit):
+        counted = "records" if plan.unit is None else f"persons by {plan.unit!r}"
+        raise ArgumentError(
+            f"the plan counts {counted}, and the table declares persons by {declared!r}: "
+            f"make the plan with unit={declared!r}"
+        )

@@ -12,8 +12,7 @@ from anonrisk.errors import ArgumentError, RoleConflictError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonrisk.core.columns import Name
-    from anonrisk.counts.question import Question
+    from anonrisk.core.columns import Qid
     from anonrisk.counts.schema import Schema
 
 # Losses that look at columns one by one, so that each can be worth more than another.
@@ -37,17 +36,17 @@ def refuse_weights(loss: str, weights: Mapping[Any, float] | None) -> None:
         )
 
 
-def target_of(loss: str, target: Any, question: Question, schema: Schema) -> Name | None:
-    """Find the column whose classes should stay predictable."""
+def target_of(loss: str, target: Any, qid: Qid, schema: Schema) -> Qid:
+    """Find the column whose values should stay predictable, if any."""
     if (target is None) == (loss == "target"):
         raise ArgumentError("loss='target' and target=, the column to predict, belong together")
     if target is None:
-        return None
+        return ()
     name = as_name(target, "target column")
     require((name,), "target column", schema.columns)
-    if name in question.columns:
+    if name in qid:
         raise RoleConflictError(
             f"column {name!r} cannot be both quasi-identifier and target column"
         )
     schema.check({name: "target column"})
-    return name
+    return (name,)

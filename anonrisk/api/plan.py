@@ -6,25 +6,32 @@ import math
 from dataclasses import replace
 from functools import partial
 from numbers import Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
+from anonrisk.api.asked_goals import AskedGoals
 from anonrisk.api.loss import loss_word, refuse_weights, target_of
-from anonrisk.api.question import question_of
-from anonrisk.api.sensitive import AskedGoals, question_about
+from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
 from anonrisk.core.literals import ColumnLoss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
+from anonrisk.core.protocols import StatesGoals
+from anonrisk.core.render import count_of
 from anonrisk.counts.question import ClassesWithValues
+from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
-from anonrisk.errors import ArgumentError, EmptyTableError, WeightError
-from anonrisk.planning.full_domain import full_domain
+from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
+from anonrisk.planning.before import before_plan
+from anonrisk.planning.class_rules import beside
+from anonrisk.planning.full_domain import best_of
+from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses.base import ClassLoss
 from anonrisk.planning.losses.choose import loss_of
-from anonrisk.planning.multidimensional import better, divide, worthwhile
+from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
-from anonrisk.planning.outcome import before_plan
 from anonrisk.planning.plan import Plan
+from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,15 +39,19 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names, Qid
     from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
-    from anonrisk.counts.question import Question, Sensitive
+    from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
+    from anonrisk.planning.goals import PlanRequest
 
 
 def plan(
     frame: Any,
-    qids: Names | None = None,
-    k: int = 5,
+    qids: Names | StatesGoals | PathLike[str] | None = None,
+    k: int | None = None,
     *,
+    policy: StatesGoals | str | PathLike[str] | None = None,
+    risk: float | None = None,
+    unit: Name | None = None,
     population_size: int | None = None,
     beta: float = 0.05,
     weights: Mapping[Any, float] | None = None,
@@ -192,9 +203,6 @@ def plan(
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
-    k = whole_number(k, "k", at_least=1)
-    if population_size is not None:
-        population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(bins, "bins", CUTS)
     kept = loss_word(loss)
     refuse_weights(kept, weights)
@@ -202,132 +210,121 @@ def plan(
     require_share(max_suppression, "max_suppression")
     if max_loss is not None:
         require_share(max_loss, "max_loss")
-    one_of(method, "method", get_args(PlanMethod))
+    if population_size is not None:
+        population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(split, "split", get_args(Split))
-    wanted = AskedGoals.read(
-        ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order
-    )
-    method = _settled(
-        method,
-        goals=bool(wanted),
-        loss=kept,
-        whole_only={
-            "population_size=": population_size is not None,
-            "budget=": budget is not None,
-            "bins=": bins != "auto",
-        },
-    )
-    engine, question, named = _asked(frame, qids, kept, sensitive, goals=bool(wanted))
-    predicted = target_of(kept, target, question, engine.schema(frame))
-    refuse_persons(question.unit)
-    goals = tuple(wanted.about(engine, frame, named))
-    needed = [*(x.column for x in named), *([] if predicted is None else [predicted])]
-    about_whom = tuple(dict.fromkeys(needed))
-    columns = engine.schema(frame).columns
+    private, by_region = kept == "private", kept in get_args(ColumnLoss)
+    whole_only = {
+        "population_size=": population_size is not None,
+        "budget=": budget is not None,
+        "bins=": bins != "auto",
+        f"loss={kept!r}": not by_region,
+    }
+    one_of(method, "method", get_args(PlanMethod))
+    method = _settled(method, whole_only, by_region=by_region)
+    asked = AskedGoals.read(
+        k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
+        risk=risk,
+    )  # fmt: skip
+    stated = _policy(qids, policy)
+    if stated is None:
+        engine, request, loss_about = asked.request(frame, qids, sensitive, unit, private=private)
+    else:
+        if asked or unit is not None or (qids is not None and policy is not None):
+            raise ArgumentError("a policy says what it asks for: give it without other goals")
+        engine, request = engine_for(frame), stated.plan_goals(frame)
+        loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
+    loss_about += target_of(kept, target, request.qid, engine.schema(frame))
     given = dict(hierarchies or {})
-    require(given, "hierarchy of", question.qid)
-    weighted = _weights(question.qid, weights)
-    free = tuple(name for name in question.qid if name not in given)
+    require(given, "hierarchy of", request.qid)
+    given |= {name: [Keep()] for name in request.fixed}
+    weighted = _weights(request.qid, weights)
+    free = tuple(name for name in request.qid if name not in given)
+    counted = (*request.qid, *beside(request.about, request.unit))
     with shown(progress=progress):
         tell("counting the classes")
-        tally = engine.tally(frame, ClassesWithValues((*question.qid, *about_whom), free))
-    whole = tally.only(question.qid) if about_whom else tally
-    n = tally.n_records
-    if not n:
-        raise EmptyTableError("the table is empty: there is no record to plan for")
-    if k > n:
-        raise ArgumentError(f"k={k} is larger than the table, which has {n:,} records")
-    for name, domain in whole.domains.items():
-        check_finite(domain.values, whole.margin(name)[:-1], name)
-    if population_size is not None and population_size < n:
-        raise ArgumentError(
-            f"population_size={population_size:,} is smaller than the table, which has {n:,} "
-            "records: a sample is no larger than its population"
-        )
-    about = predicted if kept == "target" else next(iter(about_whom), None)
-    lost = loss_of(loss, tally, question.qid, about)
-    made = Plan(
+        tally = _tally(engine, frame, (*dict.fromkeys((*counted, *loss_about)),), free)
+    request.check_complete(tally)
+    n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
+    _check_size(n, request.k, population_size, "record" if request.unit is None else "person")
+    for name in request.qid:
+        check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
+    lost = loss_of(loss, tally, request.qid, *loss_about)
+    tally = tally.only(counted) if loss_about else tally
+    start = Plan(
         recodings={},
-        k=k,
-        max_suppression=float(max_suppression),
-        columns=tuple(columns),
-        before=before_plan(whole, question.qid, k, lost),
+        max_suppression=request.most_suppressed(float(max_suppression)),
+        columns=tuple(engine.schema(frame).columns),
         loss=kept,
-        goals=goals,
+        unit=request.unit,
+        leave_out=request.leave_out,
     )
-    by_column = partial(
-        full_domain, made, whole, question.qid, lost,
-        n=population_size or n, beta=beta, weights=weighted, given=given, bins=bins,
-        budget=budget, max_loss=max_loss,
-    )  # fmt: skip
-    with shown(progress=progress):
+
+    def make(wanted: PlanRequest) -> Plan:
+        made = with_rules(start, wanted)
+        made = replace(made, before=before_plan(tally, wanted, lost))
+        by_column = partial(
+            best_of, wanted, made, tally, loss=lost,
+            asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
+            bins=bins, budget=budget, max_loss=max_loss,
+        )  # fmt: skip
         if method == "full-domain" or isinstance(lost, ClassLoss):
             return by_column()
         tell("cutting the table into regions")
-        regions, after = divide(
-            tally,
-            question.qid,
-            k,
-            lost,
-            given=given,
-            weights=weighted,
-            goals=goals,
+        by_region = multidimensional(
+            made, tally, wanted, lost, asked=request, given=given, weights=weighted,
             median=split == "median",
-        )
-        by_region = replace(made, recodings=dict(regions.columns), regions=regions, after=after)
+        )  # fmt: skip
         if method == "auto":
             return better(by_column, by_region, max_loss)
-    return worthwhile(by_region, max_loss)
+        return worthwhile(by_region, max_loss)
+
+    with shown(progress=progress):
+        return settle(request, make)
 
 
-def _settled(
-    method: PlanMethod, *, goals: bool, loss: str, whole_only: Mapping[str, bool]
-) -> PlanMethod:
+def _policy(qids: Any, policy: Any) -> StatesGoals | None:
+    """Find the policy, given in place of columns or by name, itself or by its file."""
+    given = qids if policy is None else policy
+    if isinstance(given, StatesGoals):
+        return given
+    if isinstance(given, PathLike) or (policy is not None and isinstance(policy, str)):
+        return load_policy(given)
+    if policy is not None:
+        raise ArgumentError(f"policy is a Policy or its file, not a {type(policy).__name__}")
+    return None
+
+
+def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, by_region: bool) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
-    by_region = loss in get_args(ColumnLoss)
-    if goals and (method == "full-domain" or not by_region):
+    useless = [name for name, is_given in whole_only.items() if is_given]
+    if useless and method == "multidimensional":
         raise ArgumentError(
-            "ldiv= and tcloseness= are goals of method='multidimensional', whose loss is "
-            f"{' or '.join(map(repr, get_args(ColumnLoss)))}"
+            f"{useless[0]} has no use with method='multidimensional'; it is for "
+            "method='full-domain'"
         )
-    if method == "multidimensional":
-        useless = [name for name, is_given in whole_only.items() if is_given]
-        if useless or not by_region:
-            raise ArgumentError(
-                f"{(useless or [f'loss={loss!r}'])[0]} has no use with "
-                "method='multidimensional'; it is for method='full-domain'"
-            )
-    if method == "auto" and (goals or not by_region):
-        return "multidimensional" if goals else "full-domain"
-    return method
+    return method if by_region or method != "auto" else "full-domain"
 
 
-def _asked(
-    frame: Any, qids: Names | None, loss: str, sensitive: Names | None, *, goals: bool
-) -> tuple[Engine, Question, list[Sensitive]]:
-    """Find the engine and the columns; sensitive ones only where the plan is about them."""
-    if loss != "private" and not goals:
-        if sensitive is not None:
-            raise ArgumentError(
-                "sensitive= has no use without loss='private', ldiv= or tcloseness="
-            )
-        return *question_of(frame, qids, unit=None, missing="value"), []
-    engine, question, named = question_about(
-        frame, qids, sensitive, unit=None, missing="value", missing_sensitive="value"
-    )
-    if loss == "private" and len(named) > 1:
+def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Tally:
+    try:
+        return engine.tally(frame, ClassesWithValues(columns, free))
+    except TooManyClassesError as error:
+        raise TooManyClassesError(
+            f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
+            "persons, then apply the plan to the whole table, which is counted before it is given"
+        ) from None
+
+
+def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
+    if not n:
+        raise EmptyTableError("the table is empty: there is no record to plan for")
+    if k > n:
+        raise ArgumentError(f"k={k} is larger than the table, which has {count_of(n, who)}")
+    if population_size is not None and population_size < n:
         raise ArgumentError(
-            f"{len(named)} sensitive columns are declared: name one of them, sensitive="
-        )
-    return engine, question, named
-
-
-def refuse_persons(unit: Name | None) -> None:
-    """Refuse a table whose rows are not persons: k records may be one person's."""
-    if unit is not None:
-        raise ArgumentError(
-            f"a plan counts records, and the table declares persons by {unit!r}: "
-            "bring it to one record a person, then declare without unit="
+            f"population_size={population_size:,} is smaller than the table, which has "
+            f"{count_of(n, who)}: a sample is no larger than its population"
         )
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.question import question_of
 from anonrisk.core import column_roles
-from anonrisk.core.arguments import not_negative, one_of, positive
+from anonrisk.core.arguments import one_of, positive
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.literals import Distance
 from anonrisk.counts.question import Score, Sensitive
 from anonrisk.errors import ArgumentError, RoleConflictError, RolesNotGivenError
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.goal import SensitiveGoal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.question import Question
     from anonrisk.counts.schema import Schema
@@ -156,58 +153,3 @@ def worst(  # noqa: PLR0917
     return FORMULAS[name].worst_of(
         engine.score(frame, question, column, [score]).worst[score] for column in columns
     )
-
-
-@dataclass(frozen=True)
-class AskedGoals:
-    """What a plan is asked to keep to about sensitive columns, whichever they are."""
-
-    diversity: tuple[Score, float] | None
-    closeness: float | None
-    distance: str
-    order: Any
-
-    @classmethod
-    def read(
-        cls,
-        *,
-        ldiv: float | None,
-        kind: str,
-        c: float | None,
-        tcloseness: float | None,
-        distance: str,
-        order: Any,
-    ) -> Self:
-        """Check the caller's words."""
-        score = diversity_score(kind, c)
-        if ldiv is None and score != Score("distinct"):
-            raise ArgumentError("kind= and c= have no use without ldiv=")
-        if tcloseness is None:
-            refuse_closeness(distance, order, None, "tcloseness=")
-        elif one_of(distance, "distance", DISTANCES) == "hierarchical":
-            raise ArgumentError("a plan knows the distances 'equal' and 'ordered'")
-        return cls(
-            None if ldiv is None else (score, positive(ldiv, "ldiv")),
-            None if tcloseness is None else not_negative(tcloseness, "tcloseness"),
-            distance,
-            order,
-        )
-
-    def __bool__(self) -> bool:
-        """Tell whether anything is asked for."""
-        return self.diversity is not None or self.closeness is not None
-
-    def about(self, engine: Engine, frame: Any, named: Sequence[Sensitive]) -> list[SensitiveGoal]:
-        """Ask it of some columns."""
-        goals = []
-        for column in named:
-            if self.diversity is not None:
-                score, limit = self.diversity
-                goals.append(SensitiveGoal(column.column, score.name, limit, score.c))
-            if self.closeness is not None:
-                about, distance = with_distance(
-                    engine, frame, column, self.distance, order=self.order
-                )
-                limit = self.closeness
-                goals.append(SensitiveGoal(about.column, distance, limit, order=about.order))
-        return goals

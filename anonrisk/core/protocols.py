@@ -11,3 +11,11 @@ class AssessesTables(Protocol):
 
     def assess(self, frame: Any) -> Any:
         """Take every measure that the policy names."""
+
+
+@runtime_checkable
+class StatesGoals(Protocol):
+    """A policy, as `anonrisk.plan` knows it."""
+
+    def plan_goals(self, frame: Any) -> Any:
+        """Say what a plan for a table must keep to."""

@@ -81,6 +81,13 @@ class LabelsAsColumns:
     name: str
 
 
+@dataclass(frozen=True)
+class LeaveOut:
+    """Leave out columns."""
+
+    columns: Qid
+
+
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
     Recode
@@ -91,16 +98,18 @@ Change: TypeAlias = (
     | Shuffle
     | CellSuppression
     | LabelsAsColumns
+    | LeaveOut
     | Pseudonymisation
 )
 
 
 @dataclass(frozen=True)
 class LargeClasses:
-    """The records of classes of at least k."""
+    """The records of classes of at least k that break no limit."""
 
     question: Question
     k: int
+    limits: tuple[tuple[Sensitive, Score, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,10 @@ class Ruler:
         """Give what a cell loses if these positions, and all between, are put together."""
         return self.span.losses(first, last)
 
-    def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ruler:  # noqa: ARG002
+    def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ruler:
         """Give the same edges at the prices of another loss."""
-        return replace(self, span=loss.along(self.scale))
+        scale = self.scale.counted(self.place, tally.margin(name))
+        return replace(self, scale=scale, span=loss.along(scale))
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
         """Give these positions: edges are where they are."""
@@ -136,8 +137,8 @@ def ruler(domain: Domain, edges: Sequence[float], margin: Integers, loss: CellLo
     # As labels are read: up to the last whole number, or all but the edge itself.
     before = at - 1 if whole else np.nextafter(at, -np.inf)
     place = np.append(known[: len(domain)], len(at) + 1)
-    records = np.rint(np.bincount(place, margin, len(at) + 2)).astype(np.int64)
-    scale = Scale(np.append(values[0], at), np.append(before, values[-1]), records, margin)
+    ends = np.append(values[0], at), np.append(before, values[-1])
+    scale = Scale(*ends, margin, margin).counted(place, margin)
     return Ruler(place, at, scale, loss.along(scale), whole, dates)
 
 

@@ -95,7 +95,7 @@ class ChangedColumn:
         return total / self.n
 
     def private_loss(self, before: Integers) -> float:
-        """The bits that labels leave unknown of a sensitive value, as a share of the most there are.
+        """The bits that labels leave unknown of a sensitive value, as a share of the most.
 
         From counts of (value, sensitive value) before.
         """

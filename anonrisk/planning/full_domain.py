@@ -11,10 +11,13 @@ from anonrisk.core.progress import tell
 from anonrisk.core.render import percent
 from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
+from anonrisk.planning.class_rules import ClassRule, Requirements
+from anonrisk.planning.goals import budgets, outcome, with_rules
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.offer import offers
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
+from anonrisk.planning.persons import PersonTally
 from anonrisk.planning.search import BestNode, search
 from anonrisk.recode import Star
 
@@ -23,17 +26,34 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice import MeasuredNode
     from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.plan import Plan
 
 
+def best_of(request: PlanRequest, made: Plan, tally: Tally, **settings: Any) -> Plan:
+    """Find the best plan; what is asked of a table as a whole may cost less class by class."""
+    strict = request.strict()
+    if strict.rules == request.rules:
+        return full_domain(made, tally, request, **settings)
+    found: list[Plan] = []
+    for wanted in (request, strict):
+        try:
+            found.append(full_domain(with_rules(made, wanted), tally, wanted, **settings))
+        except PlanError:
+            if wanted is strict and not found:
+                raise
+    return min(found, key=lambda plan: plan.after.loss if plan.after is not None else 1.0)
+
+
 def full_domain(
     made: Plan,
     tally: Tally,
-    qid: Qid,
-    loss: Loss,
+    request: PlanRequest,
     *,
+    loss: Loss,
+    asked: PlanRequest,
     n: int,
     beta: float,
     weights: list[float] | None,
@@ -42,21 +62,41 @@ def full_domain(
     budget: float | None,
     max_loss: float | None,
 ) -> Plan:
-    """Find the best combination of offered recodings, each for a whole column."""
+    """Find the best combination of offered recodings, each for a whole column.
+
+    `request` is what it must keep to, and `asked` all that it is to tell of.
+    """
     tell("making the recodings")
-    k = made.k or 1
-    about = value_budget(tally, qid, k=k, n=n, beta=beta, weights=weights, given=budget)
+    # What a plan tells of a value stays a value of many, also where classes may be smaller.
+    qid, k = request.qid, max(request.k, 2)
+    held = tally if request.unit is None else PersonTally(**vars(tally), unit=request.unit)
+    about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, given=budget)
     shares = dict(zip(qid, about.per_column, strict=True))
-    offered = offers(tally, shares, given, k=k, bins=bins)
-    lattice = Lattice.of(tally, offered, k, weights, loss)
+    offered = offers(held, shares, given, k=k, bins=bins)
     allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
+    required = Requirements(
+        tally,
+        qid,
+        request.rules,
+        request.wholes,
+        about=asked.about,
+        unit=request.unit,
+        allowed=allowed,
+    )
+    by_size = required.rules == (ClassRule(qid, request.k),) and not required.wholes
+    plain = by_size and not required.beside
+    lattice = Lattice.of(
+        tally, offered, request.k, weights, loss, required=None if plain else required
+    )
     tell("looking for a first plan")
     found = search(lattice, allowed)
-    best = _met(lattice, found, allowed, made.max_suppression, max_loss)
+    best = _met(lattice, found, request, made.max_suppression, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
         for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
     }
+    coded = lattice.coded(best.node)
+    rows = required.kept(coded).rows
     after = PlanOutcome(
         tally.n_records - best.n_below,
         best.n_classes - best.n_small,
@@ -65,16 +105,17 @@ def full_domain(
         lattice.plain_loss(best.node),
         best.discernibility,
         tuple(lattice.present(best.node)),
-        bits_kept(lattice.by_column(best.node, ENTROPY), tally, qid),
-        float(lattice.by_column(best.node, RANGE).mean()),
+        bits=bits_kept(lattice.by_column(best.node, ENTROPY), tally, qid),
+        range_loss=float(lattice.by_column(best.node, RANGE).mean()),
     )
     return replace(
         made,
         recodings=chosen,
-        after=after,
+        after=outcome(required, coded, rows, after) if rows.any() else after,
         budget=about,
         optimal=found.optimal,
         partial=found.stopped,
+        budgets=budgets(asked, required, coded, rows),
     )
 
 
@@ -99,28 +140,36 @@ def value_budget(
 
 
 def _met(
-    lattice: Lattice, found: BestNode, allowed: int, max_suppression: float, max_loss: float | None
+    lattice: Lattice,
+    found: BestNode,
+    request: PlanRequest,
+    max_suppression: float,
+    max_loss: float | None,
 ) -> MeasuredNode:
     """Give the best node, or say which constraint stops all of them."""
-    n = lattice.n
+    n, goals = lattice.n, request.told()
     if found.best is None:
         unfinished = [
             repr(name)
             for name, choices in zip(lattice.columns, lattice.choices, strict=True)
             if not any(isinstance(choice.recoding, Star) for choice in choices)
         ]
+        stops = f"max_suppression={percent(max_suppression)} stops it, the least that would do is "
+        if found.least_below > max_suppression * n:
+            why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
+        else:
+            why = "the table that is left would break another. Lower one, or"
         raise PlanError(
-            f"no combination of the offered recodings reaches k={lattice.k}: max_suppression="
-            f"{percent(max_suppression)} stops it, the least that would do is "
-            f"{percent(found.least_below / n)}. Raise it, lower k, or offer coarser recodings"
-            + (f" for {', '.join(unfinished)}" if unfinished else "")
+            f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
+            "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")
         )
     if max_loss is not None and lattice.plain_loss(found.best.node) > max_loss * (1 + 1e-9):
         if found.stopped:
             # Another one may do: nobody knows.
             raise KeyboardInterrupt
+        allowed = math.floor(max_suppression * n + 1e-9)
         raise PlanError(
-            f"max_loss={max_loss:g} stops every plan with k={lattice.k}: the best one found loses "
+            f"max_loss={max_loss:g} stops every plan with {goals}: the best one found loses "
             f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
             f"suppression than {allowed:,} records"
         )

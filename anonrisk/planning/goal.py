@@ -1,15 +1,20 @@
-"""What the classes of a planned table must keep to beside k."""
+"""What a planned table must keep to: one goal each, and what came of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anonrisk.core import render
 from anonrisk.measures.scores import FORMULAS
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name
+    from collections.abc import Callable
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.class_sizes import ClassCounts
+
+MET, MISSED, NOT_PLANNED = "met", "missed", "not planned"
 
 
 @dataclass(frozen=True)
@@ -42,3 +47,100 @@ class SensitiveGoal:
         name = f"{self.score} {FORMULAS[self.score].measure.rpartition('_')[2]}"
         constant = "" if self.c is None else f" (c = {self.c:g})"
         return f"{name}{constant} of {render.shown(self.column)} {sign} {self.limit:g}"
+
+    def implies(self, other: SensitiveGoal) -> bool:
+        """Tell whether what keeps to this goal keeps to the other one."""
+        same = (self.column, self.score, self.c, self.order)
+        if same != (other.column, other.score, other.c, other.order):
+            return False
+        least = FORMULAS[self.score].least
+        return self.limit >= other.limit if least else self.limit <= other.limit
+
+
+class Measured(NamedTuple):
+    """What came of a goal: the number, whether that will do, and why not where nobody can tell."""
+
+    value: float | None
+    met: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class TableGoal:
+    """What the classes of some columns must keep to all together, as an average or a share."""
+
+    qid: Qid
+    measure: Callable[[ClassCounts], Measured] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PlanGoal:
+    """One budget of a policy, as a plan goes about it.
+
+    Attributes
+    ----------
+    budget : str
+        Its name in a verdict.
+    qid : tuple of names
+        The columns that it is about.
+    limit : float
+    severity : {"fail", "warn"}
+        Whether a plan must keep to it, or should.
+    k : int
+        The size that every class must have for it; 1 where less may do.
+    by_size : bool
+        Whether that size is all that it asks for.
+    enough : int or None
+        A size of every class with which it is met, mostly.
+    about : SensitiveGoal or None
+        What the sensitive values of every class must keep to for it.
+    measure : function or None
+        What tells from the classes whether it is met.
+    of_suppression : bool
+        Whether it limits the share of records that are left out.
+    why_not : str
+        Why no recoding is looked for by it.
+    """
+
+    budget: str
+    qid: Qid
+    limit: float
+    severity: str = "fail"
+    k: int = 1
+    by_size: bool = False
+    enough: int | None = None
+    about: SensitiveGoal | None = None
+    measure: Callable[[ClassCounts], Measured] | None = field(default=None, repr=False)
+    of_suppression: bool = False
+    why_not: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class PlannedBudget(render.PrintedFields):
+    """What a plan makes of one budget of a policy.
+
+    Attributes
+    ----------
+    budget : str
+        Its name in a verdict, as ``"k"`` or ``"risk.prosecutor.highest"``.
+    status : {"met", "missed", "not planned"}
+        Whether the table that the plan makes keeps to it; the last where a recoding is not how it
+        is reached.
+    severity : {"fail", "warn"}
+    limit : float
+    value : float or None
+        What it will be.
+    qid : tuple of names
+    sensitive : name or None
+    why : str
+        Why it is not met.
+    """
+
+    budget: str
+    status: str
+    severity: str
+    limit: float
+    value: float | None = None
+    qid: Qid = ()
+    sensitive: Name | None = None
+    why: str = ""

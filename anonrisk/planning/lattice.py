@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
+from anonrisk.planning.class_rules import Coded, KeptClasses
 from anonrisk.planning.losses.base import (
     CellLoss,
     ClassLoss,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.class_rules import Requirements
     from anonrisk.planning.losses.base import Loss
     from anonrisk.recode import Recoding
 
@@ -64,23 +66,28 @@ class MeasuredNode:
 
     node: Node
     n_classes: int
-    # Classes below k, and the smallest of the others; None if there is none.
+    # Classes that are left out, and the smallest of the others; None if there is none.
     n_small: int
     k_kept: int | None
+    # Records that are left out, and those of them that every finer node leaves out too.
     n_below: int
+    n_sure: int
     loss: float
     # What would be lost if nobody were suppressed.
     unsuppressed: float
     discernibility: int
+    # Whether what is left keeps to what is asked of the table as a whole.
+    holds: bool = True
 
 
 @dataclass(frozen=True)
 class _Rolled:
-    """A tally generalised to one node: codes by column, counts by class."""
+    """A tally generalised to one node: codes by column and of what is beside, counts by class."""
 
     node: Node
     codes: list[Integers]
     counts: Integers
+    sizes: list[int]
 
 
 @dataclass
@@ -93,6 +100,8 @@ class Lattice:
     k: int
     weights: Floats
     loss: Loss
+    # What classes must keep to; None where that is k records alone.
+    required: Requirements | None = None
     # How many classes were looked at: what the work of a search is counted by.
     work: int = 0
     measured: dict[Node, MeasuredNode] = field(default_factory=dict)
@@ -106,12 +115,14 @@ class Lattice:
         k: int,
         weights: Sequence[float] | None = None,
         loss: Loss = _RANGE,
+        *,
+        required: Requirements | None = None,
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
         columns = tuple(offered)
         choices = [different([Choice.of(r, tally, c, loss) for r in offered[c]]) for c in columns]
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
-        return cls(tally, columns, choices, k, share / share.sum(), loss)
+        return cls(tally, columns, choices, k, share / share.sum(), loss, required)
 
     def __post_init__(self) -> None:
         """Prepare what every node needs: margins, and which choice refines which."""
@@ -129,6 +140,7 @@ class Lattice:
         self.finer = [_refinements(offered) for offered in self.choices]
         self.maps = [_maps(o, f) for o, f in zip(self.choices, self.finer, strict=True)]
         self.top = tuple(int(np.argmin([c.n_groups for c in o])) for o in self.choices)
+        self.beside = () if self.required is None else self.required.beside
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,7 +148,7 @@ class Lattice:
         return tuple(len(offered) for offered in self.choices)
 
     def measure(self, node: Node) -> MeasuredNode:
-        """Measure a node: sizes of its classes, records below k, loss with those suppressed.
+        """Measure a node: which classes are left out, and the loss with those suppressed.
 
         The loss is the mean over original records and columns; a suppressed record costs 1.
         """
@@ -144,38 +156,49 @@ class Lattice:
         if known is not None:
             return known
         rolled = self._roll_up(node)
-        small = rolled.counts < self.k
-        n_below = int(rolled.counts[small].sum())
-        of_class = self._of_class(rolled, ~small)
-        kept, gone = (float(of_class[part] @ rolled.counts[part]) for part in (~small, small))
-        squares = int((rolled.counts[~small] ** 2).sum()) + n_below * self.n
+        kept = self.kept(rolled)
+        of_row = self._of_rows(rolled, kept.rows)
+        lost = float(of_row[kept.rows] @ rolled.counts[kept.rows])
+        n_below = self.n - int(kept.records.sum())
         found = MeasuredNode(
             node,
-            len(rolled.counts),
-            int(small.sum()),
-            int(rolled.counts[~small].min()) if not small.all() else None,
+            kept.n_classes,
+            kept.n_classes - len(kept.sizes),
+            int(kept.sizes.min()) if len(kept.sizes) else None,
             n_below,
-            float(tidy((kept + n_below) / self.n)),
-            (kept + gone) / self.n,
-            squares,
+            kept.n_sure,
+            float(tidy((lost + n_below) / self.n)),
+            float(of_row @ rolled.counts) / self.n,
+            int((kept.records**2).sum()) + n_below * self.n,
+            kept.holds,
         )
         self.measured[node] = found
         return found
 
-    def _of_class(self, rolled: _Rolled, kept: Booleans) -> Floats:
-        """Give what a record of each class loses."""
+    def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
+        """Give what a record of each combination loses."""
         if isinstance(self.loss, ClassLoss):
-            return self.loss.of_classes(self._classes(rolled, kept))
-        of_class = np.zeros(len(rolled.counts))
+            number, classes = self._classes(rolled, kept)
+            return self.loss.of_classes(classes)[number]
+        of_row = np.zeros(len(rolled.counts))
         for c, choice in enumerate(rolled.node):
-            of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
-        return of_class
+            of_row += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
+        return of_row
 
-    def _classes(self, rolled: _Rolled, kept: Booleans) -> RecodedClasses:
+    def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, RecodedClasses]:
+        """Number the classes of combinations, and put those of a class together."""
         chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
         groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
-        sizes = [len(one.losses) for one in chosen]
-        return RecodedClasses(rolled.codes, groups, sizes, rolled.counts, kept)
+        sizes, codes = rolled.sizes[: len(chosen)], rolled.codes[: len(chosen)]
+        if not self.beside:
+            own = np.arange(len(rolled.counts))
+            return own, RecodedClasses(codes, groups, sizes, rolled.counts, kept)
+        keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        counts = np.rint(np.bincount(number, rolled.counts)).astype(np.int64)
+        # What is beside them does not part the records of a class: all are left, or none.
+        codes = [code[first] for code in codes]
+        return number, RecodedClasses(codes, groups, sizes, counts, kept[first])
 
     def by_column(self, node: Node, loss: CellLoss) -> Floats:
         """Give what a cell of each column loses at a node, whatever it is worth."""
@@ -184,7 +207,7 @@ class Lattice:
             RecodedColumn.of(offered[i].recoding, self.tally.domains[c], c, self.tally.margin(c))
             for c, offered, i in zip(self.columns, self.choices, node, strict=True)
         ]
-        return loss.by_column(chosen, self._classes(rolled, rolled.counts >= self.k))
+        return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])
 
     def plain_loss(self, node: Node) -> float:
         """Give the loss of a node with all columns worth the same."""
@@ -192,12 +215,27 @@ class Lattice:
             return self.measure(node).loss
         return float(self.by_column(node, self.loss).mean())
 
+    def kept(self, rolled: _Rolled) -> KeptClasses:
+        """Tell which classes are left."""
+        if self.required is not None:
+            return self.required.kept(Coded(rolled.codes, rolled.counts, rolled.sizes))
+        rows = rolled.counts >= self.k
+        sizes = rolled.counts[rows]
+        n_below = self.n - int(sizes.sum())
+        return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=True)
+
+    def coded(self, node: Node) -> Coded:
+        """Give the combinations of a node as codes."""
+        rolled = self._roll_up(node)
+        return Coded(rolled.codes, rolled.counts, rolled.sizes)
+
     def _roll_up(self, node: Node) -> _Rolled:
         source = next((r for r in self._rolled if self._refines(r.node, node)), None)
         if source is None:
             codes = [self.tally.codes[c] for c in self.columns]
             counts = self.tally.counts
             groups = [self.choices[c][choice].groups[codes[c]] for c, choice in enumerate(node)]
+            groups += [self.tally.codes[name] for name in self.beside]
         else:
             counts = source.counts
             groups = [
@@ -206,13 +244,11 @@ class Lattice:
                 else self.maps[c][source.node[c], choice][source.codes[c]]
                 for c, choice in enumerate(node)
             ]
+            groups += source.codes[len(node) :]
         self.work += len(counts)
-        rolled = _Rolled(
-            node,
-            *merged(
-                groups, counts, [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
-            ),
-        )
+        sizes = [len(o[i].losses) for o, i in zip(self.choices, node, strict=True)]
+        sizes += [len(self.tally.domains[name]) + 1 for name in self.beside]
+        rolled = _Rolled(node, *merged(groups, counts, sizes), sizes)
         self._rolled.append(rolled)
         # The smallest that fits is the best to start from.
         self._rolled.sort(key=lambda r: len(r.counts))

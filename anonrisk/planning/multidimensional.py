@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import radix
-from anonrisk.core.hierarchy import text_of
-from anonrisk.engines import refusals
+from anonrisk.engines.numpy.count import distinct_pairs
 from anonrisk.errors import PlanError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
+from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
+from anonrisk.planning.goals import budgets, outcome
 from anonrisk.planning.losses.base import tidy
 from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
+from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.losses.base import CellLoss
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
     from anonrisk.recode.regions import ByRegion
 
@@ -48,11 +52,17 @@ def divide(
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
+    unit: Name | None = None,
     median: bool = False,
 ) -> tuple[Regions, PlanOutcome]:
-    """Cut a table into regions of k records or more, and measure what that leaves."""
-    axes = [axis_of(tally, name, k, given.get(name), loss) for name in qid]
-    asked = list(dict.fromkeys(goal.column for goal in goals))
+    """Cut a table into regions of k records, or persons, or more; measure what that leaves."""
+    held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
+    # What a plan tells of a value stays a value of many, also where classes may be smaller.
+    axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
+    if unit is not None:
+        # Edges look at persons, losses at records.
+        axes = _priced(axes, qid, tally, loss)
+    asked = list(beside(goals, unit))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
     sizes = [axis.size for axis in axes] + [len(tally.domains[name]) + 1 for name in asked]
@@ -61,41 +71,50 @@ def divide(
     counts = np.rint(np.bincount(number, tally.counts)).astype(np.int64)
     # Half as wide, they are gathered twice as fast.
     positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
-    limits = [
-        _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally)
+    units = None if unit is None else positions[-1].astype(np.int64)
+    limits: list[RegionLimit] = [
+        _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally, units)
         for goal in goals
     ]
+    if units is not None:
+        limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
     return _told(axes, qid, tally, parts)
 
 
-def _limit(goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally) -> SensitiveLimit:
+def _limit(
+    goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally, units: Integers | None
+) -> SensitiveLimit:
     """Rank the values that occur, and see whether the table as a whole keeps to a goal."""
-    domain, formula = tally.domains[goal.column], FORMULAS[goal.score]
-    ranks = codes
-    if formula.order == "r" and goal.order is not None:
-        ranks = _in_order(goal, domain)[codes]
-    elif formula.order == "r" and not domain.is_scale:
-        raise refusals.not_ordered(goal.column)
+    formula = FORMULAS[goal.score]
+    ranks = ranks_of(goal, tally.domains[goal.column])[codes]
     present, number = np.unique(ranks, return_inverse=True)
-    if formula.order == "r":
-        refusals.check_ordered(goal.column, len(present))
-    overall = np.rint(np.bincount(number, counts, len(present))).astype(np.int64)
-    made = SensitiveLimit(number, overall, formula, goal.c, goal.limit)
-    if not made.holds(np.zeros_like(codes), counts, np.arange(len(codes))).all():
+    every = np.arange(len(codes))
+    if units is None:
+        overall = np.rint(np.bincount(number, counts, len(present))).astype(np.int64)
+        made = SensitiveLimit(number, overall, formula, goal.c, goal.limit)
+    else:
+        held, _ = distinct_pairs(number, len(present), units, int(units.max()) + 1)
+        overall = np.bincount(held, minlength=len(present))
+        made = PersonValues(number, overall, formula, goal.c, goal.limit, units)
+    if not made.holds(np.zeros_like(codes), counts, every).all():
         raise PlanError(
             f"no plan reaches {goal}: the table as a whole does not, however coarse it is made"
         )
     return made
 
 
-def _in_order(goal: SensitiveGoal, domain: Domain) -> Integers:
-    place = {text_of(value): i for i, value in enumerate(goal.order or ())}
-    ranks = [place.get(text, -1) for text in domain.texts()]
-    if -1 in ranks:
-        raise refusals.unknown_values(goal.column, ranks.count(-1), "order")
-    return np.array([*ranks, len(place)], dtype=np.int64)
+def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
+    """Give the combinations of a table as codes of what regions make of them."""
+    places = []
+    for name in qid:
+        groups, _ = regions.columns[name].groups(tally.domains[name])
+        places.append(np.append(groups, regions.columns[name].missing)[tally.codes[name]])
+    found, labels = regions.find(places), regions.labels()
+    codes = [labels[n][0][found] + 1 if n in labels else tally.codes[n] for n in qid]
+    codes += [tally.codes[name] for name in others]
+    return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
 
 
 def _told(
@@ -132,8 +151,8 @@ def _told(
         float(_lost(axes, parts).mean()),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
-        bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
-        float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
+        bits=bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
+        range_loss=float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
     )
     return regions, outcome
 
@@ -198,6 +217,47 @@ def _parts(
     parts = tuple(zip(level, names, inside.tolist(), strict=True))
     kept = all(isinstance(recoding, Keep) for recoding in levels)
     return Parts(levels, parts, kept), (np.searchsorted(begins, at), begin, inside[begin])
+
+
+def multidimensional(
+    made: Plan,
+    tally: Tally,
+    request: PlanRequest,
+    loss: CellLoss,
+    *,
+    asked: PlanRequest,
+    given: Mapping[Name, Any],
+    weights: Sequence[float] | None,
+    median: bool,
+) -> Plan:
+    """Cut a table into regions that keep to a request, and tell of all that was asked."""
+    qid, rule = request.qid, request.on_all_columns()
+    regions, after = divide(
+        tally,
+        qid,
+        rule.k,
+        loss,
+        given=given,
+        weights=weights,
+        goals=rule.goals,
+        unit=request.unit,
+        median=median,
+    )
+    required = Requirements(
+        tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
+    )
+    coded = by_region(regions, tally, qid, required.beside)
+    kept = required.kept(coded)
+    if not (kept.rows.all() and kept.holds):
+        raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
+    after = replace(after, k=int(kept.sizes.min()))
+    return replace(
+        made,
+        recodings=dict(regions.columns),
+        regions=regions,
+        after=outcome(required, coded, kept.rows, after),
+        budgets=budgets(asked, required, coded, kept.rows),
+    )
 
 
 def better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:

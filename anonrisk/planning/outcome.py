@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.planning.losses.base import (
-    ClassLoss,
-    RecodedClasses,
-    RecodedColumn,
-    entropy_of,
-)
-from anonrisk.recode import Keep
+from anonrisk.planning.losses.base import entropy_of
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
     from anonrisk.core.columns import Qid
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.losses.base import Loss
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +34,12 @@ class PlanOutcome(render.PrintedFields):
     values : tuple of int
         Different values of each column once recoded, those of suppressed records among them;
         `anonrisk.utility` counts those that are left in the published table.
+    n_persons : int or None
+        Persons, where the plan counts them; `k` then is the fewest of them in a class.
+    average_risk : float or None
+        Of a prosecutor, over all records or persons; after a plan.
+    scores : tuple of float
+        The worst score of a class for each sensitive goal of the plan's `class_rules`, in order.
     bits : float or None
         Mean over original records and columns of the bits that a cell tells; a suppressed record
         tells nothing.
@@ -55,35 +54,17 @@ class PlanOutcome(render.PrintedFields):
     loss: float
     discernibility: int
     values: tuple[int, ...]
+    n_persons: int | None = None
+    average_risk: float | None = None
+    scores: tuple[float, ...] = ()
     # Plans that were stored before these were told lack them.
     bits: float | None = None
     range_loss: float | None = None
 
-
-def before_plan(tally: Tally, qid: Qid, k: int, loss: Loss) -> PlanOutcome:
-    """Measure a table before anything has become coarse."""
-    counts, margins = tally.counts, [tally.margin(name) for name in qid]
-    codes = [tally.codes[name] for name in qid]
-    values = {name: np.arange(len(margin)) for name, margin in zip(qid, margins, strict=True)}
-    everybody = np.ones(len(counts), dtype=bool)
-    classes = RecodedClasses(codes, values, list(map(len, margins)), counts, everybody)
-    if isinstance(loss, ClassLoss):
-        lost = loss.of_classes(classes) @ counts / tally.n_records
-    else:
-        domains = zip(qid, margins, strict=True)
-        columns = [RecodedColumn.of(Keep(), tally.domains[c], c, m) for c, m in domains]
-        lost = loss.by_column(columns, classes).mean()
-    return PlanOutcome(
-        tally.n_records,
-        len(counts),
-        int(counts.min()),
-        int(counts[counts < k].sum()),
-        float(lost),
-        int((counts**2).sum()),
-        tuple(int((margin > 0).sum()) for margin in margins),
-        float(np.mean([entropy_of(margin) for margin in margins])),
-        0.0,
-    )
+    @property
+    def highest_risk(self) -> float | None:
+        """The risk of somebody in the smallest class, from a prosecutor."""
+        return None if self.k is None else 1 / self.k
 
 
 def bits_kept(lost: Floats, tally: Tally, qid: Qid) -> float:

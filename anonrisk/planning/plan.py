@@ -50,6 +50,14 @@ class Plan(PlanFields):
         Of a multidimensional plan, where a column is how coarse; None where it is so everywhere.
     goals : tuple of SensitiveGoal
         What every class keeps to beside k.
+    rules : tuple of ClassRule
+        Where classes of several sets of columns must keep to something: what, set by set.
+    unit : name or None
+        The column that says which person a record belongs to: classes then count persons.
+    leave_out : tuple of names
+        Columns that the plan leaves out: direct identifiers.
+    budgets : tuple of PlannedBudget
+        Of a plan for a policy: each budget, whether it is met, and why not.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,6 +117,11 @@ class Plan(PlanFields):
         return emit.sql_code(self.recodings, self.columns, self.k, dialect, table)
 
     def _refuse_regions(self) -> None:
+        if self.goals or self.rules or self.unit is not None:
+            raise PlanError(
+                "a plan about persons, sensitive values or several sets of columns is no code that "
+                "people could read: store it with to_json() and use anonrisk.apply"
+            )
         if self.regions is not None:
             raise PlanError(
                 f"a multidimensional plan of {len(self.regions):,} regions is no code that people "

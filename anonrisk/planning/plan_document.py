@@ -8,8 +8,8 @@ import numpy as np
 
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
+from anonrisk.planning import goal_document
 from anonrisk.planning.budget import ValueBudget
-from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.recode.regions import Regions, read_recoding
 
@@ -40,10 +40,7 @@ def written(plan: PlanFields) -> dict[str, Any]:
         stored[name] = None if part is None else vars(part) | _lists(part)
     if plan.regions is not None:
         stored["regions"] = plan.regions.to_dict()
-        stored["goals"] = [
-            {**vars(goal), **_lists(goal), "column": _plain(goal.column)} for goal in plan.goals
-        ]
-    return stored
+    return stored | goal_document.written(plan, _plain)
 
 
 def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
@@ -70,10 +67,7 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         regions = stored.get("regions")
         if regions is not None:
             parts["regions"] = Regions.read(regions, recodings)
-            parts["goals"] = tuple(
-                SensitiveGoal(**{**_tuples(goal), "column": _name(goal["column"])})
-                for goal in stored["goals"]
-            )
+        parts |= goal_document.read(stored, _name)
         return dict(
             recodings=recodings,
             k=stored["k"],

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anonrisk.planning.class_rules import ClassRule
+
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.planning.budget import ValueBudget
-    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.goal import PlannedBudget, SensitiveGoal
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import Regions
@@ -31,6 +33,17 @@ class PlanFields:
     partial: bool = False
     regions: Regions | None = None
     goals: tuple[SensitiveGoal, ...] = ()
+    rules: tuple[ClassRule, ...] = ()
+    unit: Name | None = None
+    leave_out: Qid = ()
+    budgets: tuple[PlannedBudget, ...] = ()
+
+    @property
+    def class_rules(self) -> tuple[ClassRule, ...]:
+        """What every class keeps to: of all columns, or of several sets of them."""
+        if self.rules or self.k is None:
+            return self.rules
+        return (ClassRule(self.qids, self.k, self.goals),)
 
     @property
     def method(self) -> str:

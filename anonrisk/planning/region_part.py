@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.measures.formula import Formula
+
+
+class RegionLimit(Protocol):
+    """What every region must keep to beside its records."""
+
+    def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
+        """Tell which of some parts keep to it; `of` is the part of each of the rows."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class CutRule:
         The fewest records of a region.
     weights : sequence of float
         What the detail of each column is worth.
-    limits : sequence of SensitiveLimit
+    limits : sequence of RegionLimit
         What else a region must keep to.
     median : bool
         Whether to cut the column that loses most, numbers where the records are halved, as in the
@@ -65,7 +72,7 @@ class CutRule:
 
     k: int
     weights: Sequence[float]
-    limits: Sequence[SensitiveLimit] = ()
+    limits: Sequence[RegionLimit] = ()
     median: bool = False
 
 
@@ -165,7 +172,7 @@ class RegionPart:
 
 
 def keeping(
-    part: RegionPart, values: Integers, size: int, limits: Sequence[SensitiveLimit]
+    part: RegionPart, values: Integers, size: int, limits: Sequence[RegionLimit]
 ) -> tuple[Integers, Booleans]:
     """Tell by region and value whether the records that have both keep to the limits.
 

@@ -43,11 +43,11 @@ def search(lattice: Lattice, allowed: int) -> BestNode:
         best, optimal = _search(lattice, allowed)
     measured = list(lattice.measured.values())
     if interruption.stopped:
-        best = min((one for one in measured if one.n_below <= allowed), key=_rank, default=None)
+        best = min((one for one in measured if _will_do(one, allowed)), key=_rank, default=None)
     # Without a plan that will do there is nothing to give.
     done = len(measured) if best is not None else 0
     interruption.keep(done, math.prod(lattice.shape), "combinations measured; not proven best")
-    least = min(one.n_below for one in measured)
+    least = min((one.n_below for one in measured if one.holds), default=lattice.n)
     return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
 
 
@@ -59,8 +59,12 @@ def _search(lattice: Lattice, allowed: int) -> tuple[MeasuredNode | None, bool]:
         return _bounded(lattice, best, allowed)
     if best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
-        best = min(best, top, key=_rank) if top.n_below <= allowed else best
+        best = min(best, top, key=_rank) if _will_do(top, allowed) else best
     return best, False
+
+
+def _will_do(measured: MeasuredNode, allowed: int) -> bool:
+    return measured.holds and measured.n_below <= allowed
 
 
 def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
@@ -73,7 +77,7 @@ def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
     node = tuple(0 for _ in lattice.shape)
     while True:
         measured = lattice.measure(node)
-        if measured.n_below <= allowed:
+        if _will_do(measured, allowed):
             return measured
         present = lattice.present(node)
         coarser = [c for c, size in enumerate(lattice.shape) if node[c] + 1 < size]
@@ -97,7 +101,7 @@ def _descend(lattice: Lattice, start: MeasuredNode, allowed: int) -> MeasuredNod
                 if _without_suppression(lattice, node) >= best.loss:
                     continue
                 found = lattice.measure(node)
-                if found.n_below <= allowed and _rank(found) < _rank(best):
+                if _will_do(found, allowed) and _rank(found) < _rank(best):
                     best = found
     return best
 
@@ -115,8 +119,9 @@ def _least_losses(lattice: Lattice) -> Floats:
 def _least_gains(lattice: Lattice) -> Floats:
     """Bound what each suppressed record adds to the loss of a node."""
     if isinstance(lattice.loss, ClassLoss):
-        added = lattice.loss.least_added(lattice.k - 1, lattice.n)
-        return np.full(lattice.shape, added / lattice.n)
+        # Only where k records are all that is asked for, a larger class is never suppressed.
+        largest = lattice.k - 1 if lattice.required is None else lattice.n
+        return np.full(lattice.shape, lattice.loss.least_added(largest, lattice.n) / lattice.n)
     most = _summed([w * x for w, x in zip(lattice.weights, lattice.most_loss, strict=True)])
     return np.maximum(1 - most, 0.0) / lattice.n
 
@@ -127,8 +132,9 @@ def _bounded(
     """Measure nodes until every other is known to be no better.
 
     Bounds, all exact: the loss of a node is at least its loss without suppression plus what its
-    suppressed records add; a node that refines another suppresses at least as many; and it loses no
-    more without suppression, which tells of losses of classes what is known of cells beforehand.
+    suppressed records add; a node that refines another surely suppresses at least as many as that
+    surely does; and it loses no more without suppression, which of a loss of classes is all that is
+    known, where of one of cells it is known beforehand.
     """
     shape, learns = lattice.shape, isinstance(lattice.loss, ClassLoss) and lattice.loss.monotone
     loss, gain = _least_losses(lattice), _least_gains(lattice)
@@ -141,9 +147,9 @@ def _bounded(
     def learn(measured: MeasuredNode) -> None:
         ways = list(zip(lattice.finer, measured.node, strict=True))
         finer = np.ix_(*(np.flatnonzero(f[:, i]) for f, i in ways))
-        below[finer] = np.maximum(below[finer], measured.n_below)
+        below[finer] = np.maximum(below[finer], measured.n_sure)
         open_[measured.node] = False
-        if measured.n_below > allowed:
+        if measured.n_sure > allowed:
             open_[finer] = False
         if learns:
             coarser = np.ix_(*(np.flatnonzero(f[i]) for f, i in ways))
@@ -158,12 +164,12 @@ def _bounded(
         tell("combinations of recodings decided", open_.size - n_open, open_.size)
         if not n_open:
             return best, True
-        # The node that most others refine teaches most, if also most others are coarser where
-        # that tells something.
+        # The node that most others refine teaches most; or one that has many on either side,
+        # where it tells of both.
         place = int(np.argmax(np.where(open_, teaches, -1.0)))
         found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
         learn(found)
-        if found.n_below <= allowed and (best is None or _rank(found) < _rank(best)):
+        if _will_do(found, allowed) and (best is None or _rank(found) < _rank(best)):
             best = found
     return best, False
 

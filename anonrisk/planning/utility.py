@@ -243,14 +243,13 @@ def _loss(  # noqa: PLR0917
             each = np.repeat(sizes.sizes, sizes.classes)
         levels = {name: tally.margin(name) for name, tally in after.items()}
         return ((n - lost) * FunctionLoss(asked).asked(each, levels) + lost) / n
-    if asked == "range":
-        return found.loss_metric
-    if asked == "discernibility":
-        return found.discernibility / n**2
-    if asked == "target":
-        return found.classification_metric
-    if not told:
-        return None
+    known = {
+        "range": found.loss_metric,
+        "discernibility": found.discernibility / n**2,
+        "target": found.classification_metric,
+    }
+    if asked in known or not told:
+        return known.get(asked)
     if asked == "entropy" or sensitive is None:
         return float(np.mean([column.bits_lost for column in told]))
     size = len(next(iter(before.values())).domains[sensitive]) + 1

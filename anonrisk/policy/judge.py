@@ -92,7 +92,7 @@ class Judge:
     ) -> Finding:
         if isinstance(value, Problem):
             return self._unknown(budget, value, sensitive=sensitive, group=group)
-        status = _status(budget, value)
+        status = status_of(budget, value)
         number = value.number
         room = number - budget.limit if budget.at_least else budget.limit - number
         told = budget.sentence(value, Subject(joined(self.qid), who, shown(sensitive)))
@@ -145,7 +145,8 @@ def worst(findings: list[Finding]) -> Finding:
     return min(findings, key=rank)
 
 
-def _status(budget: Budget, value: Value) -> str:
+def status_of(budget: Budget, value: Value) -> str:
+    """Compare a measured value with the limit of its budget."""
     if math.isnan(value.number) or (value.estimate is not None and math.isnan(value.estimate)):
         return COULD_NOT_ASSESS
     if within(value.number, budget.limit, at_least=budget.at_least):

@@ -70,7 +70,7 @@ def count(
     table = CheckedTable.of(policy, frame, published)
     if every_score:
         table = replace(table, engine=cast("Engine", CountingEngine(table.engine)))
-    qids = tuple(_expanded(table, rule, i) for i, rule in enumerate(policy.rules))
+    qids = tuple(expanded(table, rule, i) for i, rule in enumerate(policy.rules))
     wanted: dict[Qid, list[Budget]] = {}
     for rule, sets in zip(policy.rules, qids, strict=True):
         for qid in [] if isinstance(sets, Problem) else sets:
@@ -98,7 +98,7 @@ def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:
     )
 
 
-def _expanded(table: CheckedTable, rule: Rule, i: int) -> list[Qid] | Problem:
+def expanded(table: CheckedTable, rule: Rule, i: int) -> list[Qid] | Problem:
     """List the quasi-identifiers of a rule; those that the table declares are known only now."""
     if rule.columns is None and not table.roles.quasi:
         return without_roles()

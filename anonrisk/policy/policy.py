@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from anonrisk.api.assessment import Assessment
+    from anonrisk.planning.goals import PlanRequest
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
     from anonrisk.policy.verdict import Verdict
 
@@ -374,6 +375,38 @@ class Policy(Terms):
         from anonrisk.policy.assess import assess
 
         return assess(self, frame)
+
+    def plan_goals(self, frame: Any) -> PlanRequest:
+        """Say what a plan for a table must keep to; `anonrisk.plan` asks it.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A table of any library that the functions take.
+
+        Returns
+        -------
+        PlanRequest
+
+        Raises
+        ------
+        PlanError
+            If no recoding helps: a column without a role, or a draft that nobody has reviewed.
+
+        See Also
+        --------
+        anonrisk.plan : finds the plan
+        anonrisk.Policy.check : what is asked of the table that a plan makes
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Policy(quasi="zip", k=2).plan_goals(pd.DataFrame({"zip": ["a", "a", "b"]})).k
+        2
+        """
+        from anonrisk.policy.plan_goals import plan_goals
+
+        return plan_goals(self, frame)
 
     def to_suite(self, name: str | None = None) -> Any:
         """Make a suite of Great Expectations of it (needs the extra `gx`).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from anonrisk.api.plan import refuse_persons, require_share
+from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
@@ -126,7 +126,11 @@ def explore(
     one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppression, "max_suppression")
     engine, question, distances = _asked(frame, qids, sensitive)
-    refuse_persons(question.unit)
+    if question.unit is not None:
+        raise ArgumentError(
+            f"an explorer counts records, and the table declares persons by {question.unit!r}: "
+            "bring it to one record a person, then declare without unit="
+        )
     given = dict(hierarchies or {})
     require(given, "hierarchy of", question.qid)
     free = tuple(column for column in question.qid if column not in given)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.change import LabelsAsColumns, MinimalUniques
+from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.arrow import cells, tables
 from anonrisk.engines.pandas import PandasEngine
@@ -108,6 +108,8 @@ class ArrowEngine:
         """Give a table with other cells; rows have no labels to bring back."""
         if isinstance(change, LabelsAsColumns):
             return frame
+        if isinstance(change, LeaveOut):
+            return tables.table_of(frame).held().without(change.columns)
         return self.answer("rewrite", frame, change)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:

@@ -113,6 +113,10 @@ class ArrowTable:
         table = table.set_column(at, field.with_type(column.type), column)
         return table if column.type == field.type else _without_note(table, name)
 
+    def without(self, columns: Sequence[Any]) -> Any:
+        """Give the table without some columns, by their place: a name may be there twice."""
+        return self.frame.select([i for i, n in enumerate(self.names()) if n not in columns])
+
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""
         table = self.frame
@@ -174,6 +178,11 @@ class PolarsTable(ArrowTable):
             )
         table = self.frame if rows is None else self.frame[rows]
         return table.with_columns([_polars(new[name]) for name in new.columns])
+
+    def without(self, columns: Sequence[Any]) -> Any:
+        """Give the table without some columns."""
+        kept = [name for name in self.names() if name not in columns]
+        return self.frame.select([self.frame.get_column(name) for name in kept])
 
     def with_columns(self, new: pd.DataFrame) -> Any:
         """Give the table with some columns more."""

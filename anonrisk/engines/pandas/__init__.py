@@ -115,14 +115,14 @@ class PandasEngine:
     def keep(self, frame: pd.DataFrame, records: changes.Selection) -> pd.DataFrame:
         """Select records by their classes."""
         match records:
-            case changes.LargeClasses(question, k):
-                return suppress.records(frame, question, k)
+            case changes.LargeClasses(question, k, limits):
+                return suppress.records(frame, question, k, limits)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
                 return rewrite.breaking(frame, question, limits, k or None)
 
-    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: PLR0911
+    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells."""
         match change:
             case changes.Recode(recodings):
@@ -143,6 +143,8 @@ class PandasEngine:
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):
                 return labels.with_labels(frame, name)
+            case changes.LeaveOut(columns):
+                return frame.drop(columns=list(columns))
 
     def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

@@ -9,6 +9,7 @@ import pandas as pd
 
 from anonrisk.core import radix
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy import profile
 from anonrisk.engines.numpy.count import Encoded, sizes_of
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
@@ -19,18 +20,28 @@ from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
-    from anonrisk.counts.question import Question
+    from anonrisk.counts.question import Question, Score, Sensitive
     from anonrisk.engines.numpy.codes import Codes
 
 
-def records(frame: pd.DataFrame, question: Question, k: int) -> pd.DataFrame:
-    """Leave out the records of classes smaller than k."""
+def records(
+    frame: pd.DataFrame,
+    question: Question,
+    k: int,
+    limits: Sequence[tuple[Sensitive, Score, float]] = (),
+) -> pd.DataFrame:
+    """Leave out the records of classes smaller than k, or that break a limit."""
     counts, _ = Encoded.of(PandasTable(frame), question).sizes_by_row()
-    left = frame.loc[counts >= k]
+    large = counts >= k
+    if limits:
+        large &= ~profile.breaking(PandasTable(frame), question, limits)
+    left = frame.loc[large]
     # A category that no record has any more would still tell the suppressed value.
     unused = {
         name: column_of(left, name).cat.remove_unused_categories().array

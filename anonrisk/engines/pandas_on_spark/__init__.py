@@ -126,6 +126,8 @@ class PandasOnSparkEngine(SparkEngine):
             case changes.LabelsAsColumns(name):
                 named = level_names(frame.index.names, name)
                 return frame.rename_axis(named).reset_index()
+            case changes.LeaveOut(columns):
+                return frame.drop(columns=list(columns))
             case changes.Intervals():
                 # Only counted, for which the index is of no use.
                 with guarded("make the table"):

@@ -126,14 +126,16 @@ class SparkEngine:
     def keep(self, frame: DataFrame, records: changes.Selection) -> DataFrame:
         """Select records by their classes; lazy."""
         match records:
-            case changes.LargeClasses(question, k):
+            case changes.LargeClasses(question, k, ()):
                 return suppress.records(frame, question, k)
+            case changes.LargeClasses(question, k, limits):
+                return score.keeping(frame, question, limits, k)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.at_risk(frame, question, k)
             case changes.BreakingClasses(question, k, limits):
                 return score.breaking(frame, question, limits, k or None)
 
-    def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: PLR0911
+    def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells; lazy."""
         match change:
             case changes.Recode(recodings):
@@ -154,6 +156,8 @@ class SparkEngine:
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns():
                 return frame
+            case changes.LeaveOut(columns):
+                return rewrite.without(frame, columns)
 
     def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

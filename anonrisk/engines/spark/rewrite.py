@@ -11,6 +11,7 @@ from anonrisk.errors import ArgumentError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from anonrisk.core.columns import Qid
     from anonrisk.counts.question import Question
 
 
@@ -31,6 +32,16 @@ def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
         projection = Projection.of(frame)
         sized = projection.table.withColumn("n", size_of_class(projection, question))
         return sized.where(projection.functions.col("n") < k).drop("n").toDF(*projection.names)
+
+
+def without(frame: DataFrame, columns: Qid) -> DataFrame:
+    """Leave out columns, by their place: a name may be read as a path."""
+    with guarded("leave out columns"):
+        projection = Projection.of(frame)
+        names = projection.names
+        places = [i for i, name in enumerate(names) if name not in columns]
+        kept = projection.table.select(*(f"c{i}" for i in places))
+        return kept.toDF(*(names[i] for i in places))
 
 
 def size_of_class(projection: Projection, question: Question) -> Any:

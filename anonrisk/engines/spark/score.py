@@ -61,6 +61,27 @@ def breaking(
     k: int | None,
 ) -> DataFrame:
     """Select the records of the classes that break a limit, or are smaller than k."""
+    return _selected(frame, question, limits, k, broken=True)
+
+
+def keeping(
+    frame: DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int,
+) -> DataFrame:
+    """Select the records of the classes of at least k that break no limit."""
+    return _selected(frame, question, limits, k, broken=False)
+
+
+def _selected(
+    frame: DataFrame,
+    question: Question,
+    limits: Sequence[tuple[Sensitive, Score, float]],
+    k: int | None,
+    *,
+    broken: bool,
+) -> DataFrame:
     found = []
     for sensitive, score, limit in limits:
         pairs = Pairs(frame, question, sensitive)
@@ -85,6 +106,8 @@ def breaking(
         wanted = f.col("bad").isNotNull()
         if k is not None:
             wanted |= f.col("n") < k
+        if not broken:
+            wanted = ~wanted
         # Asking for the size makes the job fail on what the question refuses.
         wanted &= f.col("n").isNotNull()
         for sensitive in {limit[0].column: limit[0] for limit in limits}.values():

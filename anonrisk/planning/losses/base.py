@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -109,6 +109,11 @@ class Scale:
     largest: Floats
     records: Integers
     margin: Integers
+
+    def counted(self, place: Integers, margin: Integers) -> Scale:
+        """Count the records of each position anew, from those of each value."""
+        sums = np.bincount(place, margin, len(self.least) + 1)
+        return replace(self, records=np.rint(sums).astype(np.int64), margin=margin)
 
 
 class CellLoss(ABC):

@@ -299,6 +299,13 @@ class Budget(ABC):
         """Give the size of every class that would keep to the limit; None where none does."""
         return 2 if cls.about_singletons else parameters.get("k")
 
+    def needed_k(self, context: Context) -> int | None:
+        """Give the size that every class must have for it; None where less may do.
+
+        Where nobody may be in a small class there is none.
+        """
+        return self.enough_k(self.limit, self.parameters()) if not self.limit else None
+
     def assessed(self) -> dict[str, Any]:
         """Give the arguments of `anonrisk.assess` that take what is measured; `measures` is one."""
         return {}

@@ -11,6 +11,8 @@ from anonrisk.policy.budgets import base
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anonrisk.policy.evidence import Context
+
 
 @dataclass(frozen=True)
 class K(base.SizeBudget):
@@ -43,6 +45,10 @@ class K(base.SizeBudget):
             f"The smallest class of {of.columns} has {count_of(int(found.number), of.who)}; "
             f"at least {self.limit:,} are asked for"
         )
+
+    def needed_k(self, context: Context) -> int:
+        """Give the limit itself."""
+        return int(self.limit)
 
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int:

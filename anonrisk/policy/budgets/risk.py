@@ -243,6 +243,17 @@ class RiskBudget(base.SizeBudget):
         # A hair, so that 1 / 0.2 is five.
         return math.ceil(1 / most * (1 - 1e-9)) if most else None
 
+    def needed_k(self, context: Context) -> int | None:
+        """Give the k of the highest risk, of attackers who look among the table's own people."""
+        others = self.attacker != "prosecutor" and (
+            sampling_said(context).known or self.need(context) is not None
+        )
+        if others:
+            return None
+        if self.measure == "highest":
+            return self.enough_k(self.limit, self.parameters())
+        return super().needed_k(context)
+
     def assessed(self) -> dict[str, Any]:
         """Take the risk, if it is the prosecutor's."""
         names = {"highest": "highest_risk", "average": "average_risk"}

@@ -1,0 +1,212 @@
+"""What a plan is asked for: goals of a policy or of a call, and how they are met together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from anonrisk.core.render import count_of, shown
+from anonrisk.engines import refusals
+from anonrisk.errors import PlanError
+from anonrisk.measures.risk import of_release
+from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.class_rules import ClassRule, needed
+from anonrisk.planning.goal import (
+    MET,
+    MISSED,
+    NOT_PLANNED,
+    Measured,
+    PlanGoal,
+    PlannedBudget,
+    TableGoal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anonrisk.core.arrays import Booleans
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.tally import Tally
+    from anonrisk.planning.class_rules import Coded, Requirements
+    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.outcome import PlanOutcome
+    from anonrisk.planning.plan import Plan
+
+# What nobody has asked for is that every class has so many.
+DEFAULT_K = 5
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What a table is planned for.
+
+    Attributes
+    ----------
+    qid : tuple of names
+        Every column that a goal is about.
+    goals : tuple of PlanGoal
+    unit : name or None
+        The column that says which person a record belongs to.
+    fixed : tuple of names
+        Those of the columns that stay as they are.
+    leave_out : tuple of names
+        Columns that are not published.
+    complete : mapping of name to str
+        Columns in which no cell may be missing, and what to do where one is.
+    of_policy : bool
+        Whether the goals are budgets of a policy, of each of which the plan tells.
+    """
+
+    qid: Qid
+    goals: tuple[PlanGoal, ...]
+    unit: Name | None = None
+    fixed: Qid = ()
+    leave_out: Qid = ()
+    complete: Mapping[Name, str] = field(default_factory=dict)
+    of_policy: bool = False
+
+    @property
+    def about(self) -> tuple[SensitiveGoal, ...]:
+        """What is asked of sensitive values, whether it must be or should."""
+        return tuple(dict.fromkeys(goal.about for goal in self.goals if goal.about is not None))
+
+    @property
+    def rules(self) -> tuple[ClassRule, ...]:
+        """What every class must keep to."""
+        asked = [
+            ClassRule(goal.qid, goal.k, () if goal.about is None else (goal.about,))
+            for goal in self.goals
+            if not goal.why_not
+        ]
+        return needed(asked, persons=self.unit is not None)
+
+    @property
+    def wholes(self) -> tuple[TableGoal, ...]:
+        """What the table must keep to as a whole."""
+        return tuple(
+            TableGoal(goal.qid, goal.measure)
+            for goal in self.goals
+            if goal.measure is not None and not goal.by_size and not goal.why_not
+        )
+
+    @property
+    def k(self) -> int:
+        """The largest size that any class must have."""
+        return max((rule.k for rule in self.rules), default=1)
+
+    def most_suppressed(self, given: float) -> float:
+        """Give the share of records that may be left out."""
+        limits = (goal.limit for goal in self.goals if goal.of_suppression)
+        return min((given, *limits))
+
+    def strict(self) -> PlanRequest:
+        """Ask of every class what would be enough for the table as a whole."""
+        goals = (replace(goal, k=max(goal.k, goal.enough or 1)) for goal in self.goals)
+        return replace(self, goals=tuple(goals))
+
+    def on_all_columns(self) -> ClassRule:
+        """Ask of the classes of all columns what is asked of any of them, which is enough."""
+        strict = self.strict()
+        goals = tuple(dict.fromkeys(goal for rule in strict.rules for goal in rule.goals))
+        return ClassRule(self.qid, strict.k, goals)
+
+    def told(self) -> str:
+        """Say what is asked of the table, for whoever is told that it cannot be had."""
+        about = [str(goal) for rule in self.rules for goal in rule.goals]
+        wholes = [
+            f"{goal.budget} at most {goal.limit:g}"
+            for goal in self.goals
+            if goal.measure is not None and not goal.by_size and not goal.why_not
+        ]
+        return ", ".join((f"k={self.k}", *dict.fromkeys((*about, *wholes))))
+
+    def check_complete(self, tally: Tally) -> None:
+        """Refuse missing cells that no recoding makes known."""
+        if self.unit is not None:
+            n_missing = int(tally.margin(self.unit)[-1])
+            if n_missing:
+                raise refusals.missing_unit(self.unit, n_missing)
+        for name, what in self.complete.items():
+            n_missing = int(tally.margin(name)[-1])
+            if n_missing:
+                rows = count_of(n_missing, "row")
+                raise PlanError(f"no plan helps: column {shown(name)} is missing in {rows}; {what}")
+
+
+def settle(request: PlanRequest, make: Callable[[PlanRequest], Plan]) -> Plan:
+    """Make a plan that keeps to all goals; else to all that must be, and to others if it can."""
+    wished = [goal for goal in request.goals if goal.severity == "warn"]
+    try:
+        return make(request)
+    except PlanError:
+        if not wished:
+            raise
+    kept = tuple(goal for goal in request.goals if goal.severity != "warn")
+    best = make(replace(request, goals=kept))
+    for goal in wished if len(wished) > 1 else ():
+        try:
+            best = make(replace(request, goals=(*kept, goal)))
+        except PlanError:
+            continue
+        kept = (*kept, goal)
+    return best
+
+
+def with_rules(plan: Plan, request: PlanRequest) -> Plan:
+    """Let a plan keep to what is asked: of all columns, or set by set."""
+    rules, plan = request.rules, replace(plan, k=request.k)
+    if not rules:
+        return plan
+    if len(rules) == 1 and len(rules[0].qid) == len(request.qid):
+        return replace(plan, goals=rules[0].goals)
+    return replace(plan, rules=rules)
+
+
+def outcome(
+    required: Requirements, coded: Coded, rows: Booleans, after: PlanOutcome
+) -> PlanOutcome:
+    """Add to what is true of a table what holds of its classes and persons."""
+    sizes = required.counted(coded, required.columns, rows)
+    return replace(
+        after,
+        n_persons=None if required.unit is None else sizes.n_records,
+        average_risk=float(of_release(sizes).prosecutor.average),
+        scores=tuple(
+            float(required.worst(coded, rule.qid, goal, rows))
+            for rule in required.rules
+            for goal in rule.goals
+        ),
+    )
+
+
+def budgets(
+    request: PlanRequest, required: Requirements, coded: Coded, rows: Booleans
+) -> tuple[PlannedBudget, ...]:
+    """Tell of every budget whether the table that is left keeps to it."""
+    if not request.of_policy:
+        return ()
+    return tuple(_budget(goal, required, coded, rows) for goal in request.goals)
+
+
+def _budget(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> PlannedBudget:
+    column = None if goal.about is None else goal.about.column
+    if goal.why_not:
+        found, status = Measured(None, met=False, why=goal.why_not), NOT_PLANNED
+    else:
+        found = _measured(goal, required, coded, rows)
+        status = MET if found.met else MISSED
+    why = found.why or ("no recoding that is offered reaches it" if status == MISSED else "")
+    return PlannedBudget(
+        goal.budget, status, goal.severity, goal.limit, found.value, goal.qid, column, why
+    )
+
+
+def _measured(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> Measured:
+    if goal.about is not None:
+        worst = required.worst(coded, goal.qid, goal.about, rows)
+        broken = bool(FORMULAS[goal.about.score].breaks(worst, goal.limit))
+        return Measured(float(worst), not broken)
+    if goal.measure is not None:
+        return goal.measure(required.counted(coded, goal.qid, rows))
+    gone = int(coded.counts[~rows].sum()) / int(coded.counts.sum())
+    return Measured(gone, met=True)

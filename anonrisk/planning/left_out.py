@@ -1,0 +1,99 @@
+"""A recoded table, less the classes that break a rule: as a plan has counted it, on any engine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core.render import percent
+from anonrisk.counts.change import LargeClasses
+from anonrisk.counts.question import Question, Score, Sensitive
+from anonrisk.errors import EmptyTableError, PlanError
+from anonrisk.measures.scores import FORMULAS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.engines.base import Engine
+    from anonrisk.planning.class_rules import ClassRule
+    from anonrisk.planning.goal import SensitiveGoal
+    from anonrisk.planning.plan_fields import PlanFields
+
+# A plan's own table takes one or two; each is a pass over the table.
+_MOST_ROUNDS = 20
+
+
+def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> Any:
+    """Leave out the classes that break a rule of a plan, and make sure that the others keep to all.
+
+    Too many of them, with those that are gone already, or rules that cannot be kept, are a
+    `PlanError`, and no table.
+    """
+    rules = plan.class_rules
+    steady = [replace(r, goals=tuple(g for g in r.goals if g.score == "distinct")) for r in rules]
+    n_rows = engine.count(recoded, Question((rules[0].qid,), plan.unit))[0].n_rows
+    share = _Share(plan, n_rows, n_gone)
+    kept = recoded
+    for asked in (steady, [*rules]) if steady != [*rules] else (steady,):
+        kept = _stable(engine, kept, asked, share)
+    return kept
+
+
+@dataclass(frozen=True)
+class _Share:
+    """How many records a plan may leave out."""
+
+    plan: PlanFields
+    n_rows: int
+    n_gone: int
+
+    def check(self, n_left: int) -> None:
+        """Refuse to leave out more than that."""
+        n, most = self.n_rows + self.n_gone, self.plan.max_suppression
+        if n - n_left > math.floor(most * n + 1e-9):
+            raise PlanError(
+                f"{percent((n - n_left) / n)} of the records would be left out, in classes that "
+                f"break a rule of the plan, and it may suppress {percent(most)}: "
+                "it was made for another table, or too few may be left out"
+            )
+
+
+def _stable(engine: Engine, frame: Any, rules: Sequence[ClassRule], share: _Share) -> Any:
+    """Leave out classes, rule after rule, until all that are left keep to every rule."""
+    kept, unit = frame, share.plan.unit
+    for _ in range(_MOST_ROUNDS):
+        if _holds(engine, kept, rules, share):
+            return kept
+        for rule in rules:
+            limits = tuple(_limit(goal) for goal in rule.goals)
+            kept = engine.keep(kept, LargeClasses(Question((rule.qid,), unit), rule.k, limits))
+    raise PlanError("classes are left out again and again: the plan was made for another table")
+
+
+def _holds(engine: Engine, frame: Any, rules: Sequence[ClassRule], share: _Share) -> bool:
+    """Count the classes: whether too many are gone, and whether the others keep to every rule."""
+    unit = share.plan.unit
+    try:
+        counted = engine.count(frame, Question(tuple(rule.qid for rule in rules), unit))
+    except EmptyTableError:
+        share.check(0)
+        return True
+    share.check(counted[0].n_rows)
+    for rule, sizes in zip(rules, counted, strict=True):
+        if sizes.k < rule.k:
+            return False
+        for goal in rule.goals:
+            about, score, limit = _limit(goal)
+            found = engine.score(frame, Question((rule.qid,), unit), about, [score]).worst[score]
+            if FORMULAS[score.name].breaks(np.float64(found), limit):
+                return False
+    return True
+
+
+def _limit(goal: SensitiveGoal) -> tuple[Sensitive, Score, float]:
+    ordered = FORMULAS[goal.score].order == "r"
+    about = Sensitive(goal.column, ordered=ordered, order=goal.order)
+    return about, Score(goal.score, goal.c), goal.limit
