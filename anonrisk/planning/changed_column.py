@@ -99,7 +99,7 @@ class ChangedColumn:
 
         From counts of (value, sensitive value) before.
         """
-        most = np.log2(max(np.count_nonzero(before.sum(axis=0)), 2))
+        most = np.log2(max(int(np.count_nonzero(before.sum(axis=0))), 2))
         unknown = sum(
             int(self.after[label.code]) * entropy_of(before[label.members].sum(axis=0))
             for label in self.labels

@@ -89,8 +89,8 @@ def explore(
     -----
     One count of the table, then arithmetic. A column has the levels that `anonrisk.plan` would
     choose among, ten at most, and all columns together 10,000 combinations at most; `to_dict`
-    and the page say which levels were left out and why. Detail kept is 1 minus the loss T9 of the
-    recoding, people who are left out not counted. l and t are those of the table
+    and the page say which levels were left out and why. Detail kept is 1 minus the loss of the
+    recoding (T11 or T9), people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
     The page is an internal working document. It holds many counts of one table, and
@@ -157,6 +157,7 @@ def explore(
             levels,
             left_out,
             margins={column: tally.margin(column) for column in question.qid},
+            loss=loss,
             distances=distances,
             columns=tuple(engine.schema(frame).columns),
             k=k,

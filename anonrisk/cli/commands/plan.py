@@ -57,10 +57,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--loss",
         choices=get_args(Loss),
-        default="range",
-        help="what is kept: detail of the columns, or what they tell of a sensitive one "
-        "(default: range)",
+        default="entropy",
+        help="what is kept: bits of the cells, range, small classes, a target that can be "
+        "predicted, or what cells tell of a sensitive column (default: entropy)",
     )
+    group.add_argument("--target", metavar="COLUMN", help="for --loss target")
     group.add_argument("--sensitive", metavar="COLUMN", help="for --loss private")
     group = parser.add_argument_group("changed table")
     group.add_argument(
@@ -76,7 +77,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     to = _output_path(given)
     # Which column is sensitive may be declared in the file.
     every = to or (given.loss == "private" and given.sensitive is None)
-    more = None if given.sensitive is None else [given.sensitive]
+    more = [name for name in (given.sensitive, given.target) if name is not None]
     frame = source.read(given, wanted(None if every else given.qids, more))
     options.require_qids(frame, given.qids)
     if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
@@ -91,6 +92,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             population_size=given.population_size,
             bins=given.bins,
             loss=given.loss,
+            target=given.target,
             sensitive=given.sensitive,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
