@@ -84,6 +84,7 @@ WORDS = {
     "PlanMethod": lambda df, word: anonrisk.plan(df, "zip", 2, method=word),
     "Split": lambda df, word: anonrisk.plan(df, "zip", 2, split=word),
     "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
+    "ColumnLoss": lambda df, word: anonrisk.explore(df, "zip", 2, loss=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),

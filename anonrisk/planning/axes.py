@@ -74,7 +74,8 @@ class Ladder:
 
     def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ladder:
         """Give the same steps at the prices of another loss."""
-        choices = [Choice.of(choice.recoding, tally, name, loss) for choice in self.choices]
+        column = name, tally.domains[name], tally.margin(name)
+        choices = [Choice.of(choice.recoding, *column, loss) for choice in self.choices]
         return replace(self, choices=choices, costs=_costs(choices, self.members))
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
@@ -144,7 +145,8 @@ def ruler(domain: Domain, edges: Sequence[float], margin: Integers, loss: CellLo
 
 def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss) -> Ladder:
     """Put values in an order in which every part of every step stands together."""
-    steps = [Choice.of(recoding, tally, name, loss) for recoding in offered][::-1]
+    column = name, tally.domains[name], tally.margin(name)
+    steps = [Choice.of(recoding, *column, loss) for recoding in offered][::-1]
     if not isinstance(steps[0].recoding, Star):
         raise PlanError(
             f"the coarsest recoding that is offered for column {name!r} must put all of its values "

@@ -51,7 +51,9 @@ def before_plan(tally: Tally, request: PlanRequest, loss: Loss) -> PlanOutcome:
 
 def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
     """Give what is lost before anything has become coarse: classes and secrets are as they are."""
-    columns = [RecodedColumn.of(Keep(), tally.domains[c], c, tally.margin(c)) for c in qid]
+    columns = [RecodedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
+    if not isinstance(loss, ClassLoss):
+        return float(np.mean([column.mean(loss.of_groups(column)) for column in columns]))
     classes = RecodedClasses(
         [tally.codes[name] for name in qid],
         {column.name: column.groups for column in columns},
@@ -59,6 +61,4 @@ def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
         tally.counts,
         np.ones(len(tally.counts), dtype=bool),
     )
-    if isinstance(loss, ClassLoss):
-        return float(loss.of_classes(classes) @ tally.counts / tally.n_records)
-    return float(loss.by_column(columns, classes).mean())
+    return float(loss.of_classes(classes) @ tally.counts / tally.n_records)

@@ -73,7 +73,8 @@ def levels_of(
     levels = {}
     for name, recodings in offered.items():
         margin = tally.margin(name)
-        choices = different([Choice.of(recoding, tally, name, loss) for recoding in recodings])
+        column = name, tally.domains[name], margin
+        choices = different([Choice.of(recoding, *column, loss) for recoding in recodings])
         kept: list[Choice] = []
         for choice in sorted(choices, key=lambda one: (-one.n_groups, one.mean_loss(margin))):
             why = ""

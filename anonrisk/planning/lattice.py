@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.class_rules import Requirements
     from anonrisk.planning.losses.base import Loss
@@ -46,10 +47,11 @@ class Choice:
     n_groups: int
 
     @classmethod
-    def of(cls, recoding: Recoding, tally: Tally, name: Name, loss: Loss) -> Choice:
+    def of(
+        cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers, loss: Loss
+    ) -> Choice:
         """Apply a recoding to a domain; of a loss of classes no column loses anything."""
-        margin = tally.margin(name)
-        column = RecodedColumn.of(recoding, tally.domains[name], name, margin)
+        column = RecodedColumn.of(recoding, name, domain, margin)
         losses = loss.of_groups(column) if isinstance(loss, CellLoss) else np.zeros(column.n_groups)
         # Only groups that occur are counted.
         present = np.unique(column.groups[margin > 0])
@@ -120,17 +122,20 @@ class Lattice:
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
         columns = tuple(offered)
-        choices = [different([Choice.of(r, tally, c, loss) for r in offered[c]]) for c in columns]
+        choices = []
+        for c in columns:
+            column = c, tally.domains[c], tally.margin(c)
+            choices.append(different([Choice.of(r, *column, loss) for r in offered[c]]))
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
         return cls(tally, columns, choices, k, share / share.sum(), loss, required)
 
     def __post_init__(self) -> None:
         """Prepare what every node needs: margins, and which choice refines which."""
         self.n = self.tally.n_records
-        margins = [self.tally.margin(c) for c in self.columns]
+        self.margins = [self.tally.margin(c) for c in self.columns]
         self.mean_loss = [
             np.array([c.mean_loss(m) for c in offered])
-            for offered, m in zip(self.choices, margins, strict=True)
+            for offered, m in zip(self.choices, self.margins, strict=True)
         ]
         self.most_loss = [
             np.array([float(c.losses.max(initial=0.0)) for c in offered])
@@ -203,9 +208,10 @@ class Lattice:
     def by_column(self, node: Node, loss: CellLoss) -> Floats:
         """Give what a cell of each column loses at a node, whatever it is worth."""
         rolled = self._roll_up(node)
+        columns = zip(self.columns, self.margins, self.choices, node, strict=True)
         chosen = [
-            RecodedColumn.of(offered[i].recoding, self.tally.domains[c], c, self.tally.margin(c))
-            for c, offered, i in zip(self.columns, self.choices, node, strict=True)
+            RecodedColumn.of(offered[i].recoding, c, self.tally.domains[c], margin)
+            for c, margin, offered, i in columns
         ]
         return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])
 
