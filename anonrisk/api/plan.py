@@ -199,7 +199,8 @@ def plan(
     smallest class            1          2
     below 2          8 (100.0%)   0 (0.0%)
     suppressed         0 (0.0%)   0 (0.0%)
-    loss                   0.0%      10.4%
+    bits a cell            2.00       1.50
+    loss                   0.0%      16.7%
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
