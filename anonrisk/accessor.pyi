@@ -29,12 +29,13 @@ from anonrisk.core.literals import (
     Method,
     Missing,
     Model,
+    OnUnseen,
     Part,
     PlanMethod,
     Points,
     Split,
 )
-from anonrisk.core.protocols import AssessesTables, StatesGoals
+from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
 from anonrisk.counts.matched import Presence
 from anonrisk.measures.risk import Risk
@@ -80,6 +81,9 @@ class AnonAccessor(Generic[FrameT]):
     def apply(
         self,
         plan: Plan,
+        *,
+        on_unseen: OnUnseen = "refuse",
+        policy: ChecksTables | None = None,
     ) -> FrameT:
         """Recode the columns of a table as a plan says, and leave out the records of small classes."""
     def assess(

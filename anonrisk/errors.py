@@ -108,6 +108,10 @@ class PlanError(AnonRiskError, ValueError):
     """A plan cannot be met, read, or applied to this table."""
 
 
+class UnseenValuesError(PlanError, HierarchyError):
+    """A table has values that a plan, or the hierarchy of a column, does not know."""
+
+
 class TooManyClassesError(AnonRiskError, ValueError):
     """A plan would need more classes than may leave the engine."""
 

@@ -10,8 +10,9 @@ import pytest
 import tables
 from planned import QIDS, people
 
-from anonrisk import Plan, errors
-from anonrisk.recode import Bins
+from anonrisk import Plan, Policy, errors
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Bins, Level
 
 
 def test_same_plan_and_same_table_on_every_engine(frame):
@@ -70,5 +71,100 @@ def test_a_hierarchy_must_be_given_again():
     with pytest.raises(errors.PlanError, match="not the one that the plan was made with"):
         Plan.from_json(plan.to_json(), hierarchies={"ill": other})
     more = pd.concat([table, pd.DataFrame({"ill": ["gout"]})])
-    with pytest.raises(errors.HierarchyError, match="misses 1 of the column's values"):
+    with pytest.raises(errors.HierarchyError, match=r"misses values of column 'ill' \(1 record\)"):
         more.anon.apply(plan)
+
+
+TREES = {
+    "ill": {"any ill": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}},
+    "job": {"any job": {"field": ["farmer"], "desk": ["clerk", "lawyer"]}},
+}
+# Each pair of a cold and a desk three times; then two records with new values, of which one is
+# missing elsewhere, and one in which both are new.
+KNOWN = {"ill": ["flu", "cough", "flu", None] * 6, "job": ["clerk", "lawyer", "clerk", None] * 6}
+NEW = {"ill": ["Xavier", "flu", "Xavier"], "job": [None, "Yvonne", "Yvonne"]}
+
+
+def next_month(max_suppression, k=3):
+    levels = {name: Level.of(Hierarchy.of(tree), 1) for name, tree in TREES.items()}
+    return Plan(levels, k=k, max_suppression=max_suppression, columns=tuple(levels))
+
+
+def rows_of(table):
+    return sorted(tables.to_rows(table), key=str)
+
+
+def by_hand(cells, on_unseen, k):
+    """Recode record by record, then leave out the records of small classes."""
+    told = []
+    for record in zip(*cells.values(), strict=True):
+        made = {}
+        for name, cell in zip(cells, record, strict=True):
+            (root, nodes), *_ = TREES[name].items()
+            of = {leaf: node for node, leaves in nodes.items() for leaf in leaves}
+            made[name] = None if cell is None else of.get(cell, root)
+        known = not {"any ill", "any job"} & set(made.values())
+        if on_unseen == "top" or known:
+            told.append(made)
+    return sorted((one for one in told if told.count(one) >= (k or 1)), key=str)
+
+
+@pytest.mark.parametrize("k", [3, None])
+@pytest.mark.parametrize("times", [1, 3])
+def test_values_that_the_plan_does_not_know(frame, k, times):
+    cells = {name: [*KNOWN[name], *NEW[name] * times] for name in KNOWN}
+    plan = next_month(0.5, k)
+    with pytest.raises(errors.UnseenValuesError) as raised:
+        frame(cells).anon.apply(plan)
+    told = f"values of column 'ill' ({2 * times} records), column 'job' ({2 * times} records)"
+    assert told in str(raised.value)
+    assert "Xavier" not in str(raised.value)
+    for on_unseen in ("suppress", "top"):
+        done = frame(cells).anon.apply(plan, on_unseen=on_unseen)
+        assert rows_of(done) == by_hand(cells, on_unseen, k)
+    with pytest.raises(errors.PlanError, match=f"{100 * times / (8 + times):.1f}% .* not know and"):
+        frame(cells).anon.apply(next_month(0.05, k), on_unseen="suppress")
+    known = frame(KNOWN)
+    for on_unseen in ("refuse", "suppress", "top"):
+        done = known.anon.apply(next_month(0.0, k), on_unseen=on_unseen)
+        assert rows_of(done) == by_hand(KNOWN, on_unseen, k)
+
+
+def test_small_classes_and_unknown_values_count_together(frame):
+    cells = {name: [*KNOWN[name], *NEW[name]] for name in KNOWN}
+    cells = {"ill": [*cells["ill"], "stroke"], "job": [*cells["job"], "farmer"]}
+    # 28 records, of which 3 are unknown and 1 is alone.
+    done = frame(cells).anon.apply(next_month(4 / 28), on_unseen="suppress")
+    assert rows_of(done) == by_hand(cells, "suppress", 3)
+    with pytest.raises(errors.PlanError, match=r"3.6% .* smaller than 3 and 10.7% .* not know"):
+        frame(cells).anon.apply(next_month(3.9 / 28), on_unseen="suppress")
+
+
+def test_a_category_of_a_record_that_was_left_out_is_forgotten():
+    table = pd.DataFrame({**KNOWN, "sex": pd.Categorical(["f"] * 24)})
+    one = pd.DataFrame({"ill": ["Xavier"], "job": ["clerk"], "sex": ["rare"]})
+    more = pd.concat([table, one]).astype({"sex": "category"})
+    plan = next_month(0.1)
+    plan = Plan({**plan.recodings, "sex": table.anon.plan("sex", 2).recodings["sex"]}, k=3,
+                max_suppression=0.1)  # fmt: skip
+    done = more.anon.apply(plan, on_unseen="suppress")
+    assert done["sex"].cat.categories.tolist() == ["f"]
+
+
+def test_a_policy_decides_about_the_result(frame):
+    cells = {**people(120), "illness": (["flu", "cough"] * 60)}
+    table = frame(cells)
+    plan = table.anon.plan(["age", "sex"], 4, max_suppression=0.05)
+    rest = {"insensitive": ["who", "zip", "born", "illness"]}
+    passing = Policy(quasi=["age", "sex"], **rest, k=4, max_suppressed=0.05)
+    expected = rows_of(table.anon.apply(plan))
+    assert rows_of(table.anon.apply(plan, policy=passing)) == expected
+    for policy, status in (
+        (Policy(quasi=["age", "sex"], **rest, k=200), "fail"),
+        (Policy(quasi=["age", "sex", "gone"], **rest, k=2), "could_not_assess"),
+    ):
+        with pytest.raises(errors.ReleaseBlocked) as raised:
+            table.anon.apply(plan, policy=policy)
+        assert raised.value.verdict.status == status
+    with pytest.raises(errors.ArgumentError, match=r"policy= takes an anonrisk.Policy, not a dict"):
+        table.anon.apply(plan, policy={})

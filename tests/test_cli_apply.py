@@ -97,8 +97,14 @@ def test_dates_and_hierarchies(run):
     assert (code, "is a hierarchy that is read" in err) == (2, True)
     write("u.csv", "born,region\n1950-01-01,Xavier\n")
     code, _, err = run("apply", "p.json", "u.csv", "-o", "u2.csv", *asked)
-    assert (code, "column 'region': the hierarchy misses 1" in err) == (3, True)
+    assert (code, "misses values of column 'region' (1 record)" in err) == (1, True)
     assert "Xavier" not in err
+    left = ("apply", "p.json", "u.csv", "-o", "u2.csv", *asked, "--on-unseen")
+    assert run(*left, "suppress")[0] == 1
+    assert not Path("u2.csv").exists()
+    assert run(*left, "top")[0] == 0
+    assert pd.read_csv("u2.csv")["region"].tolist() == ["*"]
+    assert run(*left, "drop")[0] == 2
     code, _, err = run("apply", "p.json", "t.csv", "-o", "gone/new.csv", *asked)
     assert (code, "'gone/new.csv': there is no such folder" in err) == (3, True)
     new = pd.read_csv("new.csv")
@@ -130,3 +136,26 @@ def test_what_is_refused(run):
     code, _, err = run("apply", "p3.json", "t.csv", "-o", "n.csv")
     assert (code, "illness" in err) == (3, True)
     assert before == (Path("t.csv").read_text(), Path(plan).read_text())
+
+
+def test_a_policy_decides_whether_it_is_written(run):
+    plan = stored(run, "--k", 6)
+    asked = ("apply", plan, "t.csv", "-o", "new.csv", "--policy")
+    for name, keywords, code, told in (
+        ("strict.json", {"k": 60}, 1, "smallest class"),
+        ("gone.json", {"k": 2, "quasi": ["zip", "gone"]}, 3, "'gone'"),
+    ):
+        found, out, err = run(*asked, test_cli.policy(name, **keywords))
+        assert (found, told in out) == (code, True)
+        assert "nothing was written" in err
+        assert not Path("new.csv").exists()
+    code, out, err = run(*asked, test_cli.policy("mild.json", k=6))
+    assert (code, err) == (0, "")
+    assert "It passes mild.json." in out
+    assert pd.read_csv("new.csv", dtype=str).anon.k(["zip", "age"]) >= 6
+    told = json.loads(run(*asked, "mild.json", "--force", "--json")[1])
+    assert told["policy_digest"] == anonrisk.Policy.load("mild.json").digest
+    assert run(*asked, "no.json", "--force")[0] == 2
+    assert (
+        run("apply", plan, "t.csv", "-o", "mild.json", "--policy", "mild.json", "--force")[0] == 2
+    )

@@ -40,11 +40,14 @@ def test_every_engine_explains_alike(frame):
         ([1.5, 2.5, float("nan"), 4.5, 4.6], "2 bins of equal width"),
         (pd.to_datetime(["2020-01-01", "2020-01-02", "2020-02-01"]), "2 bins of equal width"),
         (pd.to_datetime(["2020-01-01", "2020-01-02", "2020-02-01"], utc=True), "2 bins of equal"),
-        (pd.Categorical(["aa", "ab", "b"]), "first 1 character"),
+        (pd.Categorical(["a1", "a2", "b3"]), "first 1 character"),
+        (pd.Categorical(["aa", "ab", "b"]), "commonest value, others merged"),
+        (["a", "b", "c", "d", None, "e1"], "2 commonest, others merged"),
+        ([f"w{'x' * i}" for i in range(1_001)], None),
         ([1.0, 2.0, float("inf")], None),
         ([True, False, True], None),
         ([1, 2, 2], None),
-        (["a", "b", "c"], None),
+        (["a", "b", "b"], None),
         ([None, None, None], None),
         (pd.to_timedelta([1, 2, 3]), None),
     ],
@@ -59,19 +62,32 @@ def test_coarser_columns(cells, change):
 
 
 def test_what_helps_nobody_takes_no_row(frame):
-    # The last letter of a job tells nothing, nor does what all have in common.
+    # Which job it is tells nothing beside the number, nor does what all have in common.
     jobs = ["baker", "baker", "smith", "smith", "tailor", "tailor"]
     cells = {"job": jobs, "n": [1, 2, 3, 4, 5, 6], "red": [True] * 6}
     found = frame(cells).anon.explain_risk(["job", "n", "red"])
     useless = [c.column for c in found.changes if not c.dropped and c.singletons == 6]
     assert useless == ["job"]
     printed = repr(found)
-    assert "first 5 characters" not in printed
+    assert "commonest" not in printed
     assert printed.splitlines()[-1] == "a step coarser by itself, each of these helps nobody: job"
     assert "helps nobody: job" in found._repr_html_()
     # A column that may go without helping is news; all of it is in the table.
     assert re.search(r"red +dropped +6 +100.0% +0", printed)
-    assert "first 5 characters" in found.to_frame()["change"].tolist()
+    assert "commonest value, others merged" in found.to_frame()["change"].tolist()
+
+
+def test_rare_words_are_merged(frame):
+    # Two are as common as each other: the first in the alphabet stays. A missing one stays missing.
+    jobs = ["smith", "baker", "", "other", None, "smith", "baker", "nurse", None, "cook"]
+    cells = {"job": jobs, "n": [1, 1, 2, 2, 2, 3, 3, 2, 3, 1]}
+    found = frame(cells).anon.explain_risk(["job", "n"])
+    (merged,) = (c for c in found.changes if c.column == "job" and not c.dropped)
+    assert merged.change == "2 commonest, others merged"
+    kept = {"smith", "baker", None}
+    told = [(job if job in kept else 7, n) for job, n in zip(jobs, cells["n"], strict=True)]
+    assert merged.singletons == sum(told.count(one) == 1 for one in told)
+    assert merged.singletons < found.singletons
 
 
 def test_persons_are_explained():

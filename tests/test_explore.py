@@ -218,15 +218,16 @@ def test_no_cell_is_in_it():
         }
     )
     made = table.anon.explore(["name", "income", "born"], sensitive="ill")
-    assert any("on one side" in one["why"] for one in made.to_dict()["left_out"])
+    income = [json.loads(level["piece"]) for level in made.to_dict()["columns"][1]["levels"]]
+    assert [edge for piece in income for edge in piece.get("edges", [])], "there are bins"
     for written in (made.to_json(), made.to_html(), repr(made), made._repr_html_()):
         assert not any(word in written for word in (SECRET, "7741", "1907", "07-14"))
 
 
 def test_levels_beyond_the_limit_are_told_with_the_reason(monkeypatch):
-    random = np.random.default_rng(2)
+    random = np.random.default_rng(1)
     table = pd.DataFrame(
-        {"age": random.integers(0, 95, 600), "pay": random.normal(3000, 900, 600).round(0)}
+        {"age": random.integers(0, 95, 600), "pay": random.lognormal(8, 1, 600).round(0)}
     )
     assert len(nodes(table.anon.explore(["age", "pay"]).to_dict())) > 40
     monkeypatch.setattr(planning_explore, "MAX_COMBINATIONS", 12)

@@ -11,7 +11,17 @@ from steps import CELLS, TREE, cells_of, refused
 
 import anonrisk
 from anonrisk import errors
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
 
 
 def test_every_recoding_gives_the_same_labels(frame):
@@ -56,6 +66,21 @@ def test_every_recoding_gives_the_same_labels(frame):
     width = table.anon.generalize({"zip": Prefix(1, width=4), "born": DatePart("quarter")})
     assert cells_of(width, "zip") == ["1***", "1***", "9***", "2***", "1***", "****", None, "é***"]
     assert cells_of(width, "born") == ["1981-Q4", "1969-Q3", *["2000-Q1"] * 5, None]
+    rare = table.anon.generalize(
+        {
+            "zip": MergeRare(("10***",), "else", prefix=2, width=5),
+            "illness": MergeRare(("flu",)),
+            "seen": DatePart("day"),
+            "born": DatePart("week"),
+        }
+    )
+    codes = [*["10***"] * 2, *["else"] * 2, "10***", "else", None, "else"]
+    assert cells_of(rare, "zip") == codes, "a missing value is not among the others"
+    ill = [None if x is None else x if x == "flu" else "other" for x in CELLS["illness"]]
+    assert cells_of(rare, "illness") == ill
+    assert cells_of(rare, "seen") == ["1999-12-31", *["2020-04-01"] * 6, None]
+    weeks = [day and "{}-W{:02}".format(*day.isocalendar()[:2]) for day in CELLS["born"]]
+    assert cells_of(rare, "born") == weeks
 
 
 def test_generalize_by_keywords(frame):
@@ -90,7 +115,7 @@ WRONG = [
     (lambda t: t.anon.generalize("illness", bins=2), errors.UnsupportedColumnError, "text"),
     (lambda t: t.anon.generalize("age", bins=[3, 1]), errors.ArgumentError, "ascending"),
     (lambda t: t.anon.generalize("age", bins=["a"]), errors.ArgumentError, "finite number"),
-    (lambda t: t.anon.generalize("born", part="week"), errors.ArgumentError, "'month'"),
+    (lambda t: t.anon.generalize("born", part="fortnight"), errors.ArgumentError, "'month'"),
     (lambda t: t.anon.generalize("age", part="year"), errors.UnsupportedColumnError, "whole"),
     (lambda t: t.anon.generalize("zip", prefix=0), errors.ArgumentError, "at least 1"),
     (

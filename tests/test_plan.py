@@ -24,7 +24,7 @@ from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.planning import budget, search
 from anonrisk.planning.lattice import Lattice
 from anonrisk.planning.offer import offer
-from anonrisk.recode import Bins, DatePart, Keep, Prefix, Star, ZipArea
+from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, ZipArea
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 
@@ -311,7 +311,7 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(plan.to_yaml()) == json.loads(text)
     assert Plan.from_yaml(plan.to_yaml(), hierarchies={"street": tree}).to_json() == text
-    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}'):
+    for bad in ("{", "{}", "[]", '{"anonrisk_plan": 2}', '{"anonrisk_plan": 3}'):
         with pytest.raises(errors.PlanError):
             Plan.from_json(bad)
 
@@ -376,6 +376,8 @@ PARTS = [
     {"zip": ZipArea(("100", "101")), "born": DatePart("half")},
     {"born": DatePart("month"), "age": anonrisk.recode.TopBottom(20, 90)},
     {"born": DatePart("year", earliest=1960)},
+    {"born": DatePart("day"), "zip": MergeRare(("101*",), "el'se", prefix=3)},
+    {"born": DatePart("week"), "zip": MergeRare(("1001", "1002")), "sex": MergeRare(())},
 ]
 
 
@@ -418,13 +420,16 @@ def test_emitted_sql_runs_and_does_the_same():
             "illness VARCHAR)"
         )
         duck.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", rows)
-        for dialect in ("duckdb", "postgresql", "ansi"):
+        week = plan.recodings.get("born") == DatePart("week")
+        for dialect in ("duckdb", "postgresql", *(() if week else ("ansi",))):
             if dialect == "duckdb" or not isinstance(plan.recodings.get("age"), Bins):
                 found = duck.execute(plan.to_sql(dialect)).fetchall()
                 assert as_rows(found, table.columns) == expected
         duck.close()
     with pytest.raises(errors.ArgumentError, match="'sqlite'"):
         plan.to_sql("sqlight")
+    with pytest.raises(errors.PlanError, match="standard SQL knows no weeks"):
+        Plan({"born": DatePart("week")}).to_sql("ansi")
 
 
 @pytest.mark.spark("spark")
@@ -522,7 +527,7 @@ def test_weights_keep_what_is_precious():
 def test_plan_prints_before_and_after():
     plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5)
     text = repr(plan)
-    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   values")
+    assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   from")
     assert "smallest class" in text
     assert "suppressed" in text
     assert "<table>" in plan._repr_html_()

@@ -149,6 +149,7 @@ RESULTS = {
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
     "Plan": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0),
     "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).before,
+    "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).steps[0],
     "Policy": lambda t: t.policy,
     "PopulationEstimate": lambda t: t.sizes.predict_population(12 * len(t.df)),
     "PredictedClasses": lambda t: t.sizes.predict_classes(len(t.df)),

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
+from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import require
+from anonrisk.core.literals import OnUnseen
+from anonrisk.core.protocols import ChecksTables
 from anonrisk.core.render import percent
-from anonrisk.counts.change import LargeClasses, LeaveOut, Recode, RecodeByRegion
+from anonrisk.counts.change import CountUnseen, LargeClasses, LeaveOut, Recode, RecodeByRegion
 from anonrisk.counts.question import Question
 from anonrisk.engines import engine_for
-from anonrisk.errors import ArgumentError, PlanError
+from anonrisk.engines.refusals import check_unseen
+from anonrisk.errors import ArgumentError, EngineError, PlanError, UnseenValuesError, raise_alone
 from anonrisk.planning.left_out import publishable
 from anonrisk.planning.plan import Plan
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT
     from anonrisk.counts.schema import Schema
+    from anonrisk.engines.base import Engine
 
 
-def apply(frame: FrameT, plan: Plan) -> FrameT:
+def apply(
+    frame: FrameT,
+    plan: Plan,
+    *,
+    on_unseen: OnUnseen = "refuse",
+    policy: ChecksTables | None = None,
+) -> FrameT:
     """Recode the columns of a table as a plan says, and leave out the records of small classes.
 
     Parameters
@@ -28,6 +38,14 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         A pandas, Spark or pandas-on-Spark table; it stays as it is.
     plan : Plan
         From `anonrisk.plan`, `anonrisk.hipaa.safe_harbor`, or read from a file.
+    on_unseen : {"refuse", "suppress", "top"}
+        What becomes of a record that the plan does not know: a value that its hierarchy lacks, or
+        in a multidimensional plan no region. It is an error; or the record is left out and counts
+        towards `max_suppression`; or the cell becomes the top of its hierarchy, and without a
+        region every cell that the plan recodes becomes a star. Numbers and dates beyond those that
+        were planned for are known: the outer bins are open.
+    policy : Policy, optional
+        What the result is checked by, before it is given back.
 
     Returns
     -------
@@ -35,14 +53,13 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
         A new table of the same kind. Lazy on Spark, after one count that makes sure of the
         promise: if the table is not the one planned for and more than `max_suppression` of its
         records would be left out, or a goal of the plan would be missed, that is a `PlanError` and
-        no table. Where a multidimensional plan has no region for a record, because no planned one
-        was like it, the record has a star in every column that the plan recodes.
+        no table. What the policy does not pass is a `ReleaseBlocked`, with the verdict.
 
     See Also
     --------
     anonrisk.plan : finds a plan
     anonrisk.Plan.from_json : reads a stored one
-    anonrisk.generalize : recodes by hand
+    anonrisk.Plan.diff : compares it with another
     anonrisk.utility : what the result is still good for
 
     Examples
@@ -56,6 +73,9 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     """
     if not isinstance(plan, Plan):
         raise ArgumentError(f"a plan is what anonrisk.plan gives, not a {type(plan).__name__}")
+    one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+    if policy is not None and not isinstance(policy, ChecksTables):
+        raise ArgumentError(f"policy= takes an anonrisk.Policy, not a {type(policy).__name__}")
     engine = engine_for(frame)
     schema = engine.schema(frame)
     require(plan.qids, "the plan's column", schema.columns)
@@ -63,24 +83,69 @@ def apply(frame: FrameT, plan: Plan) -> FrameT:
     _check_about(plan, schema)
     there = tuple(name for name in plan.leave_out if name in schema.columns)
     frame = engine.rewrite(frame, LeaveOut(there)) if there else frame
-    recoded = engine.rewrite(
-        frame,
-        Recode(plan.recodings) if plan.regions is None else RecodeByRegion(plan.qids, plan.regions),
+    try:
+        made, n_original = _made(engine, frame, plan, on_unseen)
+    except UnseenValuesError as error:
+        raise_alone(
+            UnseenValuesError(
+                f"{error}. on_unseen='suppress' leaves such records out, on_unseen='top' makes "
+                "them as coarse as can be; or make a new plan with previous="
+            )
+        )
+    if policy is not None:
+        policy.check(made, n_original=n_original).raise_for_status()
+    return made
+
+
+def _made(engine: Engine, frame: Any, plan: Plan, on_unseen: OnUnseen) -> tuple[Any, int | None]:
+    """Give the table that a plan promises, and how many records there were, where that is known."""
+    change: Recode | RecodeByRegion = (
+        Recode(plan.recodings, on_unseen)
+        if plan.regions is None
+        else RecodeByRegion(plan.qids, plan.regions, on_unseen)
     )
+    refusing = plan.may_meet_unseen and on_unseen == "refuse"
+    unseen = None
+    if plan.may_meet_unseen and on_unseen == "suppress":
+        unseen = engine.count(frame, CountUnseen(change))
+        _within(plan, unseen.n_records, 0, unseen.n_unseen)
+    recoded = engine.rewrite(frame, change)
     if plan.k is None:
-        return recoded
+        if refusing:
+            check_unseen(engine.count(frame, CountUnseen(change)))
+        return recoded, None if unseen is None else unseen.n_records
+    n_unseen = 0 if unseen is None else unseen.n_unseen
+    try:
+        return _kept(engine, recoded, plan, n_unseen)
+    except EngineError:
+        # A lazy table refuses when it is counted, and can say no more than that.
+        if refusing:
+            check_unseen(engine.count(frame, CountUnseen(change)))
+        raise
+
+
+def _kept(engine: Engine, recoded: Any, plan: Plan, n_unseen: int) -> tuple[Any, int]:
+    """Leave out the classes that break what the plan promises; say how many records there were."""
     if plan.goals or plan.rules or plan.unit is not None:
-        return publishable(engine, recoded, plan)
+        return publishable(engine, recoded, plan, n_unseen)
     question = Question((plan.qids,))
     counted = engine.count(recoded, question)[0]
-    below = counted.records_below(plan.k)
-    if below > math.floor(plan.max_suppression * counted.n_records + 1e-9):
-        raise PlanError(
-            f"{percent(below / counted.n_records)} of the records would be in classes smaller than "
-            f"{plan.k} and the plan may suppress {percent(plan.max_suppression)}: "
-            "it was made for another table, or too few may be left out"
-        )
-    return engine.keep(recoded, LargeClasses(question, plan.k)) if below else recoded
+    n, below = counted.n_records + n_unseen, counted.records_below(plan.k or 1)
+    _within(plan, n, below, n_unseen)
+    return engine.keep(recoded, LargeClasses(question, plan.k or 1)) if below else recoded, n
+
+
+def _within(plan: Plan, n_records: int, below: int, n_unseen: int) -> None:
+    """Refuse to leave out more records than the plan may."""
+    if below + n_unseen <= plan.may_leave_out(n_records):
+        return
+    small = f"{percent(below / n_records)} of the records would be in classes smaller than {plan.k}"
+    new = f"{percent(n_unseen / n_records)} of the records have values that the plan does not know"
+    why = " and ".join([small] * (below > 0) + [new] * (n_unseen > 0))
+    raise PlanError(
+        f"{why} and the plan may suppress {percent(plan.max_suppression)}: "
+        "it was made for another table, or too few may be left out"
+    )
 
 
 def _check_about(plan: Plan, schema: Schema) -> None:

@@ -38,9 +38,11 @@ def explain_risk(
     Notes
     -----
     A column of numbers, dates or instants is coarsened to half as many bins of equal width as it
-    has different values; a text or code to its first characters, one fewer than the longest has.
-    Both need no knowledge of the column and are the same on every engine. Other columns, and those
-    with two values, are only dropped. `anonrisk.plan` looks for better ones.
+    has different values; codes, texts that all hold a digit, to their first characters, one fewer
+    than the longest has; words to half as many, the commonest as they are and the others together.
+    These need no knowledge of the column and are the same on every engine. Other columns, those
+    with two values, and words of which there are more than 1,000, are only dropped. `anonrisk.plan`
+    looks for better ones.
 
     Examples
     --------

@@ -54,8 +54,9 @@ def generalize(
     hierarchy, level : optional
         Values to their node on this level of a hierarchy (see `anonrisk.tcloseness`); 0 is the
         values themselves.
-    part : {"month", "quarter", "half", "year", "decade"}, optional
-        Dates to a period: ``"1981-H2"``. Instants are read in Greenwich.
+    part : {"day", "week", "month", "quarter", "half", "year", "decade"}, optional
+        Dates to a period: ``"1981-H2"``, or a week of ISO 8601: ``"2024-W07"``. Instants are read
+        in Greenwich.
     top, bottom : float, optional
         Numbers beyond an end to that end; the column stays one of numbers.
 

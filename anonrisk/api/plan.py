@@ -190,9 +190,11 @@ def plan(
     >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
-    column   values   after   becomes
-    age           8       4   4 bins: <35, 35-39, 40-44, >=45
-    sex           2       2   as it is
+    column   from              to                              left    loss   helped
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+                               >=45
+    sex      2 texts           as it is                           2    0.0%        0
+    helped: records in classes below 2 if this column alone stayed as it was
                          before      after
     records                   8          8
     classes                   8          4

@@ -216,6 +216,33 @@ def moves(
     )
 
 
+def descent(
+    ax: Axes,
+    falling: Sequence[float],
+    rising: Sequence[float],
+    names: tuple[str, str],
+    colours: Colours,
+) -> None:
+    """Draw two lines down the rows of a picture: what falls, with rings, what rises, diamonds."""
+    places = range(len(falling))
+    kinds = ((falling, "o", colours.bad, "--"), (rising, "D", colours.blue, "-"))
+    for (values, marker, colour, line), name in zip(kinds, names, strict=True):
+        ax.plot(
+            *(values, places),
+            linestyle=line,
+            linewidth=2,
+            marker=marker,
+            markersize=7,
+            color=colour,
+            markerfacecolor=ax.get_facecolor() if marker == "o" else colour,
+            markeredgewidth=2,
+            clip_on=False,
+            label=name,
+        )
+    # A mark at nothing does not touch the name of its row.
+    ax.tick_params(axis="y", pad=9)
+
+
 def explained(ax: Axes) -> None:
     """Put the legend under the picture and what is written there, where it hides nothing."""
     from matplotlib.transforms import ScaledTranslation

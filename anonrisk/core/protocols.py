@@ -6,6 +6,14 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
+class ChecksTables(Protocol):
+    """A policy, as `anonrisk.apply` knows it."""
+
+    def check(self, frame: Any, *, n_original: int | None = None) -> Any:
+        """Compare a table with every budget."""
+
+
+@runtime_checkable
 class AssessesTables(Protocol):
     """A policy, as `anonrisk.assess` knows it."""
 

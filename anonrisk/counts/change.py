@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks
+from anonrisk.counts.unseen import UnseenCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recode:
-    """Recode columns, each by a recoding of `anonrisk.recode`."""
+    """Recode columns, each by a recoding of `anonrisk.recode`; `unseen` is for what one misses."""
 
     recodings: Mapping[Name, Any]
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
 class RecodeByRegion:
-    """Recode columns by the region of each record, as `anonrisk.recode.regions` says."""
+    """Recode columns by the region of each record; `unseen` is for records that are in none."""
 
     columns: Qid
     regions: Any
+    unseen: str = "refuse"
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,13 @@ Change: TypeAlias = (
     | LeaveOut
     | Pseudonymisation
 )
+
+
+@dataclass(frozen=True)
+class CountUnseen(Asks[UnseenCounts]):
+    """How many records have what a change does not know."""
+
+    change: Recode | RecodeByRegion
 
 
 @dataclass(frozen=True)

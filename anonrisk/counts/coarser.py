@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Texts of which every one matches are codes, whose beginning says something; others are words.
+CODE = "[0-9]"
+# Different words of a column among which the commonest are looked for.
+MOST_WORDS = 1_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,33 @@ class FirstCharacters:
         return f"first {self.length:,} character{'' if self.length == 1 else 's'}"
 
 
-Coarsening: TypeAlias = EqualBins | FirstCharacters
+@dataclass(frozen=True)
+class Commonest:
+    """The commonest of the words of a column; the others are put together."""
+
+    words: frozenset[str] = field(repr=False)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Self | None:
+        """Leave half as many values as there are; None where that would be a single one.
+
+        Examples
+        --------
+        >>> str(Commonest.of({"red": 5, "blue": 3, "pink": 1}))
+        'commonest value, others merged'
+        >>> Commonest.of({"red": 5, "blue": 3})
+        """
+        number = (len(counts) - 1) // 2
+        order = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(frozenset(order[:number])) if number else None
+
+    def __str__(self) -> str:
+        """Say it without a value of the table."""
+        many = len(self.words) > 1
+        return f"{f'{len(self.words):,} commonest' if many else 'commonest value'}, others merged"
+
+
+Coarsening: TypeAlias = EqualBins | FirstCharacters | Commonest
 
 
 def halved(low: float, high: float, n_values: int) -> EqualBins | None:

@@ -45,6 +45,10 @@ class Domain:
             return np.asarray(np.floor_divide(self.values, MICROSECONDS), dtype=np.float64)
         return np.asarray(self.values, dtype=np.float64)
 
+    def only(self, chosen: NDArray[np.bool_]) -> Domain:
+        """Give some of the values, in the same order."""
+        return Domain(self.kind, self.values[chosen], self.collapsed)
+
     def texts(self) -> list[str]:
         """Write the values as a hierarchy knows them."""
         if self.kind == "whole":

@@ -19,6 +19,7 @@ from anonrisk.errors import (
     PopulationError,
     TooManyGroupsError,
     TooManyValuesError,
+    UnseenValuesError,
     UnsupportedColumnError,
     WeightError,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.question import Asks, Group
+    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
 
 
@@ -38,6 +40,21 @@ def check_kind(kind: str | None, recoding: Recoding, name: Name) -> None:
             f"column {name!r} holds values of kind {kind}; "
             f"the recoding {recoding.name!r} takes {', '.join(recoding.takes)}"
         )
+
+
+def check_unseen(found: UnseenCounts) -> None:
+    """Refuse records with values that a hierarchy, or a plan, does not know."""
+    if not found.n_unseen:
+        return
+    records = count_of(found.n_unseen, "record")
+    columns = ", ".join(
+        f"column {name!r} ({count_of(n, 'record')})" for name, n in found.by_column.items() if n
+    )
+    raise UnseenValuesError(
+        f"the hierarchy misses values of {columns}"
+        if columns
+        else f"the plan has no region for {records}: none was like them when it was made"
+    )
 
 
 def check_k(k: int, n_records: int) -> None:

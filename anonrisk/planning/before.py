@@ -9,8 +9,8 @@ import numpy as np
 from anonrisk.planning.class_rules import Coded, Requirements
 from anonrisk.planning.losses.base import (
     ClassLoss,
-    RecodedClasses,
-    RecodedColumn,
+    GroupedClasses,
+    GroupedColumn,
     entropy_of,
 )
 from anonrisk.planning.outcome import PlanOutcome
@@ -51,10 +51,10 @@ def before_plan(tally: Tally, request: PlanRequest, loss: Loss) -> PlanOutcome:
 
 def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
     """Give what is lost before anything has become coarse: classes and secrets are as they are."""
-    columns = [RecodedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
+    columns = [GroupedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
     if not isinstance(loss, ClassLoss):
         return float(np.mean([column.mean(loss.of_groups(column)) for column in columns]))
-    classes = RecodedClasses(
+    classes = GroupedClasses(
         [tally.codes[name] for name in qid],
         {column.name: column.groups for column in columns},
         [column.n_groups for column in columns],

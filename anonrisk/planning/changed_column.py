@@ -10,7 +10,7 @@ import numpy as np
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.planning.losses.base import entropy_of, tidy
 from anonrisk.planning.losses.range import interval_loss
-from anonrisk.recode.labels import MARKER, extent
+from anonrisk.recode.labels import MARKER, extent, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,13 +127,18 @@ def labels_of(
     hierarchy: Hierarchy | None,
 ) -> list[ChangedLabel] | None:
     """Find what each value of the changed column stands for; None if one names nothing."""
-    labels = []
+    labels: list[ChangedLabel] = []
+    others: list[tuple[int, int]] = []
     same = {value: i for i, value in enumerate(old.values.tolist())}
     spelled = {text: i for i, text in enumerate(old.texts())}
     for code, value in enumerate(new.values.tolist()):
         found: ChangedLabel | None
         if new.kind == "text":
             found = _label(code, value, old, spelled, hierarchy)
+            top = rest(value) if old.kind == "text" and hierarchy is None else None
+            if found is None and top is not None:
+                others.append((code, top))
+                continue
         elif (value in same and {old.kind, new.kind} <= {*NUMBERS}) or old.kind == new.kind:
             found = _one(code, same[value], len(old)) if value in same else None
         else:
@@ -141,10 +146,24 @@ def labels_of(
         if found is None or not before[found.members].any():
             return None
         labels.append(found)
+    rests = [_others(code, top, labels, before) for code, top in others]
+    if not all(before[found.members].any() for found in rests):
+        return None
+    labels += rests
     if after[-1]:
         known = before[-1] > 0
         labels.append(_one(len(new), len(old), len(old)) if known else _all(len(new), len(old)))
     return labels
+
+
+def _others(code: int, top: int, labels: list[ChangedLabel], before: Integers) -> ChangedLabel:
+    """Take all values for the others but those that are told, or but the commonest."""
+    members = np.ones(len(before), dtype=bool)
+    members[[*np.argsort(-before[:-1], kind="stable")[:top], -1]] = False
+    for label in () if top else labels:
+        members &= ~label.members | label.everything
+    loss = (int(members.sum()) - 1) / max(len(before) - 2, 1)
+    return ChangedLabel(code, members, max(loss, 0.0), everything=False)
 
 
 def _one(code: int, member: int, size: int) -> ChangedLabel:

@@ -4,62 +4,90 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.core.arguments import one_of
-from anonrisk.core.render import shown
+from anonrisk.core.render import percent, shown
 from anonrisk.errors import PlanError
-from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
 from anonrisk.recode.labels import of_earlier, of_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Name
+    from anonrisk.planning.plan_fields import PlanFields
     from anonrisk.recode import Recoding
 
 DIALECTS = ("ansi", "duckdb", "postgresql", "sqlite", "spark")
 _SIZE = "anonrisk_class_size"
+# Stands in a cell, on the way only, where the record is to be left out.
+_UNSEEN = "anonrisk: unseen"
 
 
-def sql_code(
-    recodings: Mapping[Name, Recoding], columns: Qid, k: int | None, dialect: str, table: str
-) -> str:
+def sql_code(plan: PlanFields, dialect: str, table: str, on_unseen: str) -> str:
     """Write the plan as one SELECT over a table of the same columns."""
     one_of(dialect, "dialect", DIALECTS)
-    write = _Sql(dialect)
-    names = [str(name) for name in columns or recodings]
+    write = _Sql(dialect, on_unseen)
+    names = [str(name) for name in plan.columns or plan.recodings]
     quoted = [write.name(name) for name in names]
-    new = {str(name): recoding for name, recoding in recodings.items()}
+    new = {str(name): recoding for name, recoding in plan.recodings.items()}
     cells = [
         f"{write.cell(write.name(c), new[c])} AS {write.name(c)}" if c in new else write.name(c)
         for c in names
     ]
     recoded = f"SELECT {_listed(cells)}\nFROM {table}"
-    if k is None:
+    lost = " OR ".join(f"{write.name(c)} = {write.text(_UNSEEN)}" for c in _marked(plan, on_unseen))
+    if plan.k is None and not lost:
         return recoded
-    keys = ", ".join(write.name(str(name)) for name in recodings)
-    sized = (
-        f"SELECT *, COUNT(*) OVER (PARTITION BY {keys}) AS {_SIZE}\nFROM (\n{recoded}\n) recoded"
-    )
-    return f"SELECT {_listed(quoted)}\nFROM (\n{sized}\n) sized\nWHERE {_SIZE} >= {k}"
+    keys = ", ".join(map(write.name, new))
+    size = "1" if plan.k is None else f"COUNT(*) OVER (PARTITION BY {keys})"
+    size = f"CASE WHEN {lost} THEN 0 ELSE {size} END" if lost else size
+    k = plan.k or 1
+    too_many = f"anonrisk_left_out > {_share(plan)} * anonrisk_records + 1e-9"
+    return f"""WITH anonrisk_recoded AS (
+{recoded}
+), anonrisk_sized AS (
+SELECT *, {size} AS {_SIZE}
+FROM anonrisk_recoded
+), anonrisk_totals AS (
+SELECT COUNT(*) AS anonrisk_records, COUNT(CASE WHEN {_SIZE} < {k} THEN 1 END) AS anonrisk_left_out
+FROM anonrisk_sized
+)
+SELECT {_listed(quoted)}
+FROM anonrisk_sized CROSS JOIN anonrisk_totals
+WHERE CASE WHEN {too_many} THEN {write.error(_too_many(plan), _SIZE)} ELSE {_SIZE} END >= {k}"""  # noqa: S608
 
 
-def pyspark_code(recodings: Mapping[Name, Recoding], k: int | None) -> str:
+def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
     """Write the plan as a function of PySpark.
 
     Cells are recoded by the same expressions as in Spark's SQL.
     """
-    write = _Sql("spark")
+    write = _Sql("spark", on_unseen)
+    lost = _marked(plan, on_unseen)
+    counts = plan.k is not None or bool(lost)
     lines = [
         "from pyspark.sql import DataFrame, Window",
         "from pyspark.sql import functions as F",
         "",
         "",
         "def anonymise(df: DataFrame) -> DataFrame:",
-        f'    """Recode {_quotable(recodings)}'
-        + ('."""' if k is None else f', and leave out classes smaller than {k}."""'),
+        f'    """Recode {_quotable(plan.recodings)}'
+        + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
         "    recoded = {",
     ]
-    for name, recoding in recodings.items():
+    for name, recoding in plan.recodings.items():
         if not isinstance(recoding, Keep):
             cell = write.cell(write.name(str(name)), recoding)
             lines.append(f"        {str(name)!r}: F.expr({cell!r}),")
@@ -71,18 +99,42 @@ def pyspark_code(recodings: Mapping[Name, Recoding], k: int | None) -> str:
         "        for name in df.columns",
         "    ))",
     ]
-    if k is None:
+    if not counts:
         return "\n".join([*lines, "    return df", ""])
-    keys = ", ".join(f"quoted[{str(name)!r}]" for name in recodings)
+    keys = ", ".join(f"quoted[{str(name)!r}]" for name in plan.recodings)
+    window = f"F.count(F.lit(1)).over(Window.partitionBy({keys}))"
+    lines.append(f"    size = {'F.lit(1)' if plan.k is None else window}")
+    lines += [
+        f"    size = F.when(F.col(quoted[{name!r}]) == {_UNSEEN!r}, 0).otherwise(size)"
+        for name in lost
+    ]
     return "\n".join(
         [
             *lines,
-            f"    size = F.count(F.lit(1)).over(Window.partitionBy({keys}))",
             f"    sized = df.withColumn({_SIZE!r}, size)",
-            f"    return sized.where(F.col({_SIZE!r}) >= {k}).drop({_SIZE!r})",
+            f"    small = F.when(F.col({_SIZE!r}) < {plan.k or 1}, 1)",
+            "    n_records, n_left_out = sized.agg(F.count(F.lit(1)), F.count(small)).first()",
+            f"    if n_left_out > {_share(plan)} * n_records + 1e-9:",
+            f"        raise ValueError({_too_many(plan)!r})",
+            f"    return sized.where(F.col({_SIZE!r}) >= {plan.k or 1}).drop({_SIZE!r})",
             "",
         ]
     )
+
+
+def _marked(plan: PlanFields, on_unseen: str) -> list[str]:
+    """List the columns in which a record may be marked as one to leave out."""
+    levels = [str(name) for name, r in plan.recodings.items() if isinstance(r, Level)]
+    return levels if on_unseen == "suppress" else []
+
+
+def _share(plan: PlanFields) -> str:
+    """Write a share such that every dialect reads a number in floating point, or exactly."""
+    return str(np.format_float_scientific(plan.max_suppression, trim="0"))
+
+
+def _too_many(plan: PlanFields) -> str:
+    return f"anonrisk: more than {percent(plan.max_suppression)} of the records would be left out"
 
 
 def _quotable(names: Iterable[Name]) -> str:
@@ -104,8 +156,8 @@ def _digits(text: str, places: Iterable[int]) -> str:
 class _Sql:
     """Writes expressions of one dialect."""
 
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
+    def __init__(self, dialect: str, on_unseen: str) -> None:
+        self.dialect, self.on_unseen = dialect, on_unseen
 
     def name(self, name: str) -> str:
         """Quote the name of a column."""
@@ -120,6 +172,21 @@ class _Sql:
             return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
         return "'" + value.replace("'", "''") + "'"
 
+    def error(self, message: str, column: str) -> str:
+        """Write what fails where it is evaluated, with a message that holds no cell."""
+        said = self.text(message)
+        if self.dialect == "duckdb":
+            return f"error({said})"
+        if self.dialect == "spark":
+            return f"raise_error({said})"
+        if self.dialect == "sqlite":
+            # SQLite raises of its own will in triggers only; a path that is none is quoted.
+            return f"json_extract('{{}}', {said})"
+        # No number: standard SQL has no other way. It hangs on a column, for what is constant may
+        # be evaluated before anybody knows whether it is needed.
+        hanging = f"CASE WHEN {column} IS NULL THEN 0 ELSE {len(message)} END"
+        return f"CAST(SUBSTR({said}, 1, {hanging}) AS INTEGER)"
+
     def cell(self, column: str, recoding: Recoding) -> str:
         """Write the new cell of a column."""
         kinds: dict[type, Any] = {
@@ -129,6 +196,7 @@ class _Sql:
             TopBottom: self._top_bottom,
             Prefix: self._prefix,
             ZipArea: self._area,
+            MergeRare: self._merge,
             DatePart: self._date,
             Level: self._level,
         }
@@ -193,11 +261,24 @@ class _Sql:
             f"THEN {head} ELSE {self.text(recoding.other)} END"
         )
 
+    def _merge(self, column: str, recoding: MergeRare) -> str:
+        first = recoding.beginning
+        begun = self._as_text(column) if first is None else self._prefix(column, first)
+        kept = ", ".join(self.text(value) for value in recoding.kept) or "NULL"
+        return (
+            f"CASE WHEN {column} IS NULL THEN NULL WHEN {begun} IN ({kept}) THEN {begun} "
+            f"ELSE {self.text(recoding.other)} END"
+        )
+
     def _date(self, column: str, recoding: DatePart) -> str:
         year, month = self._number(column, "YEAR"), self._number(column, "MONTH")
         years = self._padded(year, 4)
-        if recoding.part == "month":
-            return f"{years} || '-' || {self._padded(month, 2)}"
+        if recoding.part == "week":
+            return self._week(column)
+        if recoding.part in ("day", "month"):
+            days = f" || '-' || {self._padded(self._number(column, 'DAY'), 2)}"
+            to_month = f"{years} || '-' || {self._padded(month, 2)}"
+            return to_month + (days if recoding.part == "day" else "")
         if recoding.part in ("quarter", "half"):
             months = 3 if recoding.part == "quarter" else 6
             cases = " ".join(
@@ -211,10 +292,26 @@ class _Sql:
             return f"CASE WHEN {year} < {recoding.earliest} THEN {early} ELSE {years} END"
         return years
 
+    def _week(self, column: str) -> str:
+        """Write a week of ISO 8601 and its year, for which dialects share no words."""
+        if self.dialect == "ansi":
+            raise PlanError(
+                "standard SQL knows no weeks: name the dialect of your database, one of "
+                f"{', '.join(map(repr, DIALECTS[1:]))}"
+            )
+        if self.dialect == "sqlite":
+            thursday = f"DATE({column}, '-3 days', 'weekday 4')"
+            year = self._number(thursday, "YEAR")
+            week = f"(({self._number(thursday, 'DOY')} - 1) / 7 + 1)"
+        else:
+            of_year = "YEAROFWEEK" if self.dialect == "spark" else "ISOYEAR"
+            year, week = self._number(column, of_year), self._number(column, "WEEK")
+        return f"{self._padded(year, 4)} || '-W' || {self._padded(week, 2)}"
+
     def _number(self, column: str, part: str) -> str:
         if self.dialect == "sqlite":
-            # SQLite keeps dates as text; '%Y' and '%m' are what it has.
-            spelled = {"YEAR": "%Y", "MONTH": "%m"}[part]
+            # SQLite keeps dates as text; '%Y' and the like are what it has.
+            spelled = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "DOY": "%j"}[part]
             return f"CAST(STRFTIME('{spelled}', {column}) AS INTEGER)"
         return f"EXTRACT({part} FROM {column})"
 
@@ -233,4 +330,12 @@ class _Sql:
             f"WHEN {self._as_text(column)} IN ({', '.join(leaves)}) THEN {self.text(label)}"
             for label, leaves in below.items()
         )
-        return f"CASE {cases} END"
+        rest = self._unseen(column, recoding)
+        return f"CASE WHEN {column} IS NULL THEN NULL {cases} ELSE {rest} END"
+
+    def _unseen(self, column: str, recoding: Level) -> str:
+        if self.on_unseen != "refuse":
+            top = self.on_unseen == "top"
+            return self.text(recoding.for_unseen if top else _UNSEEN)
+        message = f"anonrisk: the hierarchy misses a value of column {column}"
+        return self._as_text(self.error(message, column))

@@ -13,10 +13,10 @@ from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.errors import ArgumentError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.lattice import Choice, different, merged
-from anonrisk.recode import Bins, Keep
+from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
@@ -44,9 +44,6 @@ def levels_of(
     tally: Tally,
     offered: Mapping[Name, Sequence[Recoding]],
     loss: CellLoss,
-    *,
-    given: Collection[Name] = (),
-    least: int = 1,
 ) -> tuple[dict[Name, list[Choice]], list[LeftOutLevel]]:
     """Choose the levels of each column, the finest first, and say which were left out.
 
@@ -58,10 +55,6 @@ def levels_of(
         From `anonrisk.planning.offer`.
     loss : CellLoss
         By which the more detailed of two levels with as many values stays.
-    given : list of columns
-        Those whose recodings the caller made: their edges tell nothing of the table.
-    least : int
-        How many records every other edge of bins has on either side.
 
     Notes
     -----
@@ -77,12 +70,8 @@ def levels_of(
         choices = different([Choice.of(recoding, *column, loss) for recoding in recodings])
         kept: list[Choice] = []
         for choice in sorted(choices, key=lambda one: (-one.n_groups, one.mean_loss(margin))):
-            why = ""
-            if name not in given and not _edges_hide(choice, margin, least):
-                why = f"an edge has fewer than {least:,} people on one side"
-            elif kept and kept[-1].n_groups == choice.n_groups:
+            if kept and kept[-1].n_groups == choice.n_groups:
                 why = "another level has as many values and keeps more detail"
-            if why:
                 left_out.append(LeftOutLevel(name, choice.recoding, why))
             else:
                 kept.append(choice)
@@ -102,15 +91,6 @@ def levels_of(
         gone = levels[name].pop(_closest(levels[name])[1])
         left_out.append(LeftOutLevel(name, gone.recoding, why))
     return levels, left_out
-
-
-def _edges_hide(choice: Choice, margin: Integers, least: int) -> bool:
-    """Tell whether no edge of bins points at a few people."""
-    if not isinstance(choice.recoding, Bins):
-        return True
-    below = np.cumsum(np.bincount(choice.groups[:-1], margin[:-1], len(choice.losses)))
-    n_edges = len(choice.recoding.edges)
-    return bool(below[0] >= least and below[-1] - below[n_edges - 1] >= least)
 
 
 def _closest(choices: Sequence[Choice]) -> tuple[float, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from anonrisk.core.arguments import positive
 from anonrisk.core.progress import tell
@@ -14,12 +15,14 @@ from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values,
 from anonrisk.planning.class_rules import ClassRule, Requirements
 from anonrisk.planning.goals import budgets, outcome, with_rules
 from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.losses.base import CellLoss, GroupedColumn
 from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.offer import offers
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.persons import PersonTally
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.search import BestNode, search
-from anonrisk.recode import Star
+from anonrisk.recode import Keep, Star
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.lattice import MeasuredNode
     from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.plan import Plan
+    from anonrisk.planning.plan_steps import PlanStep
 
 
 def best_of(request: PlanRequest, made: Plan, tally: Tally, **settings: Any) -> Plan:
@@ -73,7 +77,7 @@ def full_domain(
     about = value_budget(held, qid, k=request.k, n=n, beta=beta, weights=weights, given=budget)
     shares = dict(zip(qid, about.per_column, strict=True))
     offered = offers(held, shares, given, k=k, bins=bins)
-    allowed = math.floor(made.max_suppression * tally.n_records + 1e-9)
+    allowed = made.may_leave_out(tally.n_records)
     required = Requirements(
         tally,
         qid,
@@ -90,7 +94,7 @@ def full_domain(
     )
     tell("looking for a first plan")
     found = search(lattice, allowed)
-    best = _met(lattice, found, request, made.max_suppression, max_loss)
+    best = _met(lattice, found, request, made, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
         for c, (name, i) in enumerate(zip(qid, best.node, strict=True))
@@ -113,10 +117,35 @@ def full_domain(
         recodings=chosen,
         after=outcome(required, coded, rows, after) if rows.any() else after,
         budget=about,
+        steps=_steps(lattice, best, required),
         optimal=found.optimal,
         partial=found.stopped,
         budgets=budgets(asked, required, coded, rows),
     )
+
+
+def _steps(lattice: Lattice, best: MeasuredNode, required: Requirements) -> tuple[PlanStep, ...]:
+    """Measure what the recoding of each column does; by bits where the loss is one of classes."""
+    tally, columns = lattice.tally, []
+    loss = lattice.loss if isinstance(lattice.loss, CellLoss) else ENTROPY
+    for c, (name, i) in enumerate(zip(lattice.columns, best.node, strict=True)):
+        choice, codes = lattice.choices[c][i], tally.codes[name]
+        column = name, tally.domains[name], lattice.margins[c]
+        now, then = (GroupedColumn.of(r, *column) for r in (Keep(), choice.recoding))
+        present = np.count_nonzero(lattice.margins[c])
+        columns.append(
+            RecodedColumn(
+                name,
+                tally.domains[name].kind,
+                codes,
+                now.n_groups,
+                codes if choice.n_groups == present else choice.groups[codes],
+                then.n_groups,
+                then.mean(loss.of_groups(then)),
+                now.mean(loss.of_groups(now)),
+            )
+        )
+    return steps_of(columns, tally, required)
 
 
 def value_budget(
@@ -143,7 +172,7 @@ def _met(
     lattice: Lattice,
     found: BestNode,
     request: PlanRequest,
-    max_suppression: float,
+    made: Plan,
     max_loss: float | None,
 ) -> MeasuredNode:
     """Give the best node, or say which constraint stops all of them."""
@@ -154,8 +183,10 @@ def _met(
             for name, choices in zip(lattice.columns, lattice.choices, strict=True)
             if not any(isinstance(choice.recoding, Star) for choice in choices)
         ]
-        stops = f"max_suppression={percent(max_suppression)} stops it, the least that would do is "
-        if found.least_below > max_suppression * n:
+        stops = (
+            f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
+        )
+        if found.least_below > made.may_leave_out(n):
             why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
         else:
             why = "the table that is left would break another. Lower one, or"
@@ -167,10 +198,9 @@ def _met(
         if found.stopped:
             # Another one may do: nobody knows.
             raise KeyboardInterrupt
-        allowed = math.floor(max_suppression * n + 1e-9)
         raise PlanError(
             f"max_loss={max_loss:g} stops every plan with {goals}: the best one found loses "
             f"{lattice.plain_loss(found.best.node):.3f}. Raise it, lower k, or allow more "
-            f"suppression than {allowed:,} records"
+            f"suppression than {made.may_leave_out(n):,} records"
         )
     return found.best

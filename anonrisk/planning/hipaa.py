@@ -16,7 +16,7 @@ from anonrisk.errors import (
 )
 from anonrisk.planning.plan import Plan
 from anonrisk.recode import DatePart, TopBottom, ZipArea
-from anonrisk.recode.kinds import AREA, ZIP
+from anonrisk.recode.texts import AREA, ZIP
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid

@@ -13,8 +13,8 @@ from anonrisk.planning.class_rules import Coded, KeptClasses
 from anonrisk.planning.losses.base import (
     CellLoss,
     ClassLoss,
-    RecodedClasses,
-    RecodedColumn,
+    GroupedClasses,
+    GroupedColumn,
     tidy,
 )
 from anonrisk.planning.losses.range import RangeLoss
@@ -51,7 +51,7 @@ class Choice:
         cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers, loss: Loss
     ) -> Choice:
         """Apply a recoding to a domain; of a loss of classes no column loses anything."""
-        column = RecodedColumn.of(recoding, name, domain, margin)
+        column = GroupedColumn.of(recoding, name, domain, margin)
         losses = loss.of_groups(column) if isinstance(loss, CellLoss) else np.zeros(column.n_groups)
         # Only groups that occur are counted.
         present = np.unique(column.groups[margin > 0])
@@ -190,27 +190,27 @@ class Lattice:
             of_row += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
         return of_row
 
-    def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, RecodedClasses]:
+    def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, GroupedClasses]:
         """Number the classes of combinations, and put those of a class together."""
         chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
         groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
         sizes, codes = rolled.sizes[: len(chosen)], rolled.codes[: len(chosen)]
         if not self.beside:
             own = np.arange(len(rolled.counts))
-            return own, RecodedClasses(codes, groups, sizes, rolled.counts, kept)
+            return own, GroupedClasses(codes, groups, sizes, rolled.counts, kept)
         keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
         _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         counts = np.rint(np.bincount(number, rolled.counts)).astype(np.int64)
         # What is beside them does not part the records of a class: all are left, or none.
         codes = [code[first] for code in codes]
-        return number, RecodedClasses(codes, groups, sizes, counts, kept[first])
+        return number, GroupedClasses(codes, groups, sizes, counts, kept[first])
 
     def by_column(self, node: Node, loss: CellLoss) -> Floats:
         """Give what a cell of each column loses at a node, whatever it is worth."""
         rolled = self._roll_up(node)
         columns = zip(self.columns, self.margins, self.choices, node, strict=True)
         chosen = [
-            RecodedColumn.of(offered[i].recoding, c, self.tally.domains[c], margin)
+            GroupedColumn.of(offered[i].recoding, c, self.tally.domains[c], margin)
             for c, margin, offered, i in columns
         ]
         return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 20
 
 
-def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> Any:
+def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0) -> tuple[Any, int]:
     """Leave out the classes that break a rule of a plan, and make sure that the others keep to all.
 
     Too many of them, with those that are gone already, or rules that cannot be kept, are a
-    `PlanError`, and no table.
+    `PlanError`, and no table. Beside it, the number of rows that there were.
     """
     rules = plan.class_rules
     steady = [replace(r, goals=tuple(g for g in r.goals if g.score == "distinct")) for r in rules]
@@ -39,7 +38,7 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     kept = recoded
     for asked in (steady, [*rules]) if steady != [*rules] else (steady,):
         kept = _stable(engine, kept, asked, share)
-    return kept
+    return kept, n_rows + n_gone
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class _Share:
     def check(self, n_left: int) -> None:
         """Refuse to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
-        if n - n_left > math.floor(most * n + 1e-9):
+        if n - n_left > self.plan.may_leave_out(n):
             raise PlanError(
                 f"{percent((n - n_left) / n)} of the records would be left out, in classes that "
                 f"break a rule of the plan, and it may suppress {percent(most)}: "

@@ -19,6 +19,7 @@ from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
+from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -54,8 +55,11 @@ def divide(
     goals: Sequence[SensitiveGoal] = (),
     unit: Name | None = None,
     median: bool = False,
-) -> tuple[Regions, PlanOutcome]:
-    """Cut a table into regions of k records, or persons, or more; measure what that leaves."""
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Cut a table into regions of k records, or persons, or more; measure what that leaves.
+
+    Beside the outcome: what a cell of each column loses on average.
+    """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
     axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
@@ -80,7 +84,8 @@ def divide(
         limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
     parts = partition(axes, positions[: len(qid)], counts, rule)
-    return _told(axes, qid, tally, parts)
+    losses = _lost(axes, parts).tolist()
+    return *_told(axes, qid, tally, parts, losses), losses
 
 
 def _limit(
@@ -118,7 +123,7 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
 
 
 def _told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, losses: Sequence[float]
 ) -> tuple[Regions, PlanOutcome]:
     """Tell regions by the places that they need, and measure their classes."""
     cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
@@ -148,7 +153,7 @@ def _told(
         len(classes),
         int(classes.min()),
         0,
-        float(_lost(axes, parts).mean()),
+        sum(losses) / len(qid),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
         bits=bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
@@ -232,7 +237,7 @@ def multidimensional(
 ) -> Plan:
     """Cut a table into regions that keep to a request, and tell of all that was asked."""
     qid, rule = request.qid, request.on_all_columns()
-    regions, after = divide(
+    regions, after, losses = divide(
         tally,
         qid,
         rule.k,
@@ -251,12 +256,25 @@ def multidimensional(
     if not (kept.rows.all() and kept.holds):
         raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
     after = replace(after, k=int(kept.sizes.min()))
+    columns = [
+        RecodedColumn(
+            name,
+            tally.domains[name].kind,
+            tally.codes[name],
+            len(tally.domains[name]) + 1,
+            coded.codes[c],
+            coded.sizes[c],
+            losses[c],
+        )
+        for c, name in enumerate(qid)
+    ]
     return replace(
         made,
         recodings=dict(regions.columns),
         regions=regions,
         after=outcome(required, coded, kept.rows, after),
         budgets=budgets(asked, required, coded, kept.rows),
+        steps=steps_of(columns, tally, required),
     )
 
 

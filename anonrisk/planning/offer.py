@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +9,20 @@ import numpy as np
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import ArgumentError, HierarchyError
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Recoding, Star
+from anonrisk.planning.offer_texts import offer_texts
+from anonrisk.recode import Bins, DatePart, Keep, Level, Recoding, Star
+from anonrisk.recode.dates import PARTS
 from anonrisk.recode.edges import (
     apart,
+    bins_at,
     optimal_bins,
     quantile_bins,
     sampled_bins,
     width_bins,
     widths,
+    with_records,
+    without_tails,
 )
-from anonrisk.recode.kinds import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +35,6 @@ if TYPE_CHECKING:
 # More bins than this are hardly coarser than the values themselves.
 _MOST_BINS = 40
 _QUANTILES = (16, 8, 4, 2)
-_PREFIXES = 5
-_CODE = re.compile(r"^[0-9A-Za-z .-]*[0-9][0-9A-Za-z .-]*$")
-
 
 # How a plan can be told to cut numbers; "auto" offers widths, quantiles and the least distance.
 CUTS = ("auto", "width", "quantile", "sampled", "rank", "median", "centre")
@@ -49,6 +49,7 @@ def offer(
     given: Any,
     column: Name,
     bins: str = "auto",
+    nested: bool = False,
 ) -> list[Recoding]:
     """List the recodings of a column, the finest first.
 
@@ -62,6 +63,8 @@ def offer(
         A hierarchy, a list of recodings, or None.
     bins : str
         How numbers are cut, one of `CUTS`.
+    nested : bool
+        Whether each must put together what the one before it does, and more.
     """
     if given is not None:
         return _given(domain, given, column)
@@ -70,9 +73,9 @@ def offer(
     if domain.kind in NUMBERS and len(domain) > 1:
         offered += _bins(domain, counts, k, share, bins)
     elif domain.kind in DATES and len(domain) > 1:
-        offered += [DatePart(part) for part in PARTS]
+        offered += [DatePart(part) for part in _parts(domain)]
     elif domain.kind == "text":
-        offered += _prefixes(domain)
+        offered += offer_texts(domain, counts, k, nested=nested)
     return [*offered, Star()]
 
 
@@ -115,9 +118,18 @@ def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
     return [Level.of(hierarchy, level) for level in range(hierarchy.height + 1)]
 
 
+def _parts(domain: Domain) -> tuple[str, ...]:
+    """List the periods that are coarser than the values: days are, of instants alone."""
+    finest = "month" if domain.collapsed else "day" if domain.kind == "timestamp" else "week"
+    return PARTS[PARTS.index(finest) :]
+
+
 def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> list[Recoding]:
     whole = domain.kind == "whole"
-    values = domain.values.astype(np.float64)
+    every, of_every = domain.values.astype(np.float64), counts
+    values, counts = without_tails(every, of_every, k)
+    if len(values) < 2:
+        return []
     found: list[Bins] = []
     if how in ("auto", "width"):
         made = (
@@ -125,7 +137,7 @@ def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> lis
             for width in widths(values, whole=whole, most=_MOST_BINS)
         )
         found += [bins for bins in made if bins is not None]
-    few = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(domain)}
+    few = {n for n in (*_QUANTILES, share) if 2 <= n <= _MOST_BINS and n < len(values)}
     sizes = sorted(few, reverse=True)
     if how in ("auto", "quantile"):
         found += [quantile_bins(values, counts, n, whole=whole) for n in sizes]
@@ -134,36 +146,16 @@ def _bins(domain: Domain, counts: Integers, k: int, share: int, how: str) -> lis
     if how in ("rank", "median", "centre"):
         found += [optimal_bins(values, counts, n, whole=whole, cost=how) for n in sizes]
     if how == "auto" and 2 <= share <= _MOST_BINS:
-        found.append(optimal_bins(values, counts, share, whole=whole))
+        wanted = optimal_bins(values, counts, share, whole=whole).edges
+        found.append(bins_at(wanted, values[0], values[-1], whole=whole))
     if domain.collapsed:
-        return [_snapped(bins, values) for bins in found]
-    return [moved for bins in found if (moved := apart(bins, values)) is not None]
+        # The last value stands for the last bin and is not its lower edge.
+        inner = with_records(every[1:-1] if len(every) > 2 else every[1:], every, of_every, k)
+        return [_snapped(bins, np.array(inner)) for bins in found] if inner else []
+    return [moved for bins in found if (moved := apart(bins, every)) is not None]
 
 
-def _snapped(bins: Bins, values: Floats) -> Bins:
-    """Move edges to where values were put together: no such bin may be cut.
-
-    The last value stands for the last bin and is not its lower edge.
-    """
-    inner = values[1:-1] if len(values) > 2 else values[1:]
+def _snapped(bins: Bins, inner: Floats) -> Bins:
+    """Move edges to where values were put together: no such bin may be cut."""
     nearest = np.abs(inner[:, None] - np.asarray(bins.edges)).argmin(axis=0)
     return Bins(tuple(sorted({float(x) for x in inner[nearest]})), whole=bins.whole)
-
-
-def _prefixes(domain: Domain) -> list[Recoding]:
-    """Offer prefixes where values look like codes: of one length, with digits."""
-    texts = domain.texts()
-    sizes = [len(text) for text in texts]
-    width = max(sizes, default=0)
-    same = sum(size == width for size in sizes) >= 0.9 * len(sizes)
-    if width < 2 or not same or not all(map(_CODE.match, texts)):
-        return []
-    lengths, before = [], len(texts)
-    for length in range(width - 1, 0, -1):
-        different = len({text[:length] for text in texts})
-        if 1 < different < before:
-            lengths.append(length)
-            before = different
-    # Of many, those that are evenly apart.
-    places = np.unique(np.linspace(0, len(lengths) - 1, min(len(lengths), _PREFIXES)).astype(int))
-    return [Prefix(lengths[i], width=width) for i in places]

@@ -11,6 +11,8 @@ from anonrisk.errors import PlanError
 from anonrisk.planning import goal_document
 from anonrisk.planning.budget import ValueBudget
 from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.plan_digest import digest_of
+from anonrisk.planning.plan_steps import PlanStep
 from anonrisk.recode.regions import Regions, read_recoding
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.planning.plan_fields import PlanFields
 
-_VERSION = 1
+# The first version had no digest.
+_VERSION, _WITHOUT_DIGEST = 2, 1
 
 
 def written(plan: PlanFields) -> dict[str, Any]:
@@ -38,16 +41,18 @@ def written(plan: PlanFields) -> dict[str, Any]:
     for name in ("before", "after", "budget"):
         part = getattr(plan, name)
         stored[name] = None if part is None else vars(part) | _lists(part)
+    stored["steps"] = [{**vars(step), "column": _plain(step.column)} for step in plan.steps]
     if plan.regions is not None:
         stored["regions"] = plan.regions.to_dict()
-    return stored | goal_document.written(plan, _plain)
+    stored |= goal_document.written(plan, _plain)
+    return {**stored, "digest": digest_of(stored)}
 
 
 def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> dict[str, Any]:
     """Read the fields of a plan back."""
     trees = {c: Hierarchy.of(given) for c, given in (hierarchies or {}).items()}
     try:
-        if stored["anonrisk_plan"] != _VERSION:
+        if stored["anonrisk_plan"] not in (_VERSION, _WITHOUT_DIGEST):
             raise PlanError("the plan was written by another version of anonrisk")
         recodings = {
             _name(r["column"]): read_recoding(
@@ -64,6 +69,10 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
                 ("budget", ValueBudget),
             )
         }
+        parts["steps"] = tuple(
+            PlanStep(**{**step, "column": _name(step["column"])})
+            for step in stored.get("steps", ())
+        )
         regions = stored.get("regions")
         if regions is not None:
             parts["regions"] = Regions.read(regions, recodings)
@@ -83,6 +92,18 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         if isinstance(error, PlanError):
             raise
         raise PlanError("this is not a stored plan") from None
+
+
+def check_digest(stored: Mapping[str, Any], digest: str) -> None:
+    """Refuse a document that is not as it was written.
+
+    One of the first version, or one that was put together in the explorer, cannot say.
+    """
+    if stored.get("digest", digest) != digest:
+        raise PlanError(
+            "the plan was changed after it was written: its digest does not fit. If that was you, "
+            "read it with edited=True (anonrisk apply --edited)"
+        )
 
 
 def _lists(part: Any) -> dict[str, Any]:

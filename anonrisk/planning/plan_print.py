@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, get_args
 
 from anonrisk.core import pictures, render
+from anonrisk.core.arguments import one_of
+from anonrisk.core.literals import PlanPicture
 from anonrisk.errors import PlanError
+from anonrisk.recode.labels import extent
+from anonrisk.recode.regions import ByRegion, DateRanges, NumberRanges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan_fields import PlanFields
+
+# Losses that no column has a part of.
+_OF_CLASSES = ("discernibility", "target", "function")
 
 
 def text(plan: PlanFields) -> str:
     """Print what becomes of each column, and the table before and after."""
     header, rows = _columns_table(plan)
-    lines = [_title(plan), render.text_table(header, rows)]
+    lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
     return render.fitted(*lines, *([plan.note] if plan.note else []))
@@ -26,16 +36,79 @@ def text(plan: PlanFields) -> str:
 def html(plan: PlanFields) -> str:
     """Print the same for a notebook."""
     tables = [render.html_table(_title(plan), *_columns_table(plan))]
+    tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
     return "".join((*tables, render.html_lines([plan.note] if plan.note else [])))
 
 
-def picture(plan: PlanFields, ax: Axes | None) -> Axes:
-    """Draw how many values each column has, and how many it keeps."""
+def _meanings(plan: PlanFields) -> list[str]:
+    if not any(step.helped for step in plan.steps):
+        return []
+    return [f"helped: records in classes below {plan.k} if this column alone stayed as it was"]
+
+
+def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes:
+    """Draw the way to the plan, or the values of its columns."""
     before, after = plan.before, plan.after
     if before is None or after is None:
         raise PlanError("this plan was not made from a table, so that nothing can be drawn")
+    if kind is not None:
+        one_of(kind, "kind", get_args(PlanPicture))
+    known = bool(plan.steps) and all(step.n_below is not None for step in plan.steps)
+    known &= plan.loss not in _OF_CLASSES
+    if kind == "path" and not known:
+        raise PlanError(
+            "the way to this plan was not measured: the table was too large, its loss is one of "
+            "classes, or an older version made the plan; draw kind='values'"
+        )
+    if kind == "values" or not known:
+        return _values_picture(plan, ax, before, after)
+    return _path_picture(plan, ax, before, after)
+
+
+def _path_picture(
+    plan: PlanFields, ax: Axes | None, before: PlanOutcome, after: PlanOutcome
+) -> Axes:
+    """Draw records in small classes and loss, from the table as it is to the plan."""
+    places = [("the table as it is", before.n_below, before.loss)]
+    for step in plan.steps:
+        at = (step.n_below or 0, step.path_loss)
+        if at != places[-1][1:]:
+            kind = pictures.folded(str(plan.recodings[step.column]).partition(":")[0], lines=1)
+            places.append((f"{pictures.plain(pictures.short(step.column))}\n{kind}", *at))
+    n_left_out = len(places) - pictures.ROWS
+    if n_left_out > 0:
+        del places[pictures.ROWS - 1 : -1]
+    if after.n_below:
+        places.append((f"{render.count_of(after.n_below, 'record')} left out", 0, after.loss))
+    labels, below, losses = zip(*places, strict=True)
+    ax, colours = pictures.start(ax, len(places) + 1)
+    shares = [n / before.n_records for n in below]
+    pictures.descent(
+        ax, shares, losses, (f"records in classes below {plan.k}", "detail lost"), colours
+    )
+    pictures.rows(ax, labels, _headline(plan, before, after))
+    # Below each other behind both lines, where neither crosses them.
+    end = max(*shares, *losses)
+    texts = [
+        f"{render.percent(share)}, {render.percent(loss)} lost"
+        for share, loss in zip(shares, losses, strict=True)
+    ]
+    for place, written in enumerate(texts):
+        pictures.beside(ax, place, end, written)
+    pictures.with_room(ax, labels, [end] * len(texts), texts)
+    ax.set_xlabel("share of the records, and of the detail, one recoding after another")
+    if n_left_out > 0:
+        pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
+    pictures.explained(ax)
+    return ax
+
+
+def _values_picture(
+    plan: PlanFields, ax: Axes | None, before: PlanOutcome, after: PlanOutcome
+) -> Axes:
+    """Draw how many values each column has, and how many it keeps."""
     columns = list(plan.recodings.items())[: pictures.ROWS]
     ax, colours = pictures.start(ax, len(columns) + 1)
     first, last = before.values[: len(columns)], after.values[: len(columns)]
@@ -61,11 +134,14 @@ def _headline(plan: PlanFields, before: PlanOutcome, after: PlanOutcome) -> str:
         return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
 
     loss = f"{render.percent(after.loss)} of the detail is lost"
+    if plan.loss in _OF_CLASSES:
+        loss = f"a {plan.loss} loss of {render.percent(after.loss)}"
     if plan.k is None:
         return f"With this plan {loss}"
+    left_out = share(after.n_below) if after.n_below else "nobody"
     return (
         f"Every class gets {plan.k:,} records or more, where {share(before.n_below)} are in "
-        f"smaller ones now: {loss}, {share(after.n_below)} left out"
+        f"smaller ones now: {loss}, {left_out} left out"
     )
 
 
@@ -82,12 +158,48 @@ def _title(plan: PlanFields) -> str:
 
 
 def _columns_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    names = [(render.named(c), str(r)) for c, r in plan.recodings.items()]
+    """Say of each column from what to what, how many values, what is lost and who is helped."""
+    names = [(render.named(c), _becomes(plan, c)) for c in plan.recodings]
     if plan.before is None or plan.after is None:
-        return ("column", "becomes"), [*names]
-    counts = zip(names, plan.before.values, plan.after.values, strict=True)
-    rows: list[tuple[str, ...]] = [(c, f"{b:,}", f"{a:,}", r) for (c, r), b, a in counts]
-    return ("column", "values", "after", "becomes"), rows
+        return ("column", "to"), [*names]
+    steps = {step.column: step for step in plan.steps}
+    counts = zip(names, plan.recodings, plan.before.values, plan.after.values, strict=True)
+    rows: list[tuple[str, ...]] = []
+    for (name, becomes), column, before, after in counts:
+        step = steps.get(column)
+        kind = "values" if step is None else step.values
+        loss = "-" if step is None else render.percent(step.loss)
+        helped = "-" if step is None or step.helped is None else f"{step.helped:,}"
+        rows.append((name, f"{before:,} {kind}", becomes, f"{after:,}", loss, helped))
+    return ("column", "from", "to", "left", "loss", "helped"), rows
+
+
+def _becomes(plan: PlanFields, name: Name) -> str:
+    """Say what becomes of a column; by region in how many it is told, and how finely."""
+    recoding = plan.recodings[name]
+    if plan.regions is None or not isinstance(recoding, ByRegion) or recoding.kept:
+        return str(recoding)
+    boxes = plan.regions.boxes[:, list(plan.recodings).index(name)]
+    # Of numbers and days the last place is for missing values.
+    last = recoding.n_places - 1 - isinstance(recoding, NumberRanges)
+    n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < last)).sum())
+    if not n_cut:
+        return str(recoding)
+    told = f"told in {render.count_of(n_cut, 'region')}"
+    if isinstance(recoding, NumberRanges):
+        return f"ranges by region: {_finest_to_coarsest(recoding, boxes)}, {told}"
+    return f"{recoding}, {told}"
+
+
+def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
+    """Name the narrowest and the widest range that a region has, of those with two ends."""
+    dates = isinstance(recoding, DateRanges)
+    _, labels = recoding.with_labels(boxes)
+    read = ((extent(name, dates=dates, whole=recoding.whole), name) for name in labels)
+    ends = [(found, name) for found, name in read if found is not None]
+    closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
+    names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
+    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

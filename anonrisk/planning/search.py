@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,6 +61,7 @@ def _search(lattice: Lattice, allowed: int) -> tuple[MeasuredNode | None, bool]:
     if best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
         best = min(best, top, key=_rank) if _will_do(top, allowed) else best
+        best = _descend(lattice, best, allowed, at_once=2)
     return best, False
 
 
@@ -87,22 +89,23 @@ def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
         node = (*node[:widest], node[widest] + 1, *node[widest + 1 :])
 
 
-def _descend(lattice: Lattice, start: MeasuredNode, allowed: int) -> MeasuredNode:
-    """Change one column at a time while that lowers the loss."""
+def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int = 1) -> MeasuredNode:
+    """Change columns while that lowers the loss: one, or two of which one makes room."""
+    moves = [(c, i) for c, size in enumerate(lattice.shape) for i in range(size)]
     best, before = start, None
     while best is not before:
         before = best
-        for c, size in enumerate(lattice.shape):
-            for i in range(size):
-                if i == best.node[c] or lattice.work > MAX_WORK:
-                    continue
-                node = (*best.node[:c], i, *best.node[c + 1 :])
-                # The loss of a node is never below its loss without suppression.
-                if _without_suppression(lattice, node) >= best.loss:
-                    continue
-                found = lattice.measure(node)
-                if _will_do(found, allowed) and _rank(found) < _rank(best):
-                    best = found
+        for changes in combinations(moves, at_once):
+            changed = dict(changes)
+            node = tuple(changed.get(c, i) for c, i in enumerate(best.node))
+            # Of pairs there are many, and most of what they gain comes early.
+            stop = lattice.work > MAX_WORK / at_once
+            # The loss of a node is never below its loss without suppression.
+            if stop or _without_suppression(lattice, node) >= best.loss:
+                continue
+            found = lattice.measure(node)
+            if _will_do(found, allowed) and _rank(found) < _rank(best):
+                best = found
     return best
 
 

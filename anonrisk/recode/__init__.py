@@ -1,17 +1,7 @@
 """Recodings as data: what becomes of the values of one column, the same on every engine."""
 
-from anonrisk.recode.kinds import (
-    Bins,
-    DatePart,
-    Keep,
-    Level,
-    Prefix,
-    Recoding,
-    Star,
-    TopBottom,
-    ZipArea,
-    from_dict,
-)
+from anonrisk.recode.dates import DatePart
+from anonrisk.recode.kinds import Bins, Keep, Level, Star, TopBottom, from_dict
 from anonrisk.recode.quantiles import (
     normalised_error,
     quantile_map,
@@ -20,12 +10,15 @@ from anonrisk.recode.quantiles import (
     sample_size,
     sampled_quantiles,
 )
+from anonrisk.recode.recoding import Recoding
+from anonrisk.recode.texts import MergeRare, Prefix, ZipArea
 
 __all__ = [
     "Bins",
     "DatePart",
     "Keep",
     "Level",
+    "MergeRare",
     "Prefix",
     "Recoding",
     "Star",

@@ -103,6 +103,26 @@ def _shortest(low: float, high: float) -> float | None:
     return None
 
 
+def without_tails(values: Floats, counts: Integers, k: int) -> tuple[Floats, Integers]:
+    """Put the k least and the k largest records to one value each.
+
+    No edge then depends on a value that only a few have, and each has k records on either side. Of
+    fewer than that, one value or none is left.
+
+    Examples
+    --------
+    >>> without_tails(np.array([1.0, 2, 3, 4, 99]), np.array([1, 4, 2, 4, 1]), 3)
+    (array([2., 3., 4.]), array([5, 2, 5]))
+    """
+    low = int(np.searchsorted(np.cumsum(counts), k))
+    high = len(counts) - int(np.searchsorted(np.cumsum(counts[::-1]), k))
+    core = counts[low:high].copy()
+    if len(core):
+        core[0] += counts[:low].sum()
+        core[-1] += counts[high:].sum()
+    return values[low:high], core
+
+
 def quantile_bins(values: NDArray[Any], counts: NDArray[Any], n_bins: int, *, whole: bool) -> Bins:
     """Cut into bins of about the same number of records (Q6), never between equal values.
 
@@ -201,28 +221,33 @@ def fine_edges(domain: Domain, counts: Integers, k: int) -> list[float]:
     values, whole = domain.values.astype(np.float64), domain.kind == "whole"
     if domain.collapsed:
         # The last value stands for the last bin and is not its lower edge.
-        return _with_records(values[1:-1], values, counts, k)
-    spread = float(values[-1] - values[0])
-    width = nice_step(spread / _EVEN)
-    even = width_bins(values, counts, max(width, 1.0) if whole else width, k, whole=whole)
-    wanted = {*quantile_bins(values, counts, _QUANTILES, whole=whole).edges}
+        return with_records(values[1:-1], values, counts, k)
+    core, inside = without_tails(values, counts, k)
+    if len(core) < 2:
+        return []
+    width = nice_step(float(core[-1] - core[0]) / _EVEN)
+    even = width_bins(core, inside, max(width, 1.0) if whole else width, k, whole=whole)
+    wanted = {*quantile_bins(core, inside, _QUANTILES, whole=whole).edges}
     wanted |= set() if even is None else {*even.edges}
     moved = apart(Bins(tuple(sorted(wanted)), whole=whole), values)
-    return [] if moved is None else _with_records(moved.edges, values, counts, k)
+    return [] if moved is None else with_records(moved.edges, values, counts, k)
 
 
 def fine_dates(domain: Domain, counts: Integers, k: int) -> list[float]:
     """List days at which dates may be cut: of days, months or years, k records on both sides."""
     days = domain.positions()
-    spread = days[-1] - days[0]
+    core, _ = without_tails(days, counts, k)
+    if len(core) < 2:
+        return []
+    spread = core[-1] - core[0]
     short = spread <= _PERIODS and not domain.collapsed
     unit = "D" if short else "M" if spread <= 31 * _PERIODS else "Y"
-    ends = days[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
+    ends = core[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
     starts = np.arange(ends[0] + 1, ends[1] + 1).astype("datetime64[D]").astype(np.int64)
-    return _with_records(starts.astype(np.float64), days, counts, k)
+    return with_records(starts.astype(np.float64), days, counts, k)
 
 
-def _with_records(edges: Iterable[float], values: Floats, counts: Integers, k: int) -> list[float]:
+def with_records(edges: Iterable[float], values: Floats, counts: Integers, k: int) -> list[float]:
     """Leave out edges that part fewer than k records from the others, or no others."""
     at = np.asarray(list(edges), dtype=np.float64)
     below = np.concatenate(([0], np.cumsum(counts)))

@@ -1,12 +1,10 @@
-"""The kinds of recoding: each turns known values into groups with names, and is plain data."""
+"""The kinds of recoding for any values and for numbers, and how every kind is read back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,49 +14,18 @@ import numpy as np
 from anonrisk.core.arguments import finite
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.recode import labels as text
+from anonrisk.recode.dates import DatePart
+from anonrisk.recode.recoding import Recoding, numbered
+from anonrisk.recode.texts import MergeRare, Prefix, ZipArea
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
-
-PARTS = ("month", "quarter", "half", "year", "decade")
-# ZIP codes in full, and the areas of their first three digits.
-ZIP, AREA = re.compile("[0-9]{5}(-[0-9]{4})?"), re.compile("[0-9]{3}")
-
-
-class Recoding(ABC):
-    """How the values of one column are put together."""
-
-    name: ClassVar[str]
-    # Kinds of values that it takes; None for all.
-    takes: ClassVar[tuple[str, ...] | None] = None
-
-    @abstractmethod
-    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give each known value the number of its group, and the groups their labels.
-
-        Labels are None where values stay themselves.
-        """
-
-    @property
-    def for_missing(self) -> str | None:
-        """What becomes of a missing value: a label, or None where it stays missing."""
-        return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that serialise as JSON, none of them a cell; None is left out."""
-        stored = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in stored.items()}
-        return {"recoding": self.name, **{k: v for k, v in plain.items() if v is not None}}
-
-    def __str__(self) -> str:
-        """Say in a few words what is done."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -137,144 +104,7 @@ class Bins(Recoding):
 
     def __str__(self) -> str:
         """Say what is done."""
-        return f"{len(self.edges) + 1} bins: {text.shortened(self.labels)}"
-
-
-@dataclass(frozen=True)
-class Prefix(Recoding):
-    """Keep the first characters of a code, and write a star for each of the others.
-
-    Attributes
-    ----------
-    length : int
-        Number of characters to keep.
-    width : int, optional
-        Number of characters of a label; left out, that of the value itself.
-
-    Examples
-    --------
-    >>> Prefix(2).label("1011"), Prefix(2, width=3).label("1011")
-    ('10**', '10*')
-    """
-
-    length: int
-    width: int | None = None
-    name: ClassVar[str] = "prefix"
-    takes: ClassVar[tuple[str, ...] | None] = ("text", "whole")
-
-    def __post_init__(self) -> None:
-        """Refuse lengths that make no prefix."""
-        if self.length < 1 or (self.width is not None and self.width < self.length):
-            raise ArgumentError("a prefix has at least one character, and no more than its width")
-
-    def label(self, value: str) -> str:
-        """Write the label of one value."""
-        head = value[: self.length]
-        return head + text.MARKER * max((self.width or len(value)) - len(head), 0)
-
-    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give values with the same label one group."""
-        return numbered([self.label(value) for value in domain.texts()])
-
-    def __str__(self) -> str:
-        """Say what is done."""
-        return f"first {'character' if self.length == 1 else f'{self.length} characters'}"
-
-
-@dataclass(frozen=True)
-class ZipArea(Recoding):
-    """Keep the first three digits of a ZIP code where they may be told, and write 000 elsewhere.
-
-    What is not written as five digits, or as five and four (12345-6789), is 000: a code that has
-    lost its leading zero begins with the digits of another area.
-
-    Attributes
-    ----------
-    known : tuple of str
-        The areas that may be told: three digits each.
-
-    Examples
-    --------
-    >>> area = ZipArea(("100",))
-    >>> area.label("10011"), area.label("10011-2345"), area.label("1002"), area.label("03601")
-    ('100', '100', '000', '000')
-    """
-
-    known: tuple[str, ...]
-    name: ClassVar[str] = "zip"
-    takes: ClassVar[tuple[str, ...] | None] = ("text",)
-    digits: ClassVar[int] = 3
-    other: ClassVar[str] = "000"
-
-    def __post_init__(self) -> None:
-        """Refuse areas that are not three digits."""
-        if not all(AREA.fullmatch(str(area)) for area in self.known):
-            raise ArgumentError("areas of ZIP codes are texts of three digits")
-
-    def label(self, value: str) -> str:
-        """Write the label of one value."""
-        head = value[: self.digits]
-        return head if ZIP.fullmatch(value) and head in self.known else self.other
-
-    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give values with the same label one group."""
-        return numbered([self.label(value) for value in domain.texts()])
-
-    def __str__(self) -> str:
-        """Say what is done."""
-        return f"first 3 digits, small areas and other texts {self.other!r}"
-
-
-@dataclass(frozen=True)
-class DatePart(Recoding):
-    """Put dates into months, quarters, half-years, years or decades, in Greenwich.
-
-    With `earliest` all earlier years are put together.
-    """
-
-    part: str
-    earliest: int | None = None
-    name: ClassVar[str] = "date"
-    takes: ClassVar[tuple[str, ...] | None] = ("date", "timestamp")
-
-    def __post_init__(self) -> None:
-        """Refuse parts that are none."""
-        if self.part not in PARTS:
-            raise ArgumentError(f"part={self.part!r} is not one of {', '.join(map(repr, PARTS))}")
-        if self.earliest is not None and self.part != "year":
-            raise ArgumentError("earliest= is a year, and goes with part='year'")
-
-    def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
-        """Give the dates of one period one group."""
-        days = domain.positions().astype(np.int64).astype("datetime64[D]")
-        months = days.astype("datetime64[M]").astype(np.int64)
-        years = months // 12 + 1970
-        of_year = {"month": 1, "quarter": 3, "half": 6}.get(self.part)
-        if of_year is not None:
-            periods, number = np.unique(months // of_year, return_inverse=True)
-            per_year = 12 // of_year
-            names = [
-                text.of_period(int(p // per_year) + 1970, self.part, int(p % per_year) + 1)
-                for p in periods
-            ]
-            return number.astype(np.int64), names
-        if self.part == "decade":
-            years = years // 10 * 10
-        elif self.earliest is not None:
-            years = np.maximum(years, self.earliest - 1)
-        periods, number = np.unique(years, return_inverse=True)
-        names = [
-            text.of_earlier(self.earliest)
-            if self.earliest is not None and year < self.earliest
-            else text.of_period(int(year), self.part, 0)
-            for year in periods
-        ]
-        return number.astype(np.int64), names
-
-    def __str__(self) -> str:
-        """Say what is done."""
-        early = "" if self.earliest is None else f", {text.of_earlier(self.earliest)} together"
-        return {"half": "half-year"}.get(self.part, self.part) + early
+        return f"{len(self.edges) + 1} bins: {', '.join(self.labels)}"
 
 
 @dataclass(frozen=True)
@@ -340,7 +170,7 @@ class Level(Recoding):
         if level == 0:
             return Keep()
         if level == hierarchy.height:
-            return Star(next(iter(hierarchy.leaves.values()))[0])
+            return Star(_root(hierarchy))
         return cls(level, fingerprint_of(hierarchy), hierarchy)
 
     def mapping(self) -> dict[str, str]:
@@ -352,10 +182,20 @@ class Level(Recoding):
             )
         return {leaf: self.hierarchy.group(leaf, self.level)[-1] for leaf in self.hierarchy.leaves}
 
+    def knows(self, domain: Domain) -> Booleans:
+        """Tell of each value whether it is a leaf of the hierarchy."""
+        mapping = self.mapping()
+        return np.array([value in mapping for value in domain.texts()], dtype=bool)
+
+    @property
+    def for_unseen(self) -> str:
+        """The root of the hierarchy."""
+        return text.MARKER if self.hierarchy is None else _root(self.hierarchy)
+
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values below one node one group."""
         mapping = self.mapping()
-        unknown = sum(value not in mapping for value in domain.texts())
+        unknown = int((~self.knows(domain)).sum())
         if unknown:
             raise HierarchyError(f"the hierarchy misses {unknown} of the column's values")
         return numbered([mapping[value] for value in domain.texts()])
@@ -376,17 +216,14 @@ class Level(Recoding):
         return f"level {self.level}: {text.shortened(nodes)}" if nodes else f"level {self.level}"
 
 
+def _root(hierarchy: Hierarchy) -> str:
+    return next(iter(hierarchy.leaves.values()))[0]
+
+
 def fingerprint_of(hierarchy: Hierarchy) -> str:
     """Tell one hierarchy from another without naming its values."""
     paths = json.dumps(sorted(hierarchy.leaves.values()))
     return hashlib.sha256(paths.encode()).hexdigest()[:16]
-
-
-def numbered(names: list[str]) -> tuple[Integers, list[str] | None]:
-    """Number names in order of their text."""
-    different = sorted(set(names))
-    place = {name: i for i, name in enumerate(different)}
-    return np.array([place[name] for name in names], dtype=np.int64), different
 
 
 def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> Recoding:
@@ -421,7 +258,7 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
             if hierarchy is not None and fingerprint_of(hierarchy) != given["hierarchy"]:
                 raise PlanError("the hierarchy is not the one that the plan was made with")
             return Level(int(given["level"]), str(given["hierarchy"]), hierarchy)
-        for key in ("edges", "known"):
+        for key in ("edges", "known", "kept"):
             if key in given:
                 given[key] = tuple(given[key])
         made: Recoding = _SIMPLE[name](**given)
@@ -431,5 +268,5 @@ def from_dict(stored: Mapping[str, Any], hierarchy: Hierarchy | None = None) -> 
 
 
 _SIMPLE: dict[str, Any] = {
-    kind.name: kind for kind in (Keep, Star, Bins, Prefix, ZipArea, DatePart, TopBottom)
+    kind.name: kind for kind in (Keep, Star, Bins, Prefix, ZipArea, MergeRare, DatePart, TopBottom)
 }

@@ -6,24 +6,28 @@ import calendar
 import datetime as dt
 import math
 import re
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 MARKER = "*"
+# What rare values are called together.
+OTHER = "other"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _BETWEEN = re.compile(rf"^({_NUMBER})(?:-| to )({_NUMBER})$")
 _HALF_OPEN = re.compile(rf"^\[({_NUMBER}), ({_NUMBER})\)$")
 _BELOW = re.compile(rf"^<({_NUMBER})$")
 _FROM = re.compile(rf"^>=({_NUMBER})$")
 _PERIOD = re.compile(r"^(\d{4})(?:-(Q|H)?(\d{1,2}))?(s)?$")
+_WEEK = re.compile(r"^(\d{4})-W(\d{2})$")
 _DAY = r"(\d{4}(?:-\d{2}){0,2})"
 _EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
 _DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
+_REST = re.compile(r"all others|other( \d+| than top (?P<top>\d+))?")
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -83,9 +87,11 @@ def of_period(year: int, part: str, number: int) -> str:
     --------
     >>> of_period(1981, "half", 2), of_period(1981, "month", 7), of_period(1980, "decade", 0)
     ('1981-H2', '1981-07', '1980s')
+    >>> of_period(2024, "week", 7)
+    '2024-W07'
     """
-    if part == "month":
-        return f"{year:04}-{number:02}"
+    if part in ("week", "month"):
+        return f"{year:04}-{'W' if part == 'week' else ''}{number:02}"
     if part in ("quarter", "half"):
         return f"{year:04}-{part[0].upper()}{number}"
     return f"{year:04}s" if part == "decade" else f"{year:04}"
@@ -94,6 +100,36 @@ def of_period(year: int, part: str, number: int) -> str:
 def of_earlier(year: int) -> str:
     """Name all years before one."""
     return f"<{year:04}"
+
+
+def of_others(values: Iterable[str]) -> str:
+    """Name all values but those that are kept, by a name that none has in any spelling.
+
+    Examples
+    --------
+    >>> of_others(["nurse"]), of_others(["Other", "nurse"])
+    ('other', 'all others')
+    """
+    taken = {value.strip().casefold() for value in values}
+    names = chain((OTHER, "all others"), (f"{OTHER} {number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def of_rest(top: int) -> str:
+    """Name all values but the commonest, where others than these may be told elsewhere."""
+    return f"{OTHER} than top {top}"
+
+
+def rest(label: str) -> int | None:
+    """Read how many values are not among the others that a label names: 0 if all that are told.
+
+    Examples
+    --------
+    >>> rest("other"), rest("other than top 8"), rest("nurse")
+    (0, 8, None)
+    """
+    found = _REST.fullmatch(label)
+    return None if found is None else int(found["top"] or 0)
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -142,6 +178,9 @@ def _period_extent(  # noqa: PLR0911
         return float(_ends(found[1])[0]), math.inf
     if found := _DAYS.match(label):
         return float(_ends(found[1])[0]), float(_ends(found[2] or found[1])[1])
+    if found := _WEEK.match(label):
+        monday = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() - _EPOCH
+        return float(monday), float(monday + 6)
     found = _PERIOD.match(label)
     if found is None:
         return None

@@ -12,7 +12,8 @@ import numpy as np
 from anonrisk.counts.domain import DATES, NUMBERS
 from anonrisk.errors import PlanError
 from anonrisk.recode import labels as text
-from anonrisk.recode.kinds import Recoding, from_dict
+from anonrisk.recode.kinds import from_dict
+from anonrisk.recode.recoding import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,11 +162,15 @@ class Parts(ByRegion):
         """Give each value the smallest part that it is in, or -1."""
         found = np.full(len(domain), -1)
         for level, recoding in enumerate(self.levels):
-            groups, labels = recoding.groups(domain)
+            ahead = (found < 0) & recoding.knows(domain)
+            if not ahead.any():
+                continue
+            rest = domain.only(ahead)
+            groups, labels = recoding.groups(rest)
             places = self.places(level)
-            names = domain.texts() if labels is None else labels
+            names = rest.texts() if labels is None else labels
             of = np.array([places.get(name, -1) for name in names], dtype=np.int64)
-            found = np.where(found < 0, of[groups] if len(groups) else found, found)
+            found[ahead] = of[groups]
         return found, None
 
     def label(self, first: int, last: int) -> str | None:  # noqa: ARG002

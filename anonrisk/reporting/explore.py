@@ -148,7 +148,7 @@ def explore(
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
     offered = offers(tally, shares, given, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss], given=given, least=least)
+    levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(

@@ -17,7 +17,7 @@ from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.plan import Plan
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
-from anonrisk.recode import Bins, Keep, Level, Star
+from anonrisk.recode import Bins, Keep, Level, MergeRare, Star
 from anonrisk.reporting.text import cut, name_of
 
 if TYPE_CHECKING:
@@ -195,10 +195,10 @@ def _level(
     """Say one level, without a value of the column, and the piece of a plan that makes it."""
     recoding = choice.recoding
     values = int(rounded_up(np.array(choice.n_groups), floor))
-    text = f"{recoding}, up to {values:,} values"
+    text = f"{_label(recoding)}, up to {values:,} values"
     if isinstance(recoding, Star):
         text = f"left out: every cell is {recoding.label!r}"
-    elif isinstance(recoding, (Bins, Level)):
+    elif isinstance(recoding, (Bins, Level, MergeRare)):
         text = str(recoding)
     stored = Plan({column: recoding}).to_dict()["recodings"][0]
     stored.pop("nodes", None)
@@ -222,7 +222,7 @@ def _label(recoding: Recoding) -> str:
         return f"{len(recoding.edges) + 1:,} bins"
     if isinstance(recoding, Level):
         return f"{len(set(recoding.mapping().values())):,} groups"
-    return str(recoding)
+    return str(recoding).partition(":")[0]
 
 
 def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
@@ -257,7 +257,8 @@ def _band(low: int, high: int | None) -> str:
 
 def _never(floor: int) -> str:
     return (
-        f"No cell of the table is on this page or in its data. Counts of people and of classes are "
+        f"No cell of the table is on this page or in its data, but for texts that {floor:,} people "
+        "or more share, where rarer ones are put together. Counts of people and of classes are "
         f"rounded up to multiples of {floor:,}, so that 0 means nobody, and the largest band of "
         f"classes that are large enough is what the others leave; a smallest class of fewer than "
         f"{floor:,} is not told. Shares and risks follow from those. Detail kept and t are "
@@ -273,6 +274,8 @@ def _never(floor: int) -> str:
 def _plan_parts(columns: Qid, loss: str) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
     stored = Plan({}, columns=columns, loss=loss, note="chosen in the explorer").to_dict()
+    # What is chosen in the page has another.
+    del stored["digest"]
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "

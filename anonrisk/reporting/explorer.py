@@ -39,7 +39,7 @@ class Explorer(Summarised):
     summary : dict
         All that it holds, as plain values: ``columns`` with their ``levels``, the finest first, and
         ``counts`` with a number for each combination, the last column's level changing fastest.
-        No cell of the table is in it, and no count of fewer people than its ``floor``.
+        No cell is in it that fewer people share than its ``floor``, and no count of fewer.
 
     Examples
     --------

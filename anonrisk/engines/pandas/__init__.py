@@ -63,6 +63,8 @@ class PandasEngine:
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return marked.marked(frame, columns, marker)
+            case changes.CountUnseen(change):
+                return recode.unseen(frame, change)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -122,13 +124,11 @@ class PandasEngine:
             case changes.BreakingClasses(question, k, limits):
                 return rewrite.breaking(frame, question, limits, k or None)
 
-    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
+    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: PLR0911
         """Give a table with other cells."""
         match change:
-            case changes.Recode(recodings):
-                return recode.recode(frame, recodings)
-            case changes.RecodeByRegion(_, regions):
-                return recode.by_region(frame, regions)
+            case changes.Recode() | changes.RecodeByRegion():
+                return recode.recode(frame, change)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from anonrisk.counts.coarser import EqualBins, FirstCharacters, halved
+from anonrisk.counts.coarser import (
+    CODE,
+    MOST_WORDS,
+    Commonest,
+    EqualBins,
+    FirstCharacters,
+    halved,
+)
 from anonrisk.engines.pandas.shape import first_of_each, is_text
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def coarser(
-    column: pd.Series[Any], codes: NDArray[Any], n_codes: int
+    column: pd.Series[Any], codes: NDArray[Any], n_codes: int, n_values: int
 ) -> tuple[NDArray[np.int64], int, Coarsening] | None:
     """Give codes of a coarser column, their number, and how it came about; None if it has none."""
     values = first_of_each(column, codes, n_codes)
@@ -28,10 +36,11 @@ def coarser(
     how: Coarsening | None
     if is_text(values, known):
         texts = [str(text) for text in values[known]]
-        how = FirstCharacters.of(max(map(len, texts), default=0))
+        how = _of_texts(texts, np.bincount(codes, minlength=n_codes)[known], n_values)
         if how is None:
             return None
-        groups[known] = pd.factorize(np.array([text[: how.length] for text in texts], object))[0]
+        number: dict[tuple[str, ...], int] = {}
+        groups[known] = [number.setdefault(_told(text, how), len(number)) for text in texts]
     else:
         numbers = _numbers(values[known])
         if numbers is None or not len(numbers):
@@ -42,6 +51,23 @@ def coarser(
         groups[known] = _binned(numbers, how)
     # Missing stays a value of its own.
     return groups[codes] + 1, int(groups.max()) + 2, how
+
+
+def _of_texts(
+    texts: list[str], counts: NDArray[np.int64], n_values: int
+) -> FirstCharacters | Commonest | None:
+    if all(re.search(CODE, text) for text in texts):
+        return FirstCharacters.of(max(map(len, texts), default=0))
+    if n_values > MOST_WORDS:
+        return None
+    return Commonest.of(dict(zip(texts, counts.tolist(), strict=True)))
+
+
+def _told(text: str, how: FirstCharacters | Commonest) -> tuple[str, ...]:
+    if isinstance(how, FirstCharacters):
+        return (text[: how.length],)
+    # No word is like that of the others.
+    return (text,) if text in how.words else ()
 
 
 def _binned(numbers: NDArray[np.float64], bins: EqualBins) -> NDArray[np.int64]:

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
+from anonrisk.counts.change import RecodeByRegion
+from anonrisk.counts.unseen import UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
@@ -15,7 +17,7 @@ from anonrisk.engines.pandas.numbers import as_decimal, bounds, places_of, type_
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.pandas.values import plain
 from anonrisk.engines.renumber import closed_up
-from anonrisk.errors import ArgumentError, HierarchyError, UnsupportedColumnError
+from anonrisk.errors import ArgumentError, UnsupportedColumnError
 from anonrisk.recode import Bins, Keep, Star, TopBottom
 from anonrisk.recode.edges import bins_at
 from anonrisk.recode.labels import MARKER
@@ -26,13 +28,54 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.change import Recode
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import Regions
 
 
-def recode(frame: pd.DataFrame, recodings: Mapping[Name, Recoding]) -> pd.DataFrame:
+def recode(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> pd.DataFrame:
     """Give a table with some columns recoded."""
-    return replaced(frame, {name: recoded(frame, name, r) for name, r in recodings.items()})
+    new, unknown = _changed(frame, change)
+    if change.unseen == "refuse":
+        refusals.check_unseen(_counted(frame, unknown))
+    made = replaced(frame, new)
+    if change.unseen != "suppress" or not unknown:
+        return made
+    left = made.loc[~np.any(list(unknown.values()), axis=0)]
+    columns = change.columns if isinstance(change, RecodeByRegion) else list(change.recodings)
+    return without_unused(left, columns)
+
+
+def unseen(frame: pd.DataFrame, change: Recode | RecodeByRegion) -> UnseenCounts:
+    """Count the records that a change does not know."""
+    return _counted(frame, _changed(frame, change)[1])
+
+
+def _changed(
+    frame: pd.DataFrame, change: Recode | RecodeByRegion
+) -> tuple[dict[Name, Any], dict[Name | None, NDArray[np.bool_]]]:
+    """Give new columns, and which records are unknown to each; None stands for all together."""
+    if isinstance(change, RecodeByRegion):
+        return _by_region(frame, change.regions)
+    unknown: dict[Name | None, NDArray[np.bool_]] = {}
+    new = {name: recoded(frame, name, r, unknown) for name, r in change.recodings.items()}
+    return new, unknown
+
+
+def _counted(frame: pd.DataFrame, unknown: Mapping[Name | None, NDArray[np.bool_]]) -> UnseenCounts:
+    any_ = np.any(list(unknown.values()), axis=0) if unknown else np.zeros(0, dtype=bool)
+    by_column = {name: int(rows.sum()) for name, rows in unknown.items() if name is not None}
+    return UnseenCounts(len(frame), int(any_.sum()), by_column)
+
+
+def without_unused(frame: pd.DataFrame, names: Sequence[Name]) -> pd.DataFrame:
+    """Forget categories that no record has any more: they would still tell the value left out."""
+    unused = {
+        name: column_of(frame, name).cat.remove_unused_categories().array
+        for name in names
+        if isinstance(column_of(frame, name).dtype, pd.CategoricalDtype)
+    }
+    return replaced(frame, unused) if unused else frame
 
 
 def replaced(frame: pd.DataFrame, columns: Mapping[Name, Any]) -> pd.DataFrame:
@@ -44,8 +87,13 @@ def replaced(frame: pd.DataFrame, columns: Mapping[Name, Any]) -> pd.DataFrame:
     return changed
 
 
-def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
-    """Recode one column."""
+def recoded(
+    frame: pd.DataFrame,
+    name: Name,
+    recoding: Recoding,
+    lost: dict[Name | None, NDArray[np.bool_]],
+) -> Any:
+    """Recode one column; say of which records the value is unknown, if of any."""
     column = column_of(frame, name)
     if isinstance(recoding, Keep):
         return column.array
@@ -64,15 +112,22 @@ def recoded(frame: pd.DataFrame, name: Name, recoding: Recoding) -> Any:
     domain, codes = coded_rows(PandasTable(frame), name)
     if len(domain):
         refusals.check_kind(domain.kind, recoding, name)
-    try:
+    known = recoding.knows(domain)
+    if known.all():
         groups, labels = recoding.groups(domain)
-    except HierarchyError as error:
-        raise HierarchyError(f"column {name!r}: {error}") from None
-    return labelled(np.append(groups, -1)[codes], labels or [])
+        return labelled(np.append(groups, -1)[codes], labels or [])
+    lost[name] = np.append(~known, [False])[codes]
+    some, names = recoding.groups(domain.only(known))
+    labels = [*(names or []), recoding.for_unseen]
+    groups = np.full(len(domain), len(labels) - 1)
+    groups[known] = some
+    return labelled(np.append(groups, -1)[codes], labels)
 
 
-def by_region(frame: pd.DataFrame, regions: Regions) -> pd.DataFrame:
-    """Give a table recoded by region; a record that is in none has a star in every column."""
+def _by_region(
+    frame: pd.DataFrame, regions: Regions
+) -> tuple[dict[Name, Any], dict[Name | None, NDArray[np.bool_]]]:
+    """Give columns recoded by region; a record that is in none has a star in each."""
     places = []
     for name, recoding in regions.columns.items():
         domain, codes = coded_rows(PandasTable(frame), name)
@@ -88,11 +143,12 @@ def by_region(frame: pd.DataFrame, regions: Regions) -> pd.DataFrame:
     row[number] = np.arange(len(number))
     found = regions.find([place[row] for place in places])[number]
     # The star stands last, where the region -1 finds it.
-    new = {
+    new: dict[Name, Any] = {
         name: labelled(np.append(of, len(labels))[found], [*labels, MARKER])
         for name, (of, labels) in regions.labels().items()
     }
-    return replaced(frame, new)
+    lost = found < 0
+    return new, {None: lost} if lost.any() else {}
 
 
 def labelled(places: NDArray[np.int64], labels: Sequence[str]) -> Any:

@@ -32,12 +32,12 @@ class PandasSets(CodedSets):
     def _kept_of(self, series: pd.Series[Any]) -> pd.Series[Any]:
         return series if self.rows is None else series.iloc[self.rows]
 
-    def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:  # noqa: ARG002
+    def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
         """Take up a coarser version of each column that has one."""
         made = {}
-        given = list(zip(self._series, self._codes, strict=True))
-        for position, (series, codes) in enumerate(given):
-            found = coarsen.coarser(self._kept_of(series), codes.values, codes.cardinality)
+        given = list(zip(self._series, self._codes, n_values, strict=True))
+        for position, (series, codes, n) in enumerate(given):
+            found = coarsen.coarser(self._kept_of(series), codes.values, codes.cardinality, n)
             if found is not None:
                 values, cardinality, how = found
                 made[position] = len(self._codes), how

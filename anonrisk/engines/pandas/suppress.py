@@ -14,7 +14,7 @@ from anonrisk.engines.numpy.count import Encoded, sizes_of
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
 from anonrisk.engines.pandas.numbers import without_categories
-from anonrisk.engines.pandas.recode import labelled, replaced
+from anonrisk.engines.pandas.recode import labelled, replaced, without_unused
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import ArgumentError
@@ -41,14 +41,7 @@ def records(
     large = counts >= k
     if limits:
         large &= ~profile.breaking(PandasTable(frame), question, limits)
-    left = frame.loc[large]
-    # A category that no record has any more would still tell the suppressed value.
-    unused = {
-        name: column_of(left, name).cat.remove_unused_categories().array
-        for name in question.qid
-        if isinstance(column_of(left, name).dtype, pd.CategoricalDtype)
-    }
-    return replaced(left, unused) if unused else left
+    return without_unused(frame.loc[large], question.qid)
 
 
 def cells(

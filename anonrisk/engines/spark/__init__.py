@@ -74,6 +74,10 @@ class SparkEngine:
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(frame, columns, marker)
+            case changes.CountUnseen(changes.Recode(recodings)):
+                return recode.unseen(frame, recodings)
+            case changes.CountUnseen(changes.RecodeByRegion(_, regions)):
+                return region.unseen(frame, regions)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -138,10 +142,10 @@ class SparkEngine:
     def rewrite(self, frame: DataFrame, change: changes.Change) -> DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells; lazy."""
         match change:
-            case changes.Recode(recodings):
-                return recode.recode(frame, recodings)
-            case changes.RecodeByRegion(_, regions):
-                return region.by_region(frame, regions)
+            case changes.Recode(recodings, unseen):
+                return recode.recode(frame, recodings, unseen)
+            case changes.RecodeByRegion(_, regions, unseen):
+                return region.by_region(frame, regions, unseen)
             case changes.Intervals(widths):
                 return interval.in_intervals(frame, widths)
             case changes.GroupMeans(columns, k):

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts.unseen import UnseenCounts
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.errors import ArgumentError
-from anonrisk.recode import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
-from anonrisk.recode.kinds import ZIP
+from anonrisk.recode import (
+    Bins,
+    DatePart,
+    Keep,
+    Level,
+    MergeRare,
+    Prefix,
+    Star,
+    TopBottom,
+    ZipArea,
+)
 from anonrisk.recode.labels import of_earlier
+from anonrisk.recode.texts import ZIP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +45,7 @@ _KINDS = {
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
-def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
+def recode(frame: DataFrame, recodings: Mapping[Name, Recoding], unseen: str) -> DataFrame:
     """Give a table with some columns recoded; lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
@@ -41,7 +54,47 @@ def recode(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> DataFrame:
             for name, recoding in recodings.items()
             if not isinstance(recoding, Keep)
         }
-        return replaced(projection, projection.table, new)
+        table = projection.table
+        for name, lost in _unknown(projection, recodings).items():
+            if unseen == "suppress":
+                table = table.where(~lost)
+            elif unseen == "top":
+                top = projection.functions.lit(recodings[name].for_unseen)
+                new[name] = projection.functions.when(lost, top).otherwise(new[name])
+            else:
+                message = f"the hierarchy misses a value of column {name!r}"
+                new[name] = refusing(projection, lost, message, new[name])
+        return replaced(projection, table, new)
+
+
+def unseen(frame: DataFrame, recodings: Mapping[Name, Recoding]) -> UnseenCounts:
+    """Count the records with values that a recoding does not know."""
+    with guarded("look for new values"):
+        projection = Projection.of(frame)
+        return counted(projection, projection.table, _unknown(projection, recodings))
+
+
+def counted(
+    projection: Projection, table: DataFrame, lost: Mapping[Name | None, Column]
+) -> UnseenCounts:
+    """Count records of which the conditions hold; None stands for all columns together."""
+    f = projection.functions
+    any_ = reduce(or_, lost.values(), f.lit(1) == f.lit(0))
+    row = table.agg(f.count(f.lit(1)), *map(f.count_if, [*lost.values(), any_])).first()
+    assert row is not None  # noqa: S101
+    n_records, *n_lost, n_unseen = row
+    by_column = {name: n for name, n in zip(lost, n_lost, strict=True) if name is not None}
+    return UnseenCounts(n_records, n_unseen, by_column)
+
+
+def _unknown(projection: Projection, recodings: Mapping[Name, Recoding]) -> dict[Any, Column]:
+    """Say of which records the values are unknown, column by column."""
+    unknown = {}
+    for name, recoding in recodings.items():
+        if isinstance(recoding, Level):
+            text, label = projection.column(name), expression(projection, name, recoding)
+            unknown[name] = text.isNotNull() & label.isNull()
+    return unknown
 
 
 def replaced(
@@ -82,7 +135,7 @@ def bounds(type_: Any) -> tuple[float, float] | None:
 
 
 def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
-    """Give the new cells of one column."""
+    """Give the new cells of one column; NULL where the recoding does not know the value."""
     f = projection.functions
     if isinstance(recoding, Star):
         return f.lit(recoding.label)
@@ -92,8 +145,8 @@ def expression(projection: Projection, name: Name, recoding: Recoding) -> Any:
         return in_bins(projection, column, recoding.edges, recoding.labels)
     if isinstance(recoding, TopBottom):
         return _clipped(projection, name, recoding)
-    if isinstance(recoding, (Prefix, ZipArea)):
-        return _beginning(projection, column.cast("string"), recoding)
+    if isinstance(recoding, (Prefix, ZipArea, MergeRare)):
+        return _text(projection, column.cast("string"), recoding)
     if isinstance(recoding, DatePart):
         return _period(projection, day(projection, name), recoding)
     if isinstance(recoding, Level):
@@ -128,9 +181,20 @@ def _clipped(projection: Projection, name: Name, recoding: TopBottom) -> Any:
     return new
 
 
-def _beginning(projection: Projection, text: Column, recoding: Prefix | ZipArea) -> Any:
+def _text(projection: Projection, text: Column, recoding: Recoding) -> Any:
+    f = projection.functions
     if isinstance(recoding, ZipArea):
         return _area(projection, text, recoding)
+    if isinstance(recoding, MergeRare):
+        first = recoding.beginning
+        begun = text if first is None else _beginning(projection, text, first)
+        stays = f.when(begun.isin(list(recoding.kept)), begun).otherwise(f.lit(recoding.other))
+        return f.when(text.isNotNull(), stays)
+    assert isinstance(recoding, Prefix)  # noqa: S101
+    return _beginning(projection, text, recoding)
+
+
+def _beginning(projection: Projection, text: Column, recoding: Prefix) -> Any:
     f = projection.functions
     head = f.substring(text, 1, recoding.length)
     if recoding.width is not None:
@@ -158,31 +222,30 @@ def day(projection: Projection, name: Name) -> Any:
 
 def _period(projection: Projection, date: Column, recoding: DatePart) -> Any:
     f = projection.functions
-    year = f.year(date)
 
     def padded(number: Column, width: int) -> Any:
         return f.lpad(number.cast("string"), width, "0")
 
-    if recoding.part == "month":
-        return f.concat(padded(year, 4), f.lit("-"), padded(f.month(date), 2))
-    if recoding.part == "quarter":
-        return f.concat(padded(year, 4), f.lit("-Q"), f.quarter(date).cast("string"))
-    if recoding.part == "half":
-        half = f.when(f.month(date) <= 6, f.lit("1")).otherwise(f.lit("2"))
-        return f.concat(padded(year, 4), f.lit("-H"), half)
+    # The year of a week is that of its Thursday.
+    year = f.year(f.date_add(f.trunc(date, "week"), 3) if recoding.part == "week" else date)
     if recoding.part == "decade":
-        decade = (f.floor(year / f.lit(10)) * f.lit(10)).cast("int")
-        return f.concat(padded(decade, 4), f.lit("s"))
-    if recoding.earliest is not None:
-        early = f.lit(of_earlier(recoding.earliest))
-        return f.when(year < recoding.earliest, early).otherwise(padded(year, 4))
-    return padded(year, 4)
+        year = (f.floor(year / f.lit(10)) * f.lit(10)).cast("int")
+    month = padded(f.month(date), 2)
+    within: dict[str, list[Any]] = {
+        "day": [f.lit("-"), month, f.lit("-"), padded(f.dayofmonth(date), 2)],
+        "week": [f.lit("-W"), padded(f.weekofyear(date), 2)],
+        "month": [f.lit("-"), month],
+        "quarter": [f.lit("-Q"), f.quarter(date).cast("string")],
+        "half": [f.lit("-H"), f.ceil(f.month(date) / f.lit(6)).cast("string")],
+        "decade": [f.lit("s")],
+    }
+    named = f.concat(padded(year, 4), *within.get(recoding.part, []))
+    if recoding.earliest is None:
+        return named
+    return f.when(year < recoding.earliest, f.lit(of_earlier(recoding.earliest))).otherwise(named)
 
 
 def _node(projection: Projection, name: Name, recoding: Level) -> Any:
-    f, column = projection.functions, projection.column(name)
-    text = column.cast("string")
+    f = projection.functions
     words = [f.lit(word) for pair in recoding.mapping().items() for word in pair]
-    label = f.create_map(*words)[text]
-    lost = text.isNotNull() & label.isNull()
-    return refusing(projection, lost, f"the hierarchy misses a value of column {name!r}", label)
+    return f.create_map(*words)[projection.column(name).cast("string")]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
-from anonrisk.engines.spark.recode import day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
+from anonrisk.engines.spark.rewrite import refusing
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
@@ -20,25 +21,45 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
 
 
-def by_region(frame: DataFrame, regions: Regions) -> DataFrame:
-    """Give a table recoded by region; a record that is in none has a star in every column. Lazy."""
+def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
+    """Give a table recoded by region; under "top", what is in none has stars. Lazy."""
     with guarded("recode the columns"):
         projection = Projection.of(frame)
         f = projection.functions
-        places = {
-            f"p{i}": _place(projection, name, recoding)
-            for i, (name, recoding) in enumerate(regions.columns.items())
-        }
-        # One after another, so that each is computed once for all columns.
-        table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
-        table = table.withColumn("found", _found(f, regions, list(places)))
-        table = table.withColumn("region", _inside(f, regions, list(places)))
+        table, lost = _with_regions(projection, regions), f.col("region").isNull()
+        if unseen == "suppress":
+            table = table.where(~lost)
+        elif unseen == "refuse":
+            region = refusing(projection, lost, "the plan has no region for it", f.col("region"))
+            table = table.withColumn("region", region)
         new = {name: _label(f, *told) for name, told in regions.labels().items()}
         return replaced(projection, table, new)
+
+
+def unseen(frame: DataFrame, regions: Regions) -> UnseenCounts:
+    """Count the records that are in no region."""
+    with guarded("look for records without region"):
+        projection = Projection.of(frame)
+        lost = projection.functions.col("region").isNull()
+        return counted(projection, _with_regions(projection, regions), {None: lost})
+
+
+def _with_regions(projection: Projection, regions: Regions) -> DataFrame:
+    """Add the number of each record's region; NULL where it is in none."""
+    f = projection.functions
+    places = {
+        f"p{i}": _place(projection, name, recoding)
+        for i, (name, recoding) in enumerate(regions.columns.items())
+    }
+    # One after another, so that each is computed once for all columns.
+    table = projection.table.select("*", *(place.alias(p) for p, place in places.items()))
+    table = table.withColumn("found", _found(f, regions, list(places)))
+    return table.withColumn("region", _inside(f, regions, list(places)))
 
 
 def _whole_numbers(f: Any, numbers: Iterable[int]) -> Any:

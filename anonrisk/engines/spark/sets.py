@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.coarser import FirstCharacters, halved
+from anonrisk.counts.coarser import CODE, MOST_WORDS, Commonest, FirstCharacters, halved
 from anonrisk.counts.counter import BITS
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
@@ -150,29 +150,60 @@ class SparkSets:
         return facts["incomplete"] if self.drops else 0
 
     def coarsen(self, n_values: Sequence[int]) -> dict[int, tuple[int, Coarsening]]:
-        """Take up a coarser version of each column that has one; one job looks at their ranges."""
-        f = self.projection.functions
+        """Take up a coarser version of each column that has one; one job looks at all of them."""
         numbers = {i: self._number(i) for i in range(self._n_given)}
-        lengths = {i: f.length(self._values[i]) for i in numbers if self._kind(i) in _TEXT}
+        texts = {i for i in numbers if self._kind(i) in _TEXT}
         ranges = {i: number for i, number in numbers.items() if number is not None}
-        asked = [f.min(number) for number in ranges.values()]
-        asked += [f.max(number) for number in ranges.values()]
-        asked += [f.max(length) for length in lengths.values()]
-        asked += [f.count(self._values[i]) for i in ranges]
-        with guarded("look at the columns"):
-            table = self.kept(self.projection.table)
-            row = list(table.agg(*asked, f.count(f.lit(1))).first() or ())
-        low, high = row[: len(ranges)], row[len(ranges) : 2 * len(ranges)]
-        longest, known = row[2 * len(ranges) :][: len(lengths)], row[-len(ranges) - 1 : -1]
         made: dict[int, Coarsening | None] = {}
-        for i, least, most, n_known in zip(ranges, low, high, known, strict=True):
-            n_different = n_values[i] - (n_known < row[-1])
-            made[i] = None if least is None else halved(least, most, n_different)
-        made |= {i: FirstCharacters.of(n or 0) for i, n in zip(lengths, longest, strict=True)}
-        return self._with_coarser(made, ranges)
+        with guarded("look at the columns"):
+            found = self._looked_at(ranges, texts, {i for i in texts if n_values[i] <= MOST_WORDS})
+        hashes: dict[int, list[int]] = {}
+        for i in sorted({*ranges, *texts}):
+            rows = [row for row in found if row["i"] == i]
+            if i in texts:
+                how = made[i] = _of_texts(rows, n_values[i])
+                words = how.words if isinstance(how, Commonest) else ()
+                hashes[i] = [row["hash"] for row in rows if row["word"] in words]
+            elif rows and rows[0]["least"] is not None:
+                n_different = n_values[i] - (rows[0]["n_known"] < rows[0]["n"])
+                made[i] = halved(rows[0]["least"], rows[0]["most"], n_different)
+        return self._with_coarser(made, ranges, hashes)
+
+    def _looked_at(self, ranges: dict[int, Column], texts: set[int], few: set[int]) -> list[Row]:
+        """Give a row for each column, and for each word of those that have few."""
+        f = self.projection.functions
+        no_word, no_number = f.lit(None).cast("string"), f.lit(None).cast("double")
+        looks = []
+        for i in sorted({*ranges, *texts}):
+            text = self._values[i].cast("string") if i in texts else no_word
+            looks.append(
+                f.struct(
+                    f.lit(i).alias("i"),
+                    (text if i in few else no_word).alias("word"),
+                    f.length(text).alias("length"),
+                    text.rlike(CODE).alias("code"),
+                    ranges.get(i, no_number).alias("number"),
+                )
+            )
+        if not looks:
+            return []
+        table = self.kept(self.projection.table).select(f.explode(f.array(*looks)).alias("x"))
+        grouped = table.select("x.*").groupBy("i", "word")
+        asked = (
+            f.count(f.lit(1)).alias("n"),
+            f.max("length").alias("longest"),
+            f.min("code").alias("codes"),
+            f.count("number").alias("n_known"),
+            f.min("number").alias("least"),
+            f.max("number").alias("most"),
+        )
+        return grouped.agg(*asked).withColumn("hash", f.xxhash64("word")).collect()
 
     def _with_coarser(
-        self, made: dict[int, Coarsening | None], numbers: dict[int, Column]
+        self,
+        made: dict[int, Coarsening | None],
+        numbers: dict[int, Column],
+        hashes: dict[int, list[int]],
     ) -> dict[int, tuple[int, Coarsening]]:
         f = self.projection.functions
         positions: dict[int, tuple[int, Coarsening]] = {}
@@ -181,6 +212,11 @@ class SparkSets:
                 continue
             if isinstance(how, FirstCharacters):
                 coarser = f.substring(self._values[i], 1, how.length)
+            elif isinstance(how, Commonest):
+                # By what they hash to, so that no word stands in the text of a query.
+                kept = f.xxhash64(self._values[i].cast("string")).isin(hashes[i])
+                word = f.when(kept, self._values[i].cast("string"))
+                coarser = f.when(self._values[i].isNotNull(), f.struct(word))
             else:
                 place = f.floor((numbers[i] - f.lit(how.low)) * f.lit(how.scale))
                 last = f.lit(how.number - 1).cast("long")
@@ -270,6 +306,14 @@ class SparkSets:
         looks = {kind: value.rlike(_whole(pattern)) for kind, pattern in SHAPES.items()}
         looks["telephone number"] &= ~value.rlike(_whole(DATES))
         return looks
+
+
+def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest | None:
+    if all(row["codes"] for row in rows if row["codes"] is not None):
+        return FirstCharacters.of(max((row["longest"] or 0 for row in rows), default=0))
+    if n_values > MOST_WORDS:
+        return None
+    return Commonest.of({row["word"]: row["n"] for row in rows if row["word"] is not None})
 
 
 def _whole(pattern: str) -> str:

@@ -21,7 +21,7 @@ _NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
-class RecodedColumn:
+class GroupedColumn:
     """A column with one recoding.
 
     Attributes
@@ -45,7 +45,7 @@ class RecodedColumn:
     margin: Integers
 
     @classmethod
-    def of(cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers) -> RecodedColumn:
+    def of(cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers) -> GroupedColumn:
         """Apply a recoding; a missing value has a group of its own, or the only one."""
         known, labels = recoding.groups(domain)
         n_known = int(known.max(initial=-1)) + 1 if labels is None else len(labels)
@@ -59,7 +59,7 @@ class RecodedColumn:
 
 
 @dataclass(frozen=True)
-class RecodedClasses:
+class GroupedClasses:
     """The classes of a table with one recoding a column.
 
     Attributes
@@ -126,14 +126,14 @@ class CellLoss(ABC):
     word: ClassVar[str]
 
     @abstractmethod
-    def of_groups(self, column: RecodedColumn) -> Floats:
+    def of_groups(self, column: GroupedColumn) -> Floats:
         """Give what a cell of each group loses, 1 at most; cells of finer groups lose no more."""
 
     def along(self, scale: Scale) -> Span:
         """Prepare what cells of a scale lose; a loss without it is for whole columns only."""
         raise NotImplementedError
 
-    def by_column(self, columns: Sequence[RecodedColumn], classes: RecodedClasses) -> Floats:
+    def by_column(self, columns: Sequence[GroupedColumn], classes: GroupedClasses) -> Floats:
         """Give what a cell of each column loses on average, those of suppressed records 1."""
         kept = classes.sizes[classes.kept]
         n = int(classes.sizes.sum())
@@ -152,7 +152,7 @@ class ClassLoss(ABC):
     monotone: ClassVar[bool] = True
 
     @abstractmethod
-    def of_classes(self, classes: RecodedClasses) -> Floats:
+    def of_classes(self, classes: GroupedClasses) -> Floats:
         """Give what a record of each class loses, from 0 to 1."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from anonrisk.planning.losses.base import ClassLoss
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
-    from anonrisk.planning.losses.base import RecodedClasses
+    from anonrisk.planning.losses.base import GroupedClasses
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class DiscernibilityLoss(ClassLoss):
 
     word: ClassVar[str] = "discernibility"
 
-    def of_classes(self, classes: RecodedClasses) -> Floats:
+    def of_classes(self, classes: GroupedClasses) -> Floats:
         """Give the share of the table that each class is."""
         return np.asarray(classes.sizes / classes.sizes.sum())
 

@@ -11,7 +11,7 @@ from anonrisk.planning.losses.base import CellLoss, entropy_of
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.planning.losses.base import RecodedColumn, Scale
+    from anonrisk.planning.losses.base import GroupedColumn, Scale
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class EntropyLoss(CellLoss):
 
     word: ClassVar[str] = "entropy"
 
-    def of_groups(self, column: RecodedColumn) -> Floats:
+    def of_groups(self, column: GroupedColumn) -> Floats:
         """Count the records of each group."""
         held = np.bincount(column.groups, column.margin, column.n_groups)
         return _losses(held, int(column.margin.sum()), entropy_of(column.margin))

@@ -14,7 +14,7 @@ from anonrisk.planning.losses.base import ClassLoss
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers, LossFunction
     from anonrisk.core.columns import Name
-    from anonrisk.planning.losses.base import RecodedClasses
+    from anonrisk.planning.losses.base import GroupedClasses
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FunctionLoss(ClassLoss):
     word: ClassVar[str] = "function"
     monotone: ClassVar[bool] = False
 
-    def of_classes(self, classes: RecodedClasses) -> Floats:
+    def of_classes(self, classes: GroupedClasses) -> Floats:
         """Ask the function about what is published."""
         sizes = classes.sizes[classes.kept]
         levels = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.losses.base import RecodedColumn
+    from anonrisk.planning.losses.base import GroupedColumn
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PrivateLoss(CellLoss):
     pairs: Mapping[Name, Tally]
     word: ClassVar[str] = "private"
 
-    def of_groups(self, column: RecodedColumn) -> Floats:
+    def of_groups(self, column: GroupedColumn) -> Floats:
         """Count the sensitive values of each group."""
         pairs = self.pairs[column.name]
         (other,) = pairs.domains.keys() - {column.name}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
-    from anonrisk.planning.losses.base import RecodedColumn, Scale
+    from anonrisk.planning.losses.base import GroupedColumn, Scale
     from anonrisk.recode import Recoding
 
 
@@ -28,7 +28,7 @@ class RangeLoss(CellLoss):
 
     word: ClassVar[str] = "range"
 
-    def of_groups(self, column: RecodedColumn) -> Floats:
+    def of_groups(self, column: GroupedColumn) -> Floats:
         """Read what labels cover; what is missing stays itself."""
         known = column.groups[:-1]
         n_known = column.n_groups - (column.recoding.for_missing is None)

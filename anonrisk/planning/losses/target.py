@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
-    from anonrisk.planning.losses.base import RecodedClasses
+    from anonrisk.planning.losses.base import GroupedClasses
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TargetLoss(ClassLoss):
     target: Name
     word: ClassVar[str] = "target"
 
-    def of_classes(self, classes: RecodedClasses) -> Floats:
+    def of_classes(self, classes: GroupedClasses) -> Floats:
         """Count the commonest value of each class."""
         tally = self.tally
         digits = [

@@ -1,0 +1,131 @@
+"""What two plans do differently, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import PrintedTable, count_of, named, percent
+from anonrisk.recode.nesting import is_within
+from anonrisk.recode.regions import ByRegion
+
+if TYPE_CHECKING:
+    from anonrisk.planning.plan_fields import PlanFields
+    from anonrisk.recode import Recoding
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """One thing that two plans do differently.
+
+    Attributes
+    ----------
+    what : str
+        A column, or a term of the plan.
+    how : str
+        ``"finer"``, ``"coarser"``, ``"otherwise"``, ``"new"`` or ``"dropped"``; of terms
+        ``"stricter"``, ``"looser"`` or ``"otherwise"``.
+    was, becomes : str
+        Before and after, in words.
+    """
+
+    what: str
+    how: str
+    was: str
+    becomes: str
+
+
+@dataclass(frozen=True, repr=False)
+class PlanDiff(PrintedTable):
+    """What a second plan does otherwise than a first; false where they do the same.
+
+    Attributes
+    ----------
+    changes : tuple of PlanChange
+        One for each column that differs, then other terms.
+    digests : tuple of str
+        Of both plans.
+    """
+
+    changes: tuple[PlanChange, ...]
+    digests: tuple[str, str]
+
+    @classmethod
+    def of(cls, first: Any, second: Any) -> PlanDiff:
+        """Compare two plans."""
+        changes = (*_columns(first, second), *_terms(first, second))
+        return cls(changes, (first.digest, second.digest))
+
+    def __bool__(self) -> bool:
+        """Tell whether they differ."""
+        return bool(self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "same": not self,
+            "digests": list(self.digests),
+            "changes": [vars(change) for change in self.changes],
+        }
+
+    def _lines(self) -> list[str]:
+        if not self:
+            return ["Two plans that do the same"]
+        return [f"Two plans, {count_of(len(self.changes), 'difference')}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return ("what", "how", "was", "becomes")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(named(c.what), c.how, c.was, c.becomes) for c in self.changes]
+
+
+def _columns(first: PlanFields, second: PlanFields) -> list[PlanChange]:
+    found = []
+    for name in dict.fromkeys((*first.recodings, *second.recodings)):
+        was, becomes = first.recodings.get(name), second.recodings.get(name)
+        how = _how(was, becomes)
+        if how:
+            told = ["not in the plan" if one is None else str(one) for one in (was, becomes)]
+            found.append(PlanChange(str(name), how, *told))
+    return found
+
+
+def _how(was: Recoding | None, becomes: Recoding | None) -> str:
+    """Say how a column changes; nothing where it does not."""
+    if was is None or becomes is None:
+        return "new" if was is None else "dropped"
+    if was == becomes:
+        return ""
+    if isinstance(was, ByRegion) or isinstance(becomes, ByRegion):
+        # How coarse a column is depends on the region, before or after.
+        return "otherwise"
+    coarser, finer = is_within(was, becomes), is_within(becomes, was)
+    if coarser == finer:
+        # Cut elsewhere; or both ways, where only the labels differ.
+        return "otherwise"
+    return "coarser" if coarser else "finer"
+
+
+def _terms(first: PlanFields, second: PlanFields) -> list[PlanChange]:
+    """Compare what is asked of the classes, how many may be left out, and the regions."""
+    found = []
+    if first.k != second.k:
+        how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
+        found.append(PlanChange("k", how, str(first.k or "none"), str(second.k or "none")))
+    if first.max_suppression != second.max_suppression:
+        how = "stricter" if second.max_suppression < first.max_suppression else "looser"
+        told = [percent(plan.max_suppression) for plan in (first, second)]
+        found.append(PlanChange("may be left out", how, *told))
+    for what, listed in (
+        ("goals", lambda plan: ", ".join(map(str, plan.goals)) or "none"),
+        ("columns of the table", lambda plan: ", ".join(map(named, plan.columns)) or "not told"),
+        ("method", lambda plan: plan.method),
+    ):
+        was, becomes = listed(first), listed(second)
+        if was != becomes:
+            found.append(PlanChange(what, "otherwise", was, becomes))
+    if first.regions != second.regions and first.method == second.method:
+        told = [count_of(len(plan.regions or ()), "region") for plan in (first, second)]
+        found.append(PlanChange("regions", "otherwise", *told))
+    return found

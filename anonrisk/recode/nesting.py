@@ -1,0 +1,89 @@
+"""Which of two recodings of a column tells more, whatever values the column has."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.recode.dates import DatePart
+from anonrisk.recode.kinds import Bins, Keep, Level, Star, TopBottom
+from anonrisk.recode.texts import MergeRare, Prefix, ZipArea
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonrisk.recode.recoding import Recoding
+
+# Each period is one of every later one; a week may be in two months.
+_PERIODS = ("day", "month", "quarter", "half", "year", "decade")
+
+
+def is_within(fine: Recoding, coarse: Recoding) -> bool:
+    """Tell whether all that one recoding puts together the other puts together too.
+
+    That must hold whatever values the column has; every recoding is within itself.
+
+    Examples
+    --------
+    >>> is_within(Bins((20, 30, 40)), Bins((30,))), is_within(Bins((30,)), Bins((35,)))
+    (True, False)
+    >>> is_within(DatePart("month"), DatePart("year")), is_within(Star(), Keep())
+    (True, False)
+    """
+    if fine == coarse or isinstance(fine, Keep) or isinstance(coarse, Star):
+        return True
+    compare = _OF_ONE_KIND.get(type(fine))
+    return compare is not None and type(fine) is type(coarse) and compare(fine, coarse)
+
+
+def _bins(fine: Bins, coarse: Bins) -> bool:
+    return set(coarse.edges) <= set(fine.edges)
+
+
+def _prefix(fine: Prefix, coarse: Prefix) -> bool:
+    # Without a width the stars tell how long the value was.
+    return coarse.length <= fine.length and (coarse.width is not None or fine.width is None)
+
+
+def _merged(fine: MergeRare, coarse: MergeRare) -> bool:
+    alike = (fine.prefix, fine.width, fine.other) == (coarse.prefix, coarse.width, coarse.other)
+    return alike and set(coarse.kept) <= set(fine.kept)
+
+
+def _area(fine: ZipArea, coarse: ZipArea) -> bool:
+    return set(coarse.known) <= set(fine.known)
+
+
+def _date(fine: DatePart, coarse: DatePart) -> bool:
+    if fine.earliest is not None:
+        # What is earlier is more than a decade.
+        return coarse.earliest is not None and coarse.earliest >= fine.earliest
+    if fine.part == "day" and coarse.part == "week":
+        return True
+    if fine.part not in _PERIODS or coarse.part not in _PERIODS:
+        return False
+    return _PERIODS.index(fine.part) <= _PERIODS.index(coarse.part)
+
+
+def _level(fine: Level, coarse: Level) -> bool:
+    return fine.fingerprint == coarse.fingerprint and fine.level <= coarse.level
+
+
+def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
+    def end(given: float | None, if_none: float) -> float:
+        return if_none if given is None else given
+
+    return end(coarse.top, math.inf) <= end(fine.top, math.inf) and end(
+        coarse.bottom, -math.inf
+    ) >= end(fine.bottom, -math.inf)
+
+
+_OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
+    Bins: _bins,
+    Prefix: _prefix,
+    MergeRare: _merged,
+    ZipArea: _area,
+    DatePart: _date,
+    Level: _level,
+    TopBottom: _ends,
+}

@@ -1,0 +1,197 @@
+"""What is offered for columns without a hierarchy: never a rare value, never without its reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonrisk import errors
+from anonrisk.engines.numpy.tally import tally
+from anonrisk.engines.pandas.table import PandasTable
+from anonrisk.planning.offer import offer
+from anonrisk.recode import Keep, MergeRare, Prefix, Star, from_dict
+from anonrisk.recode.labels import of_others, of_rest, rest
+
+WORDS = ["nurse", "clerk", "Other", "farmer", "other ", "smith", "", "all others", "x" * 300]
+
+
+def offered(cells, k=3, **more):
+    counted = tally(PandasTable(pd.DataFrame({"x": pd.Series(cells, dtype=object)})), {"x": "x"})
+    domain, margin = counted.domains["x"], counted.margin("x")
+    return offer(domain, margin, k=k, share=4, given=None, column="x", **more)
+
+
+def relabelled(cells, recoding):
+    """Recode cell by cell, the slow way."""
+    return [None if cell is None else recoding.label(cell) for cell in cells]
+
+
+@settings(max_examples=150)
+@given(
+    cells=st.lists(st.sampled_from([*WORDS, None]), min_size=1, max_size=80),
+    k=st.integers(1, 9),
+    nested=st.booleans(),
+)
+def test_merged_texts_keep_what_k_share_and_hide_the_rest_among_k(cells, k, nested):
+    counts = Counter(cell for cell in cells if cell is not None)
+    ways = offered(cells, k, nested=nested)
+    merges = [way for way in ways if isinstance(way, MergeRare)]
+    assert (ways[0], ways[-1], len(ways) - 2) == (Keep(), Star(), len(merges))
+    assert len(ways) <= (3 if nested else 8)
+    for merge in merges:
+        kept = {value: counts[value] for value in merge.kept}
+        left = {value: n for value, n in counts.items() if value not in kept}
+        assert min(kept.values()) >= max(left.values())
+        assert min(kept.values()) >= k
+        assert sum(left.values()) >= k
+        assert len(left) > 1, "one value alone is not hidden by another name"
+        assert merge.other.casefold() not in {value.strip().casefold() for value in counts}
+        done = pd.DataFrame({"x": pd.Series(cells, dtype=object)}).anon.generalize({"x": merge})
+        assert [None if pd.isna(x) else x for x in done["x"]] == relabelled(cells, merge)
+        assert from_dict(merge.to_dict()) == merge
+    sizes = [len(merge.kept) for merge in merges]
+    assert sizes == sorted(set(sizes), reverse=True)
+    for finer, coarser in itertools.pairwise(merges):
+        assert finer.kept[: len(coarser.kept)] == coarser.kept, "the steps are of one way up"
+    able = [
+        n
+        for n in range(1, len(counts) - 1)
+        for values in [[c for _, c in counts.most_common(n)]]
+        if min(values) >= k and counts.total() - sum(values) >= k
+    ]
+    if able:
+        assert sizes[0] == (min(max(able), 8) if nested else max(able))
+    else:
+        assert not merges
+
+
+def test_the_name_of_the_others_is_none_of_the_values():
+    assert of_others([]) == "other"
+    assert of_others([" OTHER"]) == "all others"
+    assert of_others(["other", "All others", "other 2"]) == "other 3"
+    for name in ("other", "all others", "other 3"):
+        assert rest(name) == 0
+    assert rest(of_rest(8)) == 8
+    assert rest("others") is None
+    with pytest.raises(errors.ArgumentError, match="must not be one of those that stay"):
+        MergeRare(("other",))
+    with pytest.raises(errors.ArgumentError, match="must be texts"):
+        MergeRare((3,))
+    with pytest.raises(errors.ArgumentError, match="goes with prefix="):
+        MergeRare(("a",), width=3)
+
+
+def prefixes(cells, k=5):
+    return [way.length for way in offered(cells, k) if isinstance(way, Prefix)]
+
+
+def digits(pattern, n=400, seed=1):
+    """Fill each # with a digit, early ones with few."""
+    random = np.random.default_rng(seed)
+
+    def filled():
+        place = itertools.count()
+        return re.sub("#", lambda _: str(random.integers(0, min(2 + next(place) * 2, 10))), pattern)
+
+    return [filled() for _ in range(n)]
+
+
+JUNK = ["", "n/a", "unknown", "🦄", "1e9", "-", "x" * 5_000, "0" * 5_000 + "!", "\n12345"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "lengths"),
+    [
+        (digits("1####"), [4, 3, 2]),
+        (digits("1####") + digits("1####-####", 100), [4, 3, 2]),
+        (digits("1### AB") + digits("1###CD"), [4, 3, 2]),
+        (digits("+31 #0 #######") + digits("+49 ### ##########"), [6, 4]),
+        (digits("(0##) ###-####") + digits("0##-#######"), [6, 4, 3]),
+        ([f"201{a}-1{b}-1{c}" for a, b, c in digits("###")] * 2, [7, 4]),
+        (digits("SW# #AA") + digits("N1# #BB") + digits("EC1# #CC"), [4, 3, 2]),
+        (digits("A##.#"), [3, 2]),
+    ],
+    ids=["zip", "zip+4", "nl", "phone", "area", "day", "uk", "code"],
+)
+def test_codes_are_known_by_their_shape(cells, lengths):
+    assert prefixes(cells) == lengths
+    # A few that look different, however long, change nothing.
+    found = prefixes([*cells, *JUNK])
+    assert found
+    assert {*found} <= {*lengths}
+    widths = {way.width for way in offered([*cells, *JUNK], 5) if isinstance(way, Prefix)}
+    assert max(widths) < 20, "no label is as long as the longest cell"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["nurse", "clerk", "smith"] * 20,
+        # Numbers of several lengths have no beginning in common but by chance.
+        [str(x) for x in range(1, 2_000, 7)],
+        # The commonest say more than beginnings do.
+        [f"job{i:02}" for i in range(60) for _ in range(2 ** (10 - i // 6))],
+        JUNK * 5,
+        [],
+        [None] * 9,
+    ],
+    ids=["words", "numbers", "common", "junk", "none", "missing"],
+)
+def test_what_is_no_code_or_better_merged_has_no_beginning(cells):
+    assert prefixes(cells) == []
+
+
+def test_rare_beginnings_are_put_together():
+    cells = [f"1{i:03}" for i in range(200)] + [f"{i}000" for i in range(2, 6)] * 2
+    ways = offered(cells, 5)
+    merges = [way for way in ways if isinstance(way, MergeRare) and way.prefix == 1]
+    assert merges == [] or all(way.kept == ("1***",) for way in merges)
+    merged = [way for way in ways if isinstance(way, MergeRare) and way.prefix == 2]
+    assert [way.kept for way in merged] == [("10**", "11**")]
+    assert relabelled(["1012", "2000"], merged[0]) == ["10**", "other"]
+    assert len(ways) <= 9
+
+
+def people(n=240):
+    random = np.random.default_rng(5)
+    jobs = [f"job {chr(97 + min(int(x), 20))}" for x in random.exponential(4, n)]
+    days = (dt.date(2024, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 200, n))
+    return {
+        "who": list(range(n)),
+        "job": [None if i % 17 == 0 else job for i, job in enumerate(jobs)],
+        "code": [None if i % 13 == 0 else x for i, x in enumerate(digits("1####", n))],
+        "day": [None if i % 11 == 0 else day for i, day in enumerate(days)],
+        "age": [None if i % 19 == 0 else int(x) for i, x in enumerate(random.integers(0, 90, n))],
+        "sex": random.choice(["f", "m"], n).tolist(),
+    }
+
+
+CELLS = people()
+
+
+def test_missing_values_keep_their_place_whatever_is_offered(frame):
+    table, plain = frame(CELLS), pd.DataFrame(CELLS)
+    counted = tally(PandasTable(plain), dict.fromkeys(CELLS, "x"))
+    for name in ("job", "code", "day", "age"):
+        ways = offer(
+            counted.domains[name], counted.margin(name), k=5, share=4, given=None, column=name
+        )
+        assert len(ways) > 4
+        done = tables.to_rows(table.anon.generalize({name: ways[len(ways) // 2]}))
+        for row in done:
+            missing = CELLS[name][row["who"]] is None
+            assert (row[name] is None) == missing, name
+        for way in ways:
+            assert (way.for_missing is None) != isinstance(way, Star)
+            groups, labels = way.groups(counted.domains[name])
+            assert len(groups) == len(counted.domains[name])
+            assert labels is None or len(labels) == groups.max() + 1
