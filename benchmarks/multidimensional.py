@@ -100,7 +100,9 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     kept["full-domain, 2% left out, loss='target'"] = {"loss": "target", "target": CLASS}
     n, squares = len(table), (table.groupby(names).size() ** 2).sum()
     whole = anonrisk.utility(table, table, names).mutual_information
-    found = {"as it is": (0.0, whole, squares, 0, accuracy(train, test, names))}
+    found: dict[str, tuple[Any, ...]] = {
+        "as it is": (0.0, whole, squares, 0, accuracy(train, test, names))
+    }
     for what, more in kept.items():
         plan, of_train = (
             anonrisk.plan(records, names, K, hierarchies=trees, **more)

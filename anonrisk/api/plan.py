@@ -191,7 +191,7 @@ def plan(
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
     column   from              to                              left    loss   helped
-    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   33.3%        8
                                >=45
     sex      2 texts           as it is                           2    0.0%        0
     helped: records in classes below 2 if this column alone stayed as it was

@@ -81,7 +81,7 @@ def summarise(
     """Give all that an explorer holds as plain values that serialise as JSON."""
     n_records = int(next(iter(margins.values())).sum())
     n = int(rounded_up(np.array(n_records), floor))
-    told = []
+    told: list[dict[str, Any]] = []
     for column, choices in levels.items():
         step = _step(loss, margins[column], floor / n)
         told.append(
