@@ -217,7 +217,7 @@ def test_a_long_tail_does_not_take_the_bits_of_the_rest():
     names = list(table)
     plans = {loss: table.anon.plan(names, 5, loss=loss) for loss in ("entropy", "range")}
     bits = {loss: plan.after.bits for loss, plan in plans.items()}
-    assert bits["range"] < 1.4
+    assert bits["range"] < 1.8
     assert bits["entropy"] > 2.3
     quantiles = table.anon.generalize("income", bins=16).anon.utility(table, names)
     assert bits["entropy"] >= quantiles.mutual_information - 1e-9
