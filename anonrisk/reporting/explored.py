@@ -15,6 +15,7 @@ from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
 from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.plan_document import without_digest
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
 from anonrisk.recode import Bins, Keep, Level, MergeRare, Star
@@ -273,9 +274,7 @@ def _never(floor: int) -> str:
 
 def _plan_parts(columns: Qid, loss: str) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
-    stored = Plan({}, columns=columns, loss=loss, note="chosen in the explorer").to_dict()
-    # What is chosen in the page has another.
-    del stored["digest"]
+    stored = without_digest(Plan({}, columns=columns, loss=loss, note="chosen in the explorer"))
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
