@@ -9,6 +9,7 @@ from anonrisk.core import pictures, render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import PlanPicture
 from anonrisk.errors import PlanError
+from anonrisk.planning import guarantee
 from anonrisk.recode.labels import extent
 from anonrisk.recode.regions import ByRegion, DateRanges, NumberRanges
 
@@ -27,7 +28,7 @@ def text(plan: PlanFields) -> str:
     lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *([plan.note] if plan.note else []))
+    return render.fitted(*lines, *guarantee.lines(plan), *([plan.note] if plan.note else []))
 
 
 def html(plan: PlanFields) -> str:
@@ -36,7 +37,8 @@ def html(plan: PlanFields) -> str:
     tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    return "".join((*tables, render.html_lines([plan.note] if plan.note else [])))
+    told = [*guarantee.lines(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(told)))
 
 
 def _meanings(plan: PlanFields) -> list[str]:

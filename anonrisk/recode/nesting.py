@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.recode.kinds import Bins, DatePart, Keep, Level, Prefix, Star, TopBottom, ZipArea
+from anonrisk.recode.dates import DatePart
+from anonrisk.recode.kinds import Bins, Keep, Level, Star, TopBottom
+from anonrisk.recode.texts import MergeRare, Prefix, ZipArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.recode.kinds import Recoding
+    from anonrisk.recode.recoding import Recoding
 
-# Each period is one of every later one.
-_PERIODS = ("month", "quarter", "half", "year", "decade")
+# Each period is in one of every later one; a week is in one of none.
+_PERIODS = ("day", "month", "quarter", "half", "year", "decade")
 
 
 def is_within(fine: Recoding, coarse: Recoding) -> bool:
@@ -30,6 +32,8 @@ def is_within(fine: Recoding, coarse: Recoding) -> bool:
     """
     if fine == coarse or isinstance(fine, Keep) or isinstance(coarse, Star):
         return True
+    if isinstance(fine, Prefix) and isinstance(coarse, MergeRare):
+        return coarse.beginning is not None and is_within(fine, coarse.beginning)
     compare = _OF_ONE_KIND.get(type(fine))
     return compare is not None and type(fine) is type(coarse) and compare(fine, coarse)
 
@@ -47,12 +51,16 @@ def _area(fine: ZipArea, coarse: ZipArea) -> bool:
     return set(coarse.known) <= set(fine.known)
 
 
+def _merge(fine: MergeRare, coarse: MergeRare) -> bool:
+    return fine.beginning == coarse.beginning and set(coarse.kept) <= set(fine.kept)
+
+
 def _date(fine: DatePart, coarse: DatePart) -> bool:
     if fine.earliest is not None:
         # What is earlier is more than a decade.
         return coarse.earliest is not None and coarse.earliest >= fine.earliest
-    if fine.part not in _PERIODS or coarse.part not in _PERIODS:
-        return False
+    if "week" in (fine.part, coarse.part):
+        return fine.part in ("day", coarse.part)
     return _PERIODS.index(fine.part) <= _PERIODS.index(coarse.part)
 
 
@@ -73,6 +81,7 @@ _OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
     Bins: _bins,
     Prefix: _prefix,
     ZipArea: _area,
+    MergeRare: _merge,
     DatePart: _date,
     Level: _level,
     TopBottom: _ends,

@@ -14,6 +14,7 @@ from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
 from anonrisk.planning.plan import Plan
+from anonrisk.planning.plan_document import without_digest
 from anonrisk.policy.policy import Policy
 from anonrisk.policy.verdict import now
 from anonrisk.recode import Bins, Keep, Level, MergeRare, Star
@@ -245,7 +246,7 @@ def _never(floor: int) -> str:
 
 def _plan_parts(columns: Qid) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
-    stored = Plan({}, columns=columns, note="chosen in the explorer").to_dict()
+    stored = without_digest(Plan({}, columns=columns, note="chosen in the explorer"))
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "
