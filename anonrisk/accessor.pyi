@@ -26,12 +26,14 @@ from anonrisk.core.literals import (
     Loss,
     Method,
     Missing,
+    MissingOrWildcard,
     Model,
     OnUnseen,
     Part,
     PlanMethod,
     Points,
     Split,
+    SuppressedAs,
 )
 from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
@@ -95,7 +97,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> Assessment:
         """Take many measures of a table in as few passes as possible: one per sensitive column."""
@@ -113,7 +115,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> FrameT:
         """Give the records of the classes that break a limit, as a table of the same kind."""
@@ -143,7 +145,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> ClassSizes:
         """Count the classes of a quasi-identifier: one scan, many questions."""
     def declare(
@@ -259,7 +261,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
     def kl_after(
@@ -356,7 +358,7 @@ class AnonAccessor(Generic[FrameT]):
         previous: Plan | None = None,
         progress: bool | None = None,
     ) -> Plan:
-        """Find how coarse each column must become for every class to have k records."""
+        """Find how coarse each column must become for a table to keep to a policy, or to k."""
     def predict_classes(
         self,
         qids: Names | None = None,
@@ -443,7 +445,7 @@ class AnonAccessor(Generic[FrameT]):
         unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> Risk:
         """Give the risk of re-identification by prosecutor, journalist and marketer."""
     def roles(
@@ -463,7 +465,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         name: Name = "class_size",
     ) -> Any:
         """Give the size of each record's class."""
@@ -484,7 +486,7 @@ class AnonAccessor(Generic[FrameT]):
         at: Sequence[int] = (1, 5, 10, 50, 100),
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> pd.DataFrame:
         """Summarise the class sizes of one or several quasi-identifiers."""
     def suppress(
@@ -495,8 +497,11 @@ class AnonAccessor(Generic[FrameT]):
         cells: bool = False,
         suppressed: str | float | None = "*",
         unit: Name | None = None,
+        missing: SuppressedAs = "value",
+        weights: Mapping[Any, float] | None = None,
+        shared: bool = False,
     ) -> FrameT:
-        """Leave out the records of classes smaller than k, or mark cells of theirs."""
+        """Leave out the records of classes smaller than k, or suppress cells of theirs."""
     def tcloseness(
         self,
         qids: Names | None = None,
@@ -533,7 +538,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> float:
         """Give the share of the records that are singletons: alone in their class."""
     def utility(

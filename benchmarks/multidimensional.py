@@ -3,6 +3,10 @@
 For the second part give the folder with ``tables/arx_adult.csv`` and ``hierarchies/``: --data PATH.
 Classification is of held-out records, as in LeFevre, DeWitt & Ramakrishnan (2006); here by naive
 Bayes on the labels.
+
+ARX publishes no loss by T9 of Adult, but its own tests (TestAnonymizationKAnonymity, adult.csv)
+hold the levels that it finds best by entropy for k = 5: these are measured here like all others. Of
+its local recoding they hold a hash of the table, with which nothing can be compared.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ import numpy as np
 import pandas as pd
 
 import anonrisk
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Level
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -32,6 +38,9 @@ if TYPE_CHECKING:
 
 RECORDS = 10_000_000
 CLASS = "salary_class"
+# By suppression the level of sex, age, race, marital status, education, country, work class and
+# occupation; that of the salary class, which is a ninth column there, is the star.
+ARX = {0.0: (1, 2, 1, 1, 3, 2, 2, 1), 0.04: (1, 0, 1, 1, 3, 2, 2, 0)}
 K = 5
 
 
@@ -58,7 +67,7 @@ def timed(n_records: int) -> list[Row]:
 
 def recoded(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Recode every record, also where too few are alike to be published."""
-    done: pd.DataFrame = anonrisk.apply(frame, replace(plan, k=None))
+    done: pd.DataFrame = anonrisk.apply(frame, replace(plan, k=None), on_unseen="top")
     return done
 
 
@@ -84,20 +93,30 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     }
     test = table.sample(frac=1 / 3, random_state=1)
     train = table.drop(test.index)
+    full, by_region = {"method": "full-domain"}, {"method": "multidimensional"}
     asked: dict[str, dict[str, Any]] = {
-        "full-domain, nobody left out": {"max_suppression": 0.0},
-        "full-domain, 2% left out": {"max_suppression": 0.02},
-        "by region": {"method": "multidimensional"},
-        "by region, split='median'": {"method": "multidimensional", "split": "median"},
-        "by region, l = 2": {"method": "multidimensional", "sensitive": CLASS, "ldiv": 2},
-    }
+        f"ARX's best by entropy, {share:.0%} left out at most": {
+            **full, "max_suppression": 1.0,
+            "hierarchies": {
+                name: [Level.of(Hierarchy.of(trees[name]), level)]
+                for name, level in zip(names, levels, strict=True)
+            },
+        }
+        for share, levels in ARX.items()
+    } | {
+        "full-domain, nobody left out": {**full, "max_suppression": 0.0},
+        "full-domain, 2% left out at most": {**full, "max_suppression": 0.02},
+        "by region": by_region,
+        "by region, split='median'": {**by_region, "split": "median"},
+        "by region, l = 2": {**by_region, "sensitive": CLASS, "ldiv": 2},
+    }  # fmt: skip
     n = len(table)
     found = {
         "as it is": (0.0, (table.groupby(names).size() ** 2).sum(), 0, accuracy(train, test, names))
     }
     for what, more in asked.items():
         plan, of_train = (
-            anonrisk.plan(records, names, K, hierarchies=trees, **more)
+            anonrisk.plan(records, names, K, **{"hierarchies": trees, **more})
             for records in (table, train)
         )
         known = anonrisk.apply(train, of_train)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 import re
 from collections import Counter
 
@@ -14,12 +15,12 @@ import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonrisk import errors
+from anonrisk import Plan, errors
 from anonrisk.engines.numpy.tally import tally
 from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.planning.offer import offer
-from anonrisk.recode import Keep, MergeRare, Prefix, Star, from_dict
-from anonrisk.recode.labels import of_others, of_rest, rest
+from anonrisk.recode import Bins, DatePart, Keep, MergeRare, Prefix, Star, from_dict
+from anonrisk.recode.labels import extent, of_others, of_rest, rest
 
 WORDS = ["nurse", "clerk", "Other", "farmer", "other ", "smith", "", "all others", "x" * 300]
 
@@ -195,3 +196,110 @@ def test_missing_values_keep_their_place_whatever_is_offered(frame):
             groups, labels = way.groups(counted.domains[name])
             assert len(groups) == len(counted.domains[name])
             assert labels is None or len(labels) == groups.max() + 1
+
+
+@pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
+def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
+    names = ["job", "code", "sex"]
+    table, plain = frame(CELLS), pd.DataFrame(CELLS)
+    plan = table.anon.plan(names, 5, method=method, max_suppression=0.05)
+    expected = plain.anon.plan(names, 5, method=method, max_suppression=0.05)
+    assert plan.to_json() == expected.to_json()
+    done = table.anon.apply(plan)
+    assert done.anon.k(names) >= 5
+    rows = sorted(tables.to_rows(done), key=lambda row: row["who"])
+    assert rows == sorted(tables.to_rows(plain.anon.apply(expected)), key=lambda row: row["who"])
+    for row in rows:
+        assert (row["job"] is None) == (CELLS["job"][row["who"]] is None) or row["job"] == "*"
+    text = plan.to_json()
+    rare = {job for job, n in Counter(CELLS["job"]).items() if job is not None and n < 5}
+    assert rare
+    assert not any(f'"{job}"' in text for job in rare)
+    assert not any(f'"{code}"' in text for code in CELLS["code"])
+    assert Plan.from_json(text) == plan
+
+
+@pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
+def test_utility_reads_what_the_others_stand_for(method):
+    table = pd.DataFrame(CELLS)
+    names = ["job"] if method == "full-domain" else ["job", "sex"]
+    plan = table.anon.plan(names, 5, method=method, max_suppression=0)
+    assert any(f'"{name}' in plan.to_json() for name in ("other", "all others"))
+    found = table.anon.apply(plan).anon.utility(table, names)
+    assert found.loss_metric == pytest.approx(plan.after.loss, abs=1e-12)
+    # Where nothing is left for a name to stand for, nobody can tell.
+    common = table["job"].mode()[0]
+    odd = table.copy()
+    odd.loc[(table["job"] == common).idxmax(), "job"] = "other"
+    assert odd.anon.utility(table, names).untold == ("job",)
+
+
+NUMBERS = st.lists(
+    st.integers(-300, 300).map(lambda x: x / 4) | st.integers(-5, 5), min_size=4, max_size=60
+)
+
+
+@settings(max_examples=80)
+@given(numbers=NUMBERS, k=st.integers(2, 6), far=st.integers(10, 10**9))
+def test_no_edge_rests_on_fewer_than_k(numbers, k, far):
+    numbers = sorted(map(float, numbers))
+    ways = [way for way in offered(numbers, k) if isinstance(way, Bins)]
+    for edge in {edge for way in ways for edge in way.edges}:
+        below = sum(x < edge for x in numbers)
+        assert k <= below <= len(numbers) - k
+    # Who has the least and the largest changes no edge, as long as they are fewer than k.
+    ends = k - 1
+    if 2 * ends < len(numbers):
+        inner = numbers[ends : len(numbers) - ends]
+        other = [inner[0] - far] * ends + inner + [inner[-1] + far] * ends
+        whole = all(x == int(x) for x in numbers) == all(x == int(x) for x in other)
+        if whole:
+            assert [way for way in offered(other, k) if isinstance(way, Bins)] == ways
+
+
+def test_edges_are_printed_in_full():
+    many = Bins(tuple(range(10, 90, 5)), whole=True)
+    assert "…" not in str(many)
+    assert all(label in str(many) for label in many.labels)
+    printed = repr(Plan({"age": many}, columns=("age",)))
+    assert all(label in printed for label in many.labels)
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+@settings(max_examples=60)
+@given(days=st.lists(st.dates(), min_size=1, max_size=12), part=st.sampled_from(["day", "week"]))
+def test_days_and_weeks_are_those_of_the_calendar(days, part):
+    cells = pd.DataFrame({"x": pd.Series([*days, None], dtype=object)})
+    labels = cells.anon.generalize("x", part=part)["x"].tolist()
+    assert pd.isna(labels[-1])
+    for day, label in zip(days, labels[:-1], strict=True):
+        year, week, _ = day.isocalendar()
+        assert label == (day.isoformat() if part == "day" else f"{year:04}-W{week:02}")
+        low, high = extent(label, dates=True, whole=False)
+        assert low <= (day - dt.date(1970, 1, 1)).days <= high == low + 6 * (part == "week")
+    assert extent("2023-W53", dates=True, whole=False) is None
+
+
+def test_dates_are_offered_from_the_finest_period_that_is_coarser():
+    days = [dt.date(2024, 1, 1) + dt.timedelta(i) for i in range(40)]
+    parts = [way.part for way in offered(days) if isinstance(way, DatePart)]
+    assert parts == ["week", "month", "quarter", "half", "year", "decade"]
+    times = [dt.datetime(2024, 1, 1, 5) + dt.timedelta(hours=i) for i in range(40)]
+    assert [way.part for way in offered(times) if isinstance(way, DatePart)][:2] == ["day", "week"]
+    # Weeks are in no month, and the search does not need them to be.
+    table = pd.DataFrame({"day": days * 3, "sex": ["f", "m", "f"] * 40})
+    plan = table.anon.plan(["day", "sex"], 5, max_suppression=0)
+    assert plan.recodings["day"] == DatePart("week")
+    assert plan.optimal
+
+
+def test_the_explorer_has_what_is_offered_and_nothing_rare():
+    made = pd.DataFrame(CELLS).anon.explore(["job", "code", "sex"])
+    held = made.to_dict()
+    assert math.prod(len(column["levels"]) for column in held["columns"]) <= 10_000
+    labels = [level["label"] for level in held["columns"][0]["levels"]]
+    assert any("the rest" in label for label in labels)
+    assert not any("job" in label for label in labels), "labels say what is done, not to whom"
+    rare = {job for job, n in Counter(CELLS["job"]).items() if job is not None and n < 5}
+    page = made.to_json() + made.to_html()
+    assert not any(re.search(rf"{job}\b", page) for job in rare)

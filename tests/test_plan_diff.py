@@ -53,6 +53,12 @@ TEXTS = st.one_of(
 ZIPS = st.one_of(
     st.sampled_from([Keep(), Star()]),
     st.sets(st.sampled_from(["101", "102", "201"])).map(lambda a: ZipArea(tuple(sorted(a)))),
+    st.sets(st.sampled_from(["10101", "10201"]), min_size=1).map(
+        lambda a: MergeRare(tuple(sorted(a)))
+    ),
+    st.sets(st.sampled_from(["101**", "201**"]), min_size=1).map(
+        lambda a: MergeRare(tuple(sorted(a)), prefix=3, width=5)
+    ),
 )
 DATES = st.one_of(
     st.sampled_from([Keep(), Star()]),

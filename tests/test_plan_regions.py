@@ -204,7 +204,7 @@ def test_goals_on_every_engine(frame):
     done = frame(cells).anon.apply(plan)
     assert done.anon.ldiv(["age", "sex"], "illness") >= 2
     alike = {**cells, "illness": ["flu"] * 120}
-    with pytest.raises(errors.PlanError, match="break distinct ldiv of illness at least 2"):
+    with pytest.raises(errors.PlanError, match="in classes that break a rule of the plan"):
         frame(alike).anon.apply(plan)
 
 
@@ -228,9 +228,12 @@ def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monke
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.n_records == 400, "what was planned is what is true"
     assert plan.after.n_classes > 20
-    monkeypatch.setattr(bounds, "MAX_CLASSES", 50)
-    with pytest.raises(errors.TooManyClassesError, match="more than 50 different combinations"):
-        table.anon.plan(names, 5, **BY_REGION)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 320)
+    plan = table.anon.plan(names, 5, **BY_REGION)
+    counted = table.anon.apply(plan).anon.classes(names)
+    assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes), "in stages"
+    with pytest.raises(errors.TooManyClassesError, match="more than 320 different combinations"):
+        table.anon.plan(names, 5, method="full-domain")
 
 
 def test_a_stored_plan_holds_what_k_records_share():
@@ -315,16 +318,15 @@ def test_the_bars_on_adult(shared):
 
 
 def test_the_better_method_is_taken_and_named():
-    table = pd.DataFrame(people(100))
+    table = pd.DataFrame(people(300))
     names = ["age", "zip", "born"]
     plan = table.anon.plan(names, 5, method="auto")
-    full = table.anon.plan(names, 5)
+    full = table.anon.plan(names, 5, method="full-domain")
     assert plan.method == "multidimensional"
-    assert plan.note == (
-        f"multidimensional: it loses {plan.after.loss:.3f}, where full-domain loses "
-        f"{full.after.loss:.3f}"
+    assert plan.note.startswith(
+        f"multidimensional: it loses {plan.after.loss:.3f}; full-domain {full.after.loss:.3f}"
     )
-    assert plan.note in repr(plan)
+    assert plan.note in " ".join(repr(plan).split())
     one = table.anon.plan("sex", 5, method="auto")
     assert (one.method, one.after.loss) == ("full-domain", 0)
     assert one.note.startswith("full-domain: it loses 0.000")
@@ -334,8 +336,6 @@ def test_the_better_method_is_taken_and_named():
     assert never.method == "multidimensional"
     private = table.anon.plan("age", 5, method="auto", loss="private", sensitive="illness")
     assert private.method == "full-domain"
-    diverse = table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=2)
-    assert diverse.method == "multidimensional"
 
 
 def test_it_prints_within_a_screen_and_draws():
@@ -395,7 +395,6 @@ def test_names_that_are_the_same_are_one_class():
             errors.ArgumentError,
             "loss='private' has no use",
         ),
-        ({"ldiv": 2, "sensitive": "illness"}, errors.ArgumentError, "goals of method='multi"),
         ({**BY_REGION, "ldiv": 2}, errors.RolesNotGivenError, "no sensitive column"),
         ({**BY_REGION, "kind": "entropy"}, errors.ArgumentError, "no use without ldiv="),
         ({**BY_REGION, "distance": "equal"}, errors.ArgumentError, "without tcloseness="),

@@ -137,6 +137,35 @@ def test_groups_are_two_jobs(big, jobs):
     assert jobs(lambda: big.anon.summary("a", by="b")) <= 3
 
 
+def test_wildcards_are_a_small_job_and_one_over_one_scan(plain, jobs, monkeypatch):
+    from anonrisk.engines.spark import wildcard
+
+    table = plain.range(2_000, numPartitions=2).selectExpr(
+        "if(id % 7 = 0, null, id % 5) as a", "if(id % 3 = 0, null, id % 4) as b"
+    )
+    seen = []
+    fetch = wildcard.SparkMatchedKeys.fetch
+
+    def recorded(self, asked, most):
+        rows = fetch(self, asked, most)
+        seen.append((asked._jdf.queryExecution().executedPlan().toString(), len(rows)))
+        return rows
+
+    monkeypatch.setattr(wildcard.SparkMatchedKeys, "fetch", recorded)
+    plain.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        assert jobs(lambda: table.anon.k(["a", "b"], missing="wildcard")) == 2
+        assert jobs(lambda: table.anon.sizes(["a", "b"], missing="wildcard")) == 1
+    finally:
+        plain.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    (patterns, n_patterns), (plan, _), _ = seen
+    assert n_patterns == 4
+    assert len(shuffles(patterns)) == 1
+    # Keys, what they have in common with others, both sides of the join, sums a key, and sizes.
+    assert len(shuffles(plan)) <= 5
+    assert plan.count("Range (") == 1
+
+
 def test_schema_errors_come_before_any_job(people, jobs):
     def wrong():
         nested = people.withColumn("l", f.array("who"))

@@ -27,11 +27,12 @@ from anonrisk.planning.class_rules import Coded, Requirements, beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
 from anonrisk.planning.losses import private_losses
-from anonrisk.planning.multidimensional import better, multidimensional, worthwhile
+from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
+from anonrisk.planning.region_large import countable_in_stages, large_plan
 from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.goals import PlanRequest
 
 
-def plan(
+def plan(  # noqa: PLR0915
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,
     k: int | None = None,
@@ -73,15 +74,25 @@ def plan(
     previous: Plan | None = None,
     progress: bool | None = None,
 ) -> Plan:
-    """Find how coarse each column must become for every class to have k records.
+    """Find how coarse each column must become for a table to keep to a policy, or to k.
 
     Parameters
     ----------
     frame, qids
-        As in `anonrisk.classes`; records are counted, each for itself, and a missing value is a
-        value like any other.
-    k : int
-        The size that every class must have.
+        As in `anonrisk.classes`; a missing value is a value like any other. In place of columns a
+        `Policy`, or the `pathlib.Path` of its file.
+    k : int, optional
+        The size that every class must have; 5 if no goal is given.
+    policy : Policy or path, optional
+        What the table must satisfy: each of its budgets becomes a goal, and one recoding keeps to
+        those of all its quasi-identifiers; columns that name a person are left out. Budgets that
+        only warn are kept to where that can be. The plan's `budgets` say which are met, which are
+        not, and why.
+    risk : float, optional
+        The largest risk that anybody may have from a prosecutor: 1 over the size of their class.
+    unit : name, optional
+        The column that says which person a record belongs to: classes then count different persons,
+        and `max_suppression` is still a share of the records, as a gate has it.
     population_size : int, optional
         Number of persons that the table is a sample of, for the budget; left out, the table itself.
         What is measured and promised is always k in this table.
@@ -107,7 +118,7 @@ def plan(
     budget : float, optional
         Number of different values to share among the columns, instead of the one computed.
     max_suppression : float
-        The largest share of the records that may be left out.
+        The largest share of the records that may be left out; a policy may say less.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
     method : {"full-domain", "multidimensional", "auto"}
@@ -118,10 +129,9 @@ def plan(
         Where a region is cut: where most loss is gained for the records that are parted, or as in
         the paper in the column that loses most, numbers in the middle.
     ldiv, kind, c
-        With ``"multidimensional"``: the diversity that every class must have, as in
-        `anonrisk.ldiv`.
+        The diversity that every class must have, as in `anonrisk.ldiv`.
     tcloseness, distance, order
-        With ``"multidimensional"``: the distance from the table that a class may have, as in
+        The distance from the table, as it is published, that a class may have, as in
         `anonrisk.tcloseness`; not in a hierarchy.
     previous : Plan, optional
         The plan of the release before, of method ``"full-domain"``. Its recodings are kept where
@@ -150,7 +160,10 @@ def plan(
     how many bins are offered, cut by Q5, Q6 or Q7 as `bins` says. Then each combination of offered
     recodings is a node of a lattice, measured by arithmetic on one count of the table. The search
     starts from the greedy solution (Datafly) and goes on until bounds show that no node is better;
-    ``optimal`` says so. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
+    ``optimal`` says so. Classes that break a goal are left out, those that are too small or have
+    too few values first, until all that are left keep to every goal: a distance from the table is
+    from what is left of it. What is asked of the table as a whole, as an average risk, is measured
+    then. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
     that of equally likely sensitive values.
 
     A multidimensional plan is Mondrian's, strict: the table is cut into regions, these again, as
@@ -180,7 +193,7 @@ def plan(
     age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
                                >=45
     sex      2 texts           as it is                           2    0.0%        0
-    helped: records in classes below 2 if this column alone stayed as it was
+    helped: records in classes below 2 with this column as it was
                          before      after
     records                   8          8
     classes                   8          4
@@ -188,6 +201,10 @@ def plan(
     below 2          8 (100.0%)   0 (0.0%)
     suppressed         0 (0.0%)   0 (0.0%)
     loss                   0.0%      10.4%
+    holds: 2 records or more in every class of age + sex; risk at most 50.0%, on
+      average 50.0%
+    not covered: links with other releases, columns that are not among these,
+      sensitive columns without a goal, what correlations tell
     >>> df.anon.apply(plan).anon.k(["age", "sex"])
     2
     """
@@ -230,16 +247,6 @@ def plan(
     weighted = _weights(request.qid, weights)
     free = tuple(name for name in request.qid if name not in given)
     counted = (*request.qid, *beside(request.about, request.unit))
-    with shown(progress=progress):
-        tell("counting the classes")
-        tally = _tally(engine, frame, (*dict.fromkeys((*counted, *private_about)),), free)
-    request.check_complete(tally)
-    pairs = _pairs(tally, request.qid, private_about)
-    tally = tally.only(counted) if private_about else tally
-    n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
-    _check_size(n, request.k, population_size, "record" if request.unit is None else "person")
-    for name in request.qid:
-        check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
     start = Plan(
         recodings={},
         max_suppression=request.most_suppressed(float(max_suppression)),
@@ -248,6 +255,27 @@ def plan(
         unit=request.unit,
         leave_out=request.leave_out,
     )
+    with shown(progress=progress):
+        tell("counting the classes")
+        stages = method != "full-domain" and previous is None and countable_in_stages(request)
+        together = (*dict.fromkeys((*counted, *private_about)),)
+        tally = _tally(engine, frame, together, free, stages=stages)
+        if tally is None:
+            tell("cutting the table into regions, in stages")
+            large = large_plan(
+                with_rules(start, request), engine, frame, request,
+                free=free, given=given, weights=weighted, median=split == "median",
+            )  # fmt: skip
+            return worthwhile(large, max_loss)
+    request.check_complete(tally)
+    pairs = _pairs(tally, request.qid, private_about)
+    tally = tally.only(counted) if private_about else tally
+    n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
+    # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
+    least = 1 if request.of_policy else request.k
+    _check_size(n, least, population_size, "record" if request.unit is None else "person")
+    for name in request.qid:
+        check_finite(tally.domains[name].values, tally.margin(name)[:-1], name)
 
     def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
@@ -260,13 +288,13 @@ def plan(
         if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
-        by_region = multidimensional(
-            made, tally, wanted, asked=request, given=given, weights=weighted,
-            median=split == "median",
+        by_region = partial(
+            multidimensional, made, tally, wanted,
+            asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return better(by_column, by_region, max_loss)
-        return worthwhile(by_region, max_loss)
+            return best(by_column, lambda start: by_region(start=start), max_loss)
+        return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
         return as_before(
@@ -300,10 +328,13 @@ def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool)
     return "full-domain" if method == "auto" and private else method
 
 
-def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid) -> Tally:
+def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:
+    """Count the classes; None where they are too many, but can be counted in stages."""
     try:
         return engine.tally(frame, ClassesWithValues(columns, free))
     except TooManyClassesError as error:
+        if stages:
+            return None
         raise TooManyClassesError(
             f"{error}; where persons or sensitive values are counted too, plan on a sample of the "
             "persons, then apply the plan to the whole table, which is counted before it is given"

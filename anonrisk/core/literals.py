@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 Missing: TypeAlias = Literal["value", "drop", "error"]
+MissingOrWildcard: TypeAlias = Literal["value", "drop", "error", "wildcard"]
+SuppressedAs: TypeAlias = Literal["value", "wildcard"]
 Distance: TypeAlias = Literal["auto", "equal", "ordered", "hierarchical"]
 Diversity: TypeAlias = Literal["distinct", "entropy", "recursive"]
 Likeness: TypeAlias = Literal["basic", "enhanced"]

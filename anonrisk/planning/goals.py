@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines import refusals
-from anonrisk.errors import PlanError
+from anonrisk.errors import NoPlanHelpsError, PlanError
 from anonrisk.measures.risk import of_release
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.class_rules import ClassRule, needed
@@ -130,7 +130,9 @@ class PlanRequest:
             n_missing = int(tally.margin(name)[-1])
             if n_missing:
                 rows = count_of(n_missing, "row")
-                raise PlanError(f"no plan helps: column {shown(name)} is missing in {rows}; {what}")
+                raise NoPlanHelpsError(
+                    f"no plan helps: column {shown(name)} is missing in {rows}; {what}"
+                )
 
 
 def settle(request: PlanRequest, make: Callable[[PlanRequest], Plan]) -> Plan:

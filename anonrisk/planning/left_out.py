@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from anonrisk.counts.change import LargeClasses
 from anonrisk.counts.question import Question, Score, Sensitive
 from anonrisk.errors import EmptyTableError, PlanError
 from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.class_rules import steady
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +33,11 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     `PlanError`, and no table. Beside it, the number of rows that there were.
     """
     rules = plan.class_rules
-    steady = [replace(r, goals=tuple(g for g in r.goals if g.score == "distinct")) for r in rules]
+    first = steady(rules)
     n_rows = engine.count(recoded, Question((rules[0].qid,), plan.unit))[0].n_rows
     share = _Share(plan, n_rows, n_gone)
     kept = recoded
-    for asked in (steady, [*rules]) if steady != [*rules] else (steady,):
+    for asked in (first, rules) if first != rules else (rules,):
         kept = _stable(engine, kept, asked, share)
     return kept, n_rows + n_gone
 

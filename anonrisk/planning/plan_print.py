@@ -9,6 +9,7 @@ from anonrisk.core import pictures, render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import PlanPicture
 from anonrisk.errors import PlanError
+from anonrisk.planning import guarantee
 from anonrisk.recode.labels import extent
 from anonrisk.recode.regions import ByRegion, DateRanges, NumberRanges
 
@@ -27,7 +28,7 @@ def text(plan: PlanFields) -> str:
     lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *([plan.note] if plan.note else []))
+    return render.fitted(*lines, *guarantee.lines(plan), *([plan.note] if plan.note else []))
 
 
 def html(plan: PlanFields) -> str:
@@ -36,13 +37,21 @@ def html(plan: PlanFields) -> str:
     tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    return "".join((*tables, render.html_lines([plan.note] if plan.note else [])))
+    told = [*guarantee.lines(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(told)))
 
 
 def _meanings(plan: PlanFields) -> list[str]:
     if not any(step.helped for step in plan.steps):
         return []
-    return [f"helped: records in classes below {plan.k} if this column alone stayed as it was"]
+    return [f"helped: records in {_broken(plan)} with this column as it was"]
+
+
+def _broken(plan: PlanFields) -> str:
+    """Say which classes are not published."""
+    if plan.goals or plan.rules:
+        return "classes breaking a goal"
+    return f"classes below {plan.k}{'' if plan.unit is None else ' persons'}"
 
 
 def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes:
@@ -81,9 +90,7 @@ def _path_picture(
     labels, below, losses = zip(*places, strict=True)
     ax, colours = pictures.start(ax, len(places) + 1)
     shares = [n / before.n_records for n in below]
-    pictures.descent(
-        ax, shares, losses, (f"records in classes below {plan.k}", "detail lost"), colours
-    )
+    pictures.descent(ax, shares, losses, (f"records in {_broken(plan)}", "detail lost"), colours)
     pictures.rows(ax, labels, _headline(plan, before, after))
     # Below each other behind both lines, where neither crosses them.
     end = max(*shares, *losses)
@@ -193,7 +200,9 @@ def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
     ends = [(found, name) for found, name in read if found is not None]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
-    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
+    if names[0] == names[-1]:
+        return names[0]
+    return f"finest {names[0]}, coarsest {names[-1]}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -208,7 +217,7 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("records", f"{before.n_records:,}", f"{after.n_records:,}"),
         ("classes", f"{before.n_classes:,}", f"{after.n_classes:,}"),
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
-        (f"below {plan.k}", share(before.n_below), share(0)),
+        (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
         (
             "private loss" if plan.loss == "private" else "loss",

@@ -82,6 +82,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.generalize(df, "age", bins=[30, 40])
     df = anonrisk.generalize(df, ["born"], part="quarter")
     df = anonrisk.suppress(df, ["zip", "age"], k=5, cells=True, suppressed=None)
+    df = anonrisk.suppress(df, "zip", cells=True, missing="wildcard", weights={"zip": 2})
     df = anonrisk.microaggregate(df, "income")
     df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
     df = anonrisk.permute(df, "income", seed=1, by=["zip"])

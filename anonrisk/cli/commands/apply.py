@@ -76,7 +76,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     except ReleaseBlocked as error:
         return _blocked(error, given, source)
     write_table(given, changed, *to)
-    as_it_is = [name for name in frame.columns if name not in plan.qids]
+    as_it_is = [n for n in frame.columns if n not in (*plan.qids, *plan.leave_out)]
     n_left_out = len(frame) - len(changed)
     parts: dict[str, Any] = {"written": str(to[0]), "not_in_plan": as_it_is, "left_out": n_left_out}
     text = f"{written(to[0], as_it_is)}\nRecords left out: {n_left_out:,} of {len(frame):,}"
