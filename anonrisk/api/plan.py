@@ -9,8 +9,6 @@ from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
 from anonrisk.api.asked_goals import AskedGoals
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
@@ -23,13 +21,12 @@ from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
-from anonrisk.planning.class_rules import Coded, Requirements, beside
+from anonrisk.planning.before import before, private_pairs
+from anonrisk.planning.class_rules import beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
-from anonrisk.planning.losses import private_losses
 from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
-from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
 from anonrisk.planning.region_large import countable_in_stages, large_plan
@@ -268,7 +265,7 @@ def plan(  # noqa: PLR0915
             )  # fmt: skip
             return worthwhile(large, max_loss)
     request.check_complete(tally)
-    pairs = _pairs(tally, request.qid, private_about)
+    pairs = private_pairs(tally, request.qid, private_about)
     tally = tally.only(counted) if private_about else tally
     n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
     # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
@@ -279,7 +276,7 @@ def plan(  # noqa: PLR0915
 
     def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
-        made = replace(made, before=_before(tally, wanted, pairs))
+        made = replace(made, before=before(tally, wanted, pairs))
         by_column = partial(
             best_of, wanted, made, tally, pairs=pairs,
             asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
@@ -353,16 +350,6 @@ def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
         )
 
 
-def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
-    """Count the pairs of each column's values with the sensitive ones."""
-    for name in about_whom:
-        if len(np.unique(tally.codes[name])) == 1:
-            raise ArgumentError(
-                f"sensitive column {name!r} has one value only: no recoding loses anything about it"
-            )
-    return {name: tally.only((name, other)) for other in about_whom for name in qid}
-
-
 def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
     """Refuse what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
@@ -388,31 +375,3 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     if not any(weights):
         raise WeightError("the weights of all columns are zero: nothing would be worth keeping")
     return [float(weight) for weight in weights]
-
-
-def _before(tally: Tally, request: PlanRequest, pairs: Mapping[Name, Tally]) -> PlanOutcome:
-    """Measure the table as it is; what breaks a rule stands below."""
-    qid, n = request.qid, tally.n_records
-    required = Requirements(tally, qid, request.rules, unit=request.unit, allowed=n)
-    coded = Coded(
-        [tally.codes[name] for name in (*qid, *required.beside)],
-        tally.counts,
-        [len(tally.domains[name]) + 1 for name in (*qid, *required.beside)],
-    )
-    sizes = required.counted(coded, qid, np.ones(len(tally.counts), dtype=bool))
-    # What is unknown of a sensitive value before anything has become coarse.
-    unknown = 0.0
-    for name, pair in pairs.items():
-        margin = tally.margin(name)
-        unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
-    records = tally.only(qid).counts
-    return PlanOutcome(
-        n,
-        sizes.n_classes,
-        sizes.k,
-        n - int(required.kept(coded).records.sum()),
-        unknown / (len(qid) * n),
-        int((records**2).sum()),
-        tuple(int((tally.margin(name) > 0).sum()) for name in qid),
-        None if request.unit is None else sizes.n_records,
-    )
