@@ -105,7 +105,7 @@ def _path_picture(
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of the records, and of the detail, one recoding after another")
+    ax.set_xlabel("share of the records, and of the detail, step by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)
