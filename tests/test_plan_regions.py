@@ -344,6 +344,9 @@ def test_the_better_method_is_taken_and_named():
     assert never.method == "multidimensional"
     private = table.anon.plan("age", 5, method="auto", loss="private", sensitive="illness")
     assert private.method == "full-domain"
+    diverse = table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=2)
+    assert diverse.goals[0].limit == 2
+    assert diverse.note.startswith(diverse.method)
 
 
 def test_it_prints_within_a_screen_and_draws():

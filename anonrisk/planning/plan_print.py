@@ -105,7 +105,7 @@ def _path_picture(
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of the records, and of the detail, step by step")
+    ax.set_xlabel("share of records, and of detail, by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)
@@ -146,9 +146,14 @@ def _headline(plan: PlanFields, before: PlanOutcome, after: PlanOutcome) -> str:
     if plan.k is None:
         return f"With this plan {loss}"
     left_out = share(after.n_below) if after.n_below else "nobody"
+    who = "records" if plan.unit is None else "persons"
+    promise, now = f"gets {plan.k:,} {who} or more", "smaller ones"
+    if plan.goals or plan.rules:
+        promise, now = "keeps to all goals", "classes that do not"
+    verb = "is" if before.n_below == 1 else "are"
     return (
-        f"Every class gets {plan.k:,} records or more, where {share(before.n_below)} are in "
-        f"smaller ones now: {loss}, {left_out} left out"
+        f"Every class {promise}, where {share(before.n_below)} {verb} in {now} now: "
+        f"{loss}, {left_out} left out"
     )
 
 
