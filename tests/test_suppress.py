@@ -112,10 +112,13 @@ def test_chosen_cells_are_the_fewest_that_each_record_needs(frame):
     table = frame(PEOPLE)
     found = table.anon.suppress(QID, 2, cells=True, missing="wildcard")
     assert lost(table, found) == {2: ["age"]}
+    assert table.anon.k(QID, missing="wildcard") == 1
+    assert found.anon.k(QID, missing="wildcard") == 2
     found = table.anon.suppress(QID, 3, cells=True, missing="wildcard")
     rare = ["born", "paid"]
     expected = {2: ["age"], 0: ["age"], 1: ["age"], 3: rare, 4: rare, 5: ["zip"], 6: ["zip"]}
     assert lost(table, found) == expected
+    assert found.anon.k(QID, missing="wildcard") >= 3
     weighed = table.anon.suppress(QID, 3, cells=True, missing="wildcard", weights={"zip": 10})
     assert lost(table, weighed) == {**expected, 5: rare}
 
@@ -125,6 +128,7 @@ def test_shared_cells_are_fewer(frame):
     table = frame(cells)
     found = table.anon.suppress(["zip", "age"], 2, cells=True, missing="wildcard", shared=True)
     assert cells_of(found, "age") == [None, 2, 3]
+    assert found.anon.k(["zip", "age"], missing="wildcard") == 2
     found = table.anon.suppress(["zip", "age"], 2, cells=True, missing="wildcard")
     assert cells_of(found, "age") == [None, None, None]
     same = table.anon.suppress("zip", 3, cells=True, missing="wildcard")

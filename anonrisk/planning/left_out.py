@@ -54,9 +54,12 @@ class _Share:
         """Refuse to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
         if n - n_left > self.plan.may_leave_out(n):
+            rules = self.plan.class_rules
+            goals = dict.fromkeys(str(goal) for rule in rules for goal in rule.goals)
+            broken = f", or that break {', '.join(goals)}," if goals else ""
             raise PlanError(
-                f"{percent((n - n_left) / n)} of the records would be left out, in classes that "
-                f"break a rule of the plan, and it may suppress {percent(most)}: "
+                f"{percent((n - n_left) / n)} of the records would be in classes smaller than "
+                f"{self.plan.k}{broken} and the plan may suppress {percent(most)}: "
                 "it was made for another table, or too few may be left out"
             )
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan_fields import PlanFields
 
+# Losses that no column has a part of.
+_OF_CLASSES = ("discernibility", "target", "function")
+
 
 def text(plan: PlanFields) -> str:
     """Print what becomes of each column, and the table before and after."""
@@ -62,10 +65,11 @@ def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes
     if kind is not None:
         one_of(kind, "kind", get_args(PlanPicture))
     known = bool(plan.steps) and all(step.n_below is not None for step in plan.steps)
+    known &= plan.loss not in _OF_CLASSES
     if kind == "path" and not known:
         raise PlanError(
-            "the way to this plan was not measured: the table was too large, or an older version "
-            "made the plan; draw kind='values'"
+            "the way to this plan was not measured: the table was too large, its loss is one of "
+            "classes, or an older version made the plan; draw kind='values'"
         )
     if kind == "values" or not known:
         return _values_picture(plan, ax, before, after)
@@ -137,6 +141,8 @@ def _headline(plan: PlanFields, before: PlanOutcome, after: PlanOutcome) -> str:
         return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
 
     loss = f"{render.percent(after.loss)} of the detail is lost"
+    if plan.loss in _OF_CLASSES:
+        loss = f"a {plan.loss} loss of {render.percent(after.loss)}"
     if plan.k is None:
         return f"With this plan {loss}"
     left_out = share(after.n_below) if after.n_below else "nobody"
@@ -224,9 +230,14 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
         (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
+        ("bits a cell", _bits(before), _bits(after)),
         (
-            "private loss" if plan.loss == "private" else "loss",
+            "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
             render.percent(before.loss),
             render.percent(after.loss),
         ),
     ]
+
+
+def _bits(outcome: PlanOutcome) -> str:
+    return "-" if outcome.bits is None else f"{outcome.bits:.2f}"
