@@ -136,10 +136,14 @@ def test_shared_cells_are_fewer(frame):
 
 
 def test_utility_tells_which_columns_lost_cells(frame):
-    table = frame(PEOPLE)
-    found = table.anon.suppress(["zip", "age"], 3, cells=True, missing="wildcard")
-    told = {m.column: m.suppressed for m in found.anon.utility(table, ["zip", "age"]).moved}
-    assert told["age"] == 3 / 8
+    table, qid = frame(PEOPLE), ["zip", "age"]
+    found = table.anon.suppress(qid, 5, cells=True, missing="wildcard")
+    told = found.anon.utility(table, qid)
+    # One zip was missing before, which is no cell that was lost.
+    gone = {name: sum(name in names for names in lost(table, found).values()) for name in qid}
+    assert gone == {"zip": 7, "age": 3}
+    assert {m.column: m.suppressed for m in told.moved} == {"zip": 7 / 8, "age": 3 / 8}
+    assert told.loss_metric == pytest.approx(10 / 16)
 
 
 def test_order_of_rows_and_a_category_change_nothing():

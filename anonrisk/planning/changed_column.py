@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,8 +79,10 @@ class ChangedColumn:
     @property
     def suppressed(self) -> float:
         """Share of suppressed cells."""
-        marked = sum(int(self.after[label.code]) for label in self.labels if label.everything)
-        return (marked + self.n_suppressed) / self.n
+        marked = sum(
+            self.after[label.code] * label.loss for label in self.labels if label.everything
+        )
+        return float(marked + self.n_suppressed) / self.n
 
     def private(self, before: Integers, after: Integers) -> float:
         """T12, from counts of (value, sensitive value) before, and (label, sensitive) after."""
@@ -150,9 +152,12 @@ def labels_of(
     if not all(before[found.members].any() for found in rests):
         return None
     labels += rests
-    if after[-1]:
-        known = before[-1] > 0
-        labels.append(_one(len(new), len(old), len(old)) if known else _all(len(new), len(old)))
+    if 0 < after[-1] <= before[-1]:
+        labels.append(_one(len(new), len(old), len(old)))
+    elif after[-1]:
+        # Some were suppressed, and nobody can tell which: they may have been any value.
+        lost = float(after[-1] - before[-1]) / float(after[-1])
+        labels.append(replace(_all(len(new), len(old)), loss=lost))
     return labels
 
 
