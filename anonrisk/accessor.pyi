@@ -13,10 +13,12 @@ from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
+from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
 from anonrisk.core.literals import (
     Alphabet,
+    ColumnLoss,
     Cuts,
     Distance,
     Diversity,
@@ -26,12 +28,14 @@ from anonrisk.core.literals import (
     Loss,
     Method,
     Missing,
+    MissingOrWildcard,
     Model,
     OnUnseen,
     Part,
     PlanMethod,
     Points,
     Split,
+    SuppressedAs,
 )
 from anonrisk.core.protocols import AssessesTables, ChecksTables, StatesGoals
 from anonrisk.core.results import Closeness, LowerBound
@@ -95,7 +99,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> Assessment:
         """Take many measures of a table in as few passes as possible: one per sensitive column."""
@@ -113,7 +117,7 @@ class AnonAccessor(Generic[FrameT]):
         order: Iterable[Any] | None = None,
         hierarchy: Any = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         missing_sensitive: Missing = "value",
     ) -> FrameT:
         """Give the records of the classes that break a limit, as a table of the same kind."""
@@ -143,7 +147,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> ClassSizes:
         """Count the classes of a quasi-identifier: one scan, many questions."""
     def declare(
@@ -259,7 +263,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> int:
         """Give the size of the smallest class: the table is k-anonymous for this k."""
     def kl_after(
@@ -340,7 +344,8 @@ class AnonAccessor(Generic[FrameT]):
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
-        loss: Loss = "range",
+        loss: Loss | LossFunction = "entropy",
+        target: Name | None = None,
         sensitive: Names | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
@@ -353,9 +358,10 @@ class AnonAccessor(Generic[FrameT]):
         tcloseness: float | None = None,
         distance: Distance = "auto",
         order: Iterable[Any] | None = None,
+        previous: Plan | None = None,
         progress: bool | None = None,
     ) -> Plan:
-        """Find how coarse each column must become for every class to have k records."""
+        """Find how coarse each column must become for a table to keep to a policy, or to k."""
     def predict_classes(
         self,
         qids: Names | None = None,
@@ -442,7 +448,7 @@ class AnonAccessor(Generic[FrameT]):
         unsuppressed: bool = False,
         household: Name | None = None,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> Risk:
         """Give the risk of re-identification by prosecutor, journalist and marketer."""
     def roles(
@@ -462,7 +468,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
         name: Name = "class_size",
     ) -> Any:
         """Give the size of each record's class."""
@@ -483,7 +489,7 @@ class AnonAccessor(Generic[FrameT]):
         at: Sequence[int] = (1, 5, 10, 50, 100),
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> pd.DataFrame:
         """Summarise the class sizes of one or several quasi-identifiers."""
     def suppress(
@@ -494,8 +500,11 @@ class AnonAccessor(Generic[FrameT]):
         cells: bool = False,
         suppressed: str | float | None = "*",
         unit: Name | None = None,
+        missing: SuppressedAs = "value",
+        weights: Mapping[Any, float] | None = None,
+        shared: bool = False,
     ) -> FrameT:
-        """Leave out the records of classes smaller than k, or mark cells of theirs."""
+        """Leave out the records of classes smaller than k, or suppress cells of theirs."""
     def tcloseness(
         self,
         qids: Names | None = None,
@@ -532,7 +541,7 @@ class AnonAccessor(Generic[FrameT]):
         qids: Names | None = None,
         *,
         unit: Name | None = None,
-        missing: Missing = "value",
+        missing: MissingOrWildcard = "value",
     ) -> float:
         """Give the share of the records that are singletons: alone in their class."""
     def utility(
@@ -542,6 +551,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Name | None = None,
         *,
         hierarchies: Mapping[Any, Any] | None = None,
+        loss: Loss | LossFunction = "entropy",
     ) -> Utility:
         """Tell what a changed table is still good for."""
     def was_perturbed(
@@ -556,6 +566,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
+        loss: ColumnLoss = "entropy",
         max_suppression: float = 0.02,
         floor: int = 5,
         name: str | None = None,

@@ -92,6 +92,10 @@ class TooManyGroupsError(AnonRiskError, ValueError):
     """`by` has more different values than a summary can hold."""
 
 
+class TooManyPatternsError(AnonRiskError, ValueError):
+    """Records miss more sets of columns than can be compared with each other."""
+
+
 class HierarchyError(AnonRiskError, ValueError):
     """A hierarchy is not a tree, cannot be read, or misses values of the column."""
 
@@ -110,6 +114,10 @@ class PlanError(AnonRiskError, ValueError):
 
 class UnseenValuesError(PlanError, HierarchyError):
     """A table has values that a plan, or the hierarchy of a column, does not know."""
+
+
+class NoPlanHelpsError(PlanError):
+    """A gate could not assess the table, however coarse it became."""
 
 
 class TooManyClassesError(AnonRiskError, ValueError):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALL = 1_000
+WITH_GAPS = 1_000_000
 SPARSE = ["date of birth", "area", "sex"]
 # Every choice of three of the four columns: other questions about columns already encoded.
 MORE_QIDS = [list(qid) for qid in combinations(QID, 3)]
@@ -114,6 +115,21 @@ def bounds_from_a_sample(frame: pd.DataFrame) -> Row:
     )
 
 
+def with_wildcards() -> Row:
+    """Time the rule by which a missing cell matches every value, each tenth cell missing."""
+    frame = _bench.people(WITH_GAPS)
+    random = np.random.default_rng(1)
+    frame = frame.apply(lambda column: column.mask(random.random(WITH_GAPS) < 0.1))
+    times = _bench.interleaved(
+        {
+            "wildcard": lambda: anonrisk.k(frame, QID, missing="wildcard"),
+            "value": lambda: anonrisk.k(frame, QID),
+        }
+    )
+    what = f'`missing="wildcard"`, {WITH_GAPS:,} records, against `"value"`'
+    return compared(what, times["wildcard"], times["value"], 20)
+
+
 def sparse(n_records: int) -> pd.DataFrame:
     """Draw a table with far more possible classes than records."""
     frame = _bench.people(n_records)
@@ -176,6 +192,7 @@ def rows(n_records: int) -> Iterator[Row]:
     births = sparse(n_records)
     yield from against_both("`k`, date of birth, area and sex", births, SPARSE, (None, None))
     del births
+    yield with_wildcards()
     yield memory("memory a record, pandas strings", n_records, 40, objects=False)
     yield memory("memory a record, object strings", n_records, 60, objects=True)
     yield import_time("import without Spark, against pandas", 1.15, WITHOUT_SPARK)

@@ -3,6 +3,10 @@
 For the second part give the folder with ``tables/arx_adult.csv`` and ``hierarchies/``: --data PATH.
 Classification is of held-out records, as in LeFevre, DeWitt & Ramakrishnan (2006); here by naive
 Bayes on the labels.
+
+ARX publishes no loss by T9 of Adult, but its own tests (TestAnonymizationKAnonymity, adult.csv)
+hold the levels that it finds best by entropy for k = 5: these are measured here like all others. Of
+its local recoding they hold a hash of the table, with which nothing can be compared.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ import numpy as np
 import pandas as pd
 
 import anonrisk
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Level
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -32,6 +38,9 @@ if TYPE_CHECKING:
 
 RECORDS = 10_000_000
 CLASS = "salary_class"
+# By suppression the level of sex, age, race, marital status, education, country, work class and
+# occupation; that of the salary class, which is a ninth column there, is the star.
+ARX = {0.0: (1, 2, 1, 1, 3, 2, 2, 1), 0.04: (1, 0, 1, 1, 3, 2, 2, 0)}
 K = 5
 
 
@@ -58,7 +67,7 @@ def timed(n_records: int) -> list[Row]:
 
 def recoded(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Recode every record, also where too few are alike to be published."""
-    done: pd.DataFrame = anonrisk.apply(frame, replace(plan, k=None))
+    done: pd.DataFrame = anonrisk.apply(frame, replace(plan, k=None), on_unseen="top")
     return done
 
 
@@ -75,7 +84,7 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame, names: Sequence[str]) -> f
 
 
 def left_of_adult(data: Path) -> pd.DataFrame:
-    """Compare loss, discernibility and accuracy of no plan, and of both kinds of plan."""
+    """Compare losses and accuracy of no plan, and of both kinds of plan."""
     table = pd.read_csv(data / "tables" / "arx_adult.csv", dtype=str, keep_default_na=False)
     names = [str(name) for name in table if name != CLASS]
     trees = {
@@ -84,28 +93,46 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     }
     test = table.sample(frac=1 / 3, random_state=1)
     train = table.drop(test.index)
+    full, by_region = {"method": "full-domain"}, {"method": "multidimensional"}
     asked: dict[str, dict[str, Any]] = {
-        "full-domain, nobody left out": {"max_suppression": 0.0},
-        "full-domain, 2% left out": {"max_suppression": 0.02},
-        "by region": {"method": "multidimensional"},
-        "by region, split='median'": {"method": "multidimensional", "split": "median"},
-        "by region, l = 2": {"method": "multidimensional", "sensitive": CLASS, "ldiv": 2},
+        f"ARX's best by entropy, {share:.0%} left out at most": {
+            **full, "max_suppression": 1.0,
+            "hierarchies": {
+                name: [Level.of(Hierarchy.of(trees[name]), level)]
+                for name, level in zip(names, levels, strict=True)
+            },
+        }
+        for share, levels in ARX.items()
+    } | {
+        "full-domain, nobody left out": {**full, "max_suppression": 0.0},
+        "full-domain, 2% left out at most": {**full, "max_suppression": 0.02},
+        "by region": by_region,
+        "by region, split='median'": {**by_region, "split": "median"},
+        "by region, l = 2": {**by_region, "sensitive": CLASS, "ldiv": 2},
+    }  # fmt: skip
+    kept = {
+        f"{what}, loss={loss!r}": {**more, "loss": loss}
+        for loss in ("range", "entropy")
+        for what, more in asked.items()
     }
-    n = len(table)
-    found = {
-        "as it is": (0.0, (table.groupby(names).size() ** 2).sum(), 0, accuracy(train, test, names))
+    kept["full-domain, 2% left out, loss='target'"] = {"loss": "target", "target": CLASS}
+    n, squares = len(table), (table.groupby(names).size() ** 2).sum()
+    whole = anonrisk.utility(table, table, names).mutual_information
+    found: dict[str, tuple[Any, ...]] = {
+        "as it is": (0.0, whole, squares, 0, accuracy(train, test, names))
     }
-    for what, more in asked.items():
+    for what, more in kept.items():
         plan, of_train = (
-            anonrisk.plan(records, names, K, hierarchies=trees, **more)
+            anonrisk.plan(records, names, K, **{"hierarchies": trees, **more})
             for records in (table, train)
         )
         known = anonrisk.apply(train, of_train)
         right = accuracy(known, recoded(test, of_train), names)
         after = plan.after
         assert after is not None
-        found[what] = (after.loss, after.discernibility, n - after.n_records, right)
-    columns = ["loss", "discernibility", "left out", "accuracy"]
+        gone = n - after.n_records
+        found[what] = (after.range_loss, after.bits, after.discernibility, gone, right)
+    columns = ["range loss", "bits", "discernibility", "left out", "accuracy"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns)
 
 

@@ -215,3 +215,21 @@ def household_risks(rows, risks, household):
     for row, risk in zip(rows, risks, strict=True):
         safe[row[household]] *= 1 - risk
     return [1 - safe[row[household]] for row in rows]
+
+
+def matches(row, other, qid):
+    """Whether two records agree wherever neither of them misses a value."""
+    pairs = zip(key(row, qid), key(other, qid), strict=True)
+    return all(a == b or ("missing",) in (a, b) for a, b in pairs)
+
+
+def matched_sizes(rows, qid):
+    """How many records match each record, itself among them."""
+    return [sum(matches(row, other, qid) for other in rows) for row in rows]
+
+
+def matched_classes(rows, qid):
+    """Histogram of those sizes over different keys, and over records."""
+    sizes = matched_sizes(rows, qid)
+    keys = {key(row, qid): size for row, size in zip(rows, sizes, strict=True)}
+    return Counter(keys.values()), Counter(sizes)

@@ -762,7 +762,7 @@ def test_a_wrong_policy_is_refused_before_any_table_is_read(run):
         ("check", "t.csv"),
         ("measure", "t.csv", "--qid", "zip"),
         ("measure", "t.csv", "--qids"),
-        ("measure", "t.csv", "--qids", "zip", "--missing", "wildcard"),
+        ("measure", "t.csv", "--qids", "zip", "--missing", "wild"),
         ("predict", "t.csv", "--qids", "zip", "--group-size", "x"),
         ("predict", "t.csv", "--qids", "zip", "--group-size", "2", "--widths", "age"),
         ("predict", "t.csv", "--qids", "zip", "--group-size", "2", "--widths", "age=x"),

@@ -27,7 +27,7 @@ def test_it_says_what_the_library_says(run):
     assert (code, err) == (0, "")
     frame = pd.read_csv("t.csv", dtype={"zip": str})
     expected = anonrisk.plan(frame, ["zip", "age"], 4)
-    assert out.rstrip("\n") == repr(expected)
+    assert out == f"{expected!r}\nTo store it: --output {expected.file_name}\n"
     code, out, _ = run("plan", "t.csv", *ASKED, "--k", 4, "--json", "--output", "p.json")
     assert Path("p.json").read_text() == out
     again = anonrisk.Plan.from_json(out)
@@ -191,3 +191,26 @@ def test_a_table_that_cannot_be_read_or_written(run):
     assert code == 3
     assert "cannot write 'no/n.csv'" in err
     assert run("plan", "t.csv", "--qids", "zpi")[0] == 3
+
+
+def test_the_plan_of_the_release_before(run):
+    write("t.csv", PEOPLE)
+    code, out, _ = run("plan", "t.csv", *ASKED)
+    name = out.split()[-1]
+    assert (code, out.splitlines()[-1]) == (0, f"To store it: --output {name}")
+    assert run("plan", "t.csv", *ASKED, "--output", name)[0] == 0
+    plan = anonrisk.Plan.from_json(Path(name).read_text())
+    assert plan.file_name == name
+    # Whole ages again, by themselves, and nobody needs to say so.
+    asked = ("plan", "t.csv", "--qids", "zip", "age", "--previous", name)
+    told = json.loads(run(*asked, "--json")[1])
+    assert told["digest"] == plan.digest
+    assert told["note"] == "the same recodings as before"
+    assert run(*asked, "--output", name)[0] == 2
+    code, _, err = run("plan", "t.csv", "--qids", "zip", "--previous", name)
+    assert (code, "recodes age" in err) == (2, True)
+    stored = json.loads(Path(name).read_text())
+    write("edited.json", json.dumps({**stored, "k": 2}))
+    code, _, err = run("apply", "edited.json", "t.csv", "-o", "new.csv")
+    assert (code, "changed after it was written" in err) == (2, True)
+    assert run("apply", "edited.json", "t.csv", "-o", "new.csv", "--edited")[0] == 0

@@ -96,7 +96,7 @@ def policies(draw):
         "version": 1,
         "roles": roles,
         "unlisted": draw(st.sampled_from(["refuse", "quasi", "ignore"])),
-        "missing": draw(st.sampled_from(["value", "drop", "error"])),
+        "missing": draw(st.sampled_from(["value", "drop", "error", "wildcard"])),
         "missing_sensitive": draw(st.sampled_from([None, "value", "drop", "error"])),
         "budgets": draw(budgets(sensitive=sensitive)),
     }

@@ -57,11 +57,6 @@ def test_missing_error_passes_where_nothing_is_missing(frame):
     assert frame(PEOPLE).anon.k("who", missing="error") == 1
 
 
-def test_wildcard_is_refused(frame):
-    with pytest.raises(errors.ArgumentError, match="not offered"):
-        frame(PEOPLE).anon.k("zip", missing="wildcard")
-
-
 def test_missing_unit_says_how_many(frame):
     with pytest.raises(errors.MissingUnitError, match=r"unit 'zip' is missing in 2 rows"):
         frame(PEOPLE).anon.k("age", unit="zip")

@@ -378,7 +378,7 @@ BAD = [
         for k in ({"$PARAMETER": ""}, {"$PARAMETER": "k", "x": 1}, {"k": 5}, None)
     ),
     *(("ExpectKAnonymityToBeAtLeast", {"qids": q, "k": 2}) for q in ([], ["a", "a"], [1], None)),
-    ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": 2, "missing": "wildcard"}),
+    ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": 2, "missing": "wild"}),
     ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": 2, "missing": "drop"}),
     ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": 2, "max_dropped_fraction": 0.1}),
     ("ExpectKAnonymityToBeAtLeast", {"qids": ["a"], "k": 2, "mostly": 0.9}),

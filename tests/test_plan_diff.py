@@ -17,6 +17,8 @@ from planned import QIDS, people
 from anonrisk import Plan, errors
 from anonrisk.counts.domain import Domain
 from anonrisk.hierarchy import Hierarchy
+from anonrisk.planning.class_rules import ClassRule
+from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.recode import (
     Bins,
     DatePart,
@@ -43,6 +45,10 @@ NUMBERS = st.one_of(EDGES, ENDS, st.sampled_from([Keep(), Star()]))
 TEXTS = st.one_of(
     st.sampled_from([Keep(), Star(), *LEVELS]),
     st.builds(Prefix, st.integers(1, 3), st.sampled_from([None, 3, 4])),
+    st.sets(st.sampled_from(["101", "102", "201"])).map(lambda a: MergeRare(tuple(sorted(a)))),
+    st.sets(st.sampled_from(["1**", "2**"])).map(
+        lambda a: MergeRare(tuple(sorted(a)), prefix=1, width=3)
+    ),
 )
 ZIPS = st.one_of(
     st.sampled_from([Keep(), Star()]),
@@ -64,7 +70,7 @@ DOMAINS = {
     "numbers": Domain("whole", np.arange(50)),
     "texts": Domain("text", np.array(["101", "102", "111", "201", "202"])),
     "zips": Domain("text", np.array(["10101", "10102", "10201", "20101", "30101", "x"])),
-    "dates": Domain("date", np.arange(START, START + 4_000, 3)),
+    "dates": Domain("date", np.arange(START, START + 8_000, 3)),
 }
 
 
@@ -84,7 +90,7 @@ def test_within_is_what_every_pair_of_values_says(domain, kinds):
     def check(fine, coarse):
         if is_within(fine, coarse):
             assert puts_together(fine, coarse, DOMAINS[domain])
-        elif type(fine) is type(coarse) and not isinstance(fine, Prefix):
+        elif type(fine) is type(coarse) and not isinstance(fine, (Prefix, MergeRare)):
             # Of one kind, these values are enough to tell.
             assert not puts_together(fine, coarse, DOMAINS[domain])
 
@@ -114,6 +120,10 @@ def test_every_term_is_told():
         "k": ({"k": 7}, "stricter"),
         "may be left out": ({"max_suppression": 0.1}, "looser"),
         "columns of the table": ({"columns": ("zip", "age")}, "otherwise"),
+        "goals": ({"goals": (SensitiveGoal("ill", "distinct", 2.0),)}, "otherwise"),
+        "rules": ({"rules": (ClassRule(("age",), 5), ClassRule(("zip",), 3))}, "otherwise"),
+        "persons": ({"unit": "who"}, "otherwise"),
+        "columns left out": ({"leave_out": ("name",)}, "otherwise"),
     }
     for what, (fields, how) in changes.items():
         (change,) = first.diff(replace(first, **fields)).changes

@@ -84,6 +84,22 @@ def test_helped_and_the_way_are_as_counted_by_hand(method, table, k):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_whoever_counts_persons_or_asks_for_more_is_helped_by_that(method):
+    table = pd.DataFrame(people(200))
+    table["person"] = table["who"] % 120
+    for goal in ({"ldiv": 3, "sensitive": "illness"}, {"unit": "person"}):
+        plan = table.anon.plan(["age", "sex"], 3, method=method, **goal)
+        start, *_ = falling = [plan.before.n_below, *(step.n_below for step in plan.steps)]
+        assert falling[-1] == plan.after.n_below < start
+        (age,) = (step for step in plan.steps if step.column == "age")
+        pytest.importorskip("matplotlib")
+        says = "keeps to all goals, where" if "ldiv" in goal else "gets 3 persons or more, where"
+        assert f"Every class {says} {start} records" in plan.plot().get_title(loc="left")
+        # All that stays is age: with it as it was, what is broken now is broken still.
+        assert age.helped == start - plan.after.n_below
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_the_same_on_every_engine(frame, method):
     plan = frame(people()).anon.plan(QIDS, 5, method=method)
     here = pd.DataFrame(people()).anon.plan(QIDS, 5, method=method)
@@ -129,8 +145,8 @@ def test_a_plan_says_from_what_to_what_and_whom_it_helps():
     assert words[:5] == ["age", "79", "whole", "numbers", str(plan.recodings["age"]).split()[0]]
     assert words[-1] == str(step.helped)
     assert words[-2] == f"{step.loss:.1%}"
-    assert "helped: records in classes below 5 if this column" in repr(plan)
-    assert "helped: records in classes below 5 if this column" in plan._repr_html_()
+    assert "helped: records in classes below 5 with this column" in repr(plan)
+    assert "helped: records in classes below 5 with this column" in plan._repr_html_()
 
 
 def test_by_region_it_says_where_a_column_is_told():

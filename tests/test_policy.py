@@ -385,7 +385,7 @@ def test_budgets_that_are_refused(budgets, words):
         ({"reviewed": "no"}, ["true or false"]),
         ({"reviewed": 0}, ["true or false"]),
         ({"missing_sensitive": "values"}, ["did you mean 'value'"]),
-        ({"missing": "wildcard"}, ["missing", "value"]),
+        ({"missing": "wild"}, ["missing", "value"]),
         ({"missing": "vlaue"}, ["did you mean 'value'"]),
         ({"missing": "drop"}, ["max_dropped_fraction"]),
         ({"missing": "drop", "max_dropped_fraction": 2}, ["share"]),

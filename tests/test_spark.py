@@ -15,6 +15,8 @@ from tables import spark_table
 
 import anonrisk
 from anonrisk import errors
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Bins, Level
 
 f = pytest.importorskip("pyspark.sql.functions")
 pytestmark = [pytest.mark.spark("spark"), pytest.mark.slow]
@@ -123,8 +125,45 @@ def test_persons_are_one_job(big, jobs, plans):
     assert plans[0][1] <= 2 * math.isqrt(2 * 20_000) + 2
 
 
+def test_a_plan_is_applied_after_one_job(big, jobs):
+    tree = {"any": {"low": [f"v{i}" for i in range(15)], "high": [f"v{i}" for i in range(15, 31)]}}
+    level = Level.of(Hierarchy.of(tree), 1)
+    plan = anonrisk.Plan({"a": Bins((50,), whole=True), "b": level}, k=5)
+    for on_unseen, expected in (("refuse", 1), ("top", 1), ("suppress", 2)):
+        assert jobs(lambda how=on_unseen: big.anon.apply(plan, on_unseen=how)) == expected
+
+
 def test_groups_are_two_jobs(big, jobs):
     assert jobs(lambda: big.anon.summary("a", by="b")) <= 3
+
+
+def test_wildcards_are_a_small_job_and_one_over_one_scan(plain, jobs, monkeypatch):
+    from anonrisk.engines.spark import wildcard
+
+    table = plain.range(2_000, numPartitions=2).selectExpr(
+        "if(id % 7 = 0, null, id % 5) as a", "if(id % 3 = 0, null, id % 4) as b"
+    )
+    seen = []
+    fetch = wildcard.SparkMatchedKeys.fetch
+
+    def recorded(self, asked, most):
+        rows = fetch(self, asked, most)
+        seen.append((asked._jdf.queryExecution().executedPlan().toString(), len(rows)))
+        return rows
+
+    monkeypatch.setattr(wildcard.SparkMatchedKeys, "fetch", recorded)
+    plain.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    try:
+        assert jobs(lambda: table.anon.k(["a", "b"], missing="wildcard")) == 2
+        assert jobs(lambda: table.anon.sizes(["a", "b"], missing="wildcard")) == 1
+    finally:
+        plain.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    (patterns, n_patterns), (plan, _), _ = seen
+    assert n_patterns == 4
+    assert len(shuffles(patterns)) == 1
+    # Keys, what they have in common with others, both sides of the join, sums a key, and sizes.
+    assert len(shuffles(plan)) <= 5
+    assert plan.count("Range (") == 1
 
 
 def test_schema_errors_come_before_any_job(people, jobs):

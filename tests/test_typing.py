@@ -71,7 +71,9 @@ def test_a_policy_takes_what_a_checker_lets_through():
 
 
 WORDS = {
-    "Missing": lambda df, word: anonrisk.k(df, "zip", missing=word),
+    "Missing": lambda df, word: anonrisk.ldiv(df, "zip", "ill", missing=word),
+    "MissingOrWildcard": lambda df, word: anonrisk.k(df, "zip", missing=word),
+    "SuppressedAs": lambda df, word: anonrisk.suppress(df, "zip", 2, cells=True, missing=word),
     "Distance": lambda df, word: anonrisk.tcloseness(df, "zip", "ill", word),
     "Diversity": lambda df, word: anonrisk.ldiv(df, "zip", "ill", word),
     "Likeness": lambda df, word: anonrisk.beta_likeness(df, "zip", "ill", word),
@@ -84,6 +86,7 @@ WORDS = {
     "PlanMethod": lambda df, word: anonrisk.plan(df, "zip", 2, method=word),
     "Split": lambda df, word: anonrisk.plan(df, "zip", 2, split=word),
     "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
+    "ColumnLoss": lambda df, word: anonrisk.explore(df, "zip", 2, loss=word),
     "OnUnseen": lambda df, word: anonrisk.apply(df, anonrisk.Plan({}), on_unseen=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),

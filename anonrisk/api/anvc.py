@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.classes import classes
+from anonrisk.core.columns import check_missing
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -53,4 +54,5 @@ def anvc(
     >>> df.anon.anvc("sex")
     2.0
     """
+    check_missing(missing)
     return classes(frame, qids, unit=unit, missing=missing).anvc

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Distance, Missing
+    from anonrisk.core.literals import Distance, Missing, MissingOrWildcard
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.base import Engine
 
@@ -61,7 +61,7 @@ def assess(
     order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: Missing = "value",
+    missing: MissingOrWildcard = "value",
     missing_sensitive: Missing = "value",
 ) -> Assessment:
     """Take many measures of a table in as few passes as possible: one per sensitive column.
@@ -70,7 +70,7 @@ def assess(
     ----------
     frame, qids, unit, missing
         As in `anonrisk.classes`. In place of `qids`, and alone, an `anonrisk.Policy`: the measures
-        that its budgets name are taken.
+        that its budgets name are taken. ``missing="wildcard"`` goes with measures of sizes only.
     sensitive, missing_sensitive
         As in `anonrisk.ldiv`; with a measure of sensitive values only.
     measures : list of str, optional
@@ -120,7 +120,7 @@ def assess(
             raise ArgumentError(
                 "sensitive= and missing_sensitive= have no use without a measure of its values"
             )
-        engine, question = question_of(frame, qids, unit=unit, missing=missing)
+        engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
         alone_sizes = ClassSizes.of(engine.count(frame, question)[0])
         return Assessment(alone_sizes, _of_sizes(names, alone_sizes))
     engine, question, columns = question_about(

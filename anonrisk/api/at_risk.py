@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.columns import FrameT, Name, Names
-    from anonrisk.core.literals import Distance, Diversity, Missing
+    from anonrisk.core.literals import Distance, Diversity, Missing, MissingOrWildcard
 
 _DEFAULT_K = 5
 
@@ -34,7 +34,7 @@ def at_risk(
     order: Iterable[Any] | None = None,
     hierarchy: Any = None,
     unit: Name | None = None,
-    missing: Missing = "value",
+    missing: MissingOrWildcard = "value",
     missing_sensitive: Missing = "value",
 ) -> FrameT:
     """Give the records of the classes that break a limit, as a table of the same kind.
@@ -43,7 +43,7 @@ def at_risk(
     ----------
     frame, qids, unit, missing
         As in `anonrisk.classes`. With ``missing="drop"`` a dropped record is in no class, so it is
-        not among them.
+        not among them; ``missing="wildcard"`` goes with `k` alone.
     k : int, optional
         The size from which a class is large enough; 5 if no limit at all is given.
     sensitive, missing_sensitive
@@ -87,7 +87,7 @@ def at_risk(
     if l is None and t is None:
         if sensitive is not None or missing_sensitive != "value":
             raise ArgumentError("sensitive= and missing_sensitive= have no use without l= or t=")
-        engine, question = question_of(frame, qids, unit=unit, missing=missing)
+        engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
         return engine.keep(frame, BreakingClasses(question, size or _DEFAULT_K))
     diversity = None if l is None else (score, positive(l, "l"))
     closeness = None if t is None else not_negative(t, "t")

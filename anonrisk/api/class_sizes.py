@@ -35,6 +35,7 @@ class ClassSizes(ClassCounts):
 
     def entropy(self, order: float = 1, *, quantile: float | None = None) -> float:
         """Entropy of the quasi-identifier in bits; see `anonrisk.entropy`."""
+        self.refuse_overlap()
         _entropy.check_order(order, quantile)
         if quantile is not None:
             return _entropy.addressing_bits(self.sizes, self.classes, quantile)
@@ -43,16 +44,19 @@ class ClassSizes(ClassCounts):
     @property
     def degree(self) -> float:
         """Degree of anonymity, from 0 (all unique) to 1 (all alike); see `anonrisk.degree`."""
+        self.refuse_overlap()
         return _entropy.degree(self.sizes, self.classes, self.n_records)
 
     @property
     def anvc(self) -> float:
         """Average number of value combinations; see `anonrisk.anvc`."""
+        self.refuse_overlap()
         return _entropy.anvc(self.sizes, self.classes)
 
     @property
     def rr(self) -> LowerBound:
         """Fischer-Hübner's average risk, a lower bound; see `anonrisk.rr`."""
+        self.refuse_overlap()
         return _entropy.rr(self.sizes, self.classes)
 
     def kl(self, n_values: int | None = None) -> Divergence:
@@ -74,6 +78,7 @@ class ClassSizes(ClassCounts):
         >>> ClassSizes([1, 3], [1, 1]).kl()
         0.1308120359411... (nats, from the uniform law on the 2 classes that occur)
         """
+        self.refuse_overlap()
         return _entropy.kl(self.sizes, self.classes, n_values)
 
     def risk(

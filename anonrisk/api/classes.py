@@ -9,11 +9,15 @@ from anonrisk.api.question import question_of
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
 
 
 def classes(
-    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
+    frame: Any,
+    qids: Names | None = None,
+    *,
+    unit: Name | None = None,
+    missing: MissingOrWildcard = "value",
 ) -> ClassSizes:
     """Count the classes of a quasi-identifier: one scan, many questions.
 
@@ -26,8 +30,10 @@ def classes(
     unit : name, optional
         The column that says which person a row belongs to. A class's size is then its number of
         different persons, and shares count persons, each by the smallest of their classes.
-    missing : {"value", "drop", "error"}
-        Whether a missing quasi-identifier is a value like any other, is left out, or is refused.
+    missing : {"value", "drop", "error", "wildcard"}
+        Whether a missing quasi-identifier is a value like any other, is left out, is refused, or
+        matches every value. In the last case a class is a combination with all the records that
+        match it, so that classes overlap; see ``docs/wildcard.md``.
 
     Returns
     -------
@@ -53,5 +59,5 @@ def classes(
              1         1         1   33.3%
              2         1         2   66.7%
     """
-    engine, question = question_of(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
     return ClassSizes.of(engine.count(frame, question)[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.classes import classes
+from anonrisk.core.columns import check_missing
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -57,4 +58,5 @@ def degree(
     >>> df.anon.degree("zip"), df.anon.degree("id"), df.anon.degree("all")
     (0.5, 0.0, 1.0)
     """
+    check_missing(missing)
     return classes(frame, qids, unit=unit, missing=missing).degree

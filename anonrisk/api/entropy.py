@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.classes import classes
+from anonrisk.core.columns import check_missing
 from anonrisk.measures.entropy import check_order
 
 if TYPE_CHECKING:
@@ -72,5 +73,6 @@ def entropy(
     1.0
     """
     check_order(order, quantile)
+    check_missing(missing)
     counted = classes(frame, qids, unit=unit, missing=missing)
     return counted.entropy(order, quantile=quantile)

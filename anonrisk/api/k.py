@@ -8,11 +8,15 @@ from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
 
 
 def k(
-    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
+    frame: Any,
+    qids: Names | None = None,
+    *,
+    unit: Name | None = None,
+    missing: MissingOrWildcard = "value",
 ) -> int:
     r"""Give the size of the smallest class: the table is k-anonymous for this k.
 

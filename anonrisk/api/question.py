@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.columns import as_name, as_names, check_missing, require
+from anonrisk.counts import bounds
 from anonrisk.counts.question import ByGroup, Question
 from anonrisk.engines import engine_for
-from anonrisk.errors import EmptyTableError, NoColumnsError, RoleConflictError
+from anonrisk.errors import ArgumentError, EmptyTableError, NoColumnsError, RoleConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +20,19 @@ if TYPE_CHECKING:
 
 
 def question_of(
-    frame: Any, qids: Any, *, unit: Name | None, missing: str, several: bool = False
+    frame: Any,
+    qids: Any,
+    *,
+    unit: Name | None,
+    missing: str,
+    several: bool = False,
+    wildcard: bool = False,
 ) -> tuple[Engine, Question]:
-    """Find the engine, fill in declared roles, and check every name and type."""
-    check_missing(missing)
+    """Find the engine, fill in declared roles, and check every name and type.
+
+    Who can do with classes that overlap says `wildcard`.
+    """
+    check_missing(missing, wildcard=wildcard)
     if unit is not None:
         as_name(unit, "unit")
     engine = engine_for(frame)
@@ -42,8 +52,23 @@ def question_of(
         require([unit], "unit", columns)
         if unit in question.columns:
             raise RoleConflictError(f"column {unit!r} cannot be both quasi-identifier and unit")
+    if missing == "wildcard":
+        _check_wildcard(question)
     schema.check(question.roles())
     return engine, question
+
+
+def _check_wildcard(question: Question) -> None:
+    if question.unit is not None:
+        raise ArgumentError(
+            f"missing='wildcard' counts records, not the persons of unit {question.unit!r}: reduce "
+            "the table to one row a person, or use missing='value'"
+        )
+    if any(len(qid) > bounds.MAX_WILDCARD_COLUMNS for qid in question.qids):
+        raise ArgumentError(
+            f"missing='wildcard' takes at most {bounds.MAX_WILDCARD_COLUMNS} columns: give fewer, "
+            "or use missing='value'"
+        )
 
 
 def count_groups(engine: Engine, frame: Any, question: Question, by: Name) -> list[list[Group]]:

@@ -14,7 +14,7 @@ from anonrisk.measures.risk import of_population, of_release
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
     from anonrisk.counts.matched import Matched
     from anonrisk.counts.question import Question
     from anonrisk.engines.base import Engine
@@ -32,14 +32,14 @@ def risk(
     unsuppressed: bool = False,
     household: Name | None = None,
     unit: Name | None = None,
-    missing: Missing = "value",
+    missing: MissingOrWildcard = "value",
 ) -> Risk:
     r"""Give the risk of re-identification by prosecutor, journalist and marketer.
 
     Parameters
     ----------
     frame, qids, unit, missing
-        As in `anonrisk.classes`.
+        As in `anonrisk.classes`; ``missing="wildcard"`` without what is said of a population.
     population : DataFrame, optional
         The larger table that this one is a sample of, of the same library, one row a person.
     weight : name, optional
@@ -128,7 +128,8 @@ def risk(
         raise ArgumentError("give one of population=, weight= and sampling_fraction=, not several")
     if unit is not None and (given[0] or given[1] or household is not None):
         raise ArgumentError("unit= goes with sampling_fraction= only: reduce to one row a person")
-    engine, question = question_of(frame, qids, unit=unit, missing=missing)
+    alone = not any(given) and household is None
+    engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=alone)
     if question.unit is not None and (given[0] or given[1] or household is not None):
         # A declared unit is as binding as one in the call.
         raise ArgumentError("the table has a unit: reduce it to one row a person first")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.classes import classes
+from anonrisk.core.columns import check_missing
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
@@ -55,4 +56,5 @@ def rr(
     >>> df.anon.rr("sex")
     0.4386913376508... (a lower bound; classes/records 0.5)
     """
+    check_missing(missing)
     return classes(frame, qids, unit=unit, missing=missing).rr

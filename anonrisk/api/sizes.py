@@ -10,7 +10,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
 
 
 def sizes(
@@ -18,7 +18,7 @@ def sizes(
     qids: Names | None = None,
     *,
     unit: Name | None = None,
-    missing: Missing = "value",
+    missing: MissingOrWildcard = "value",
     name: Name = "class_size",
 ) -> Any:
     """Give the size of each record's class.
@@ -53,5 +53,5 @@ def sizes(
     """
     if not isinstance(name, str) or not name:
         raise ArgumentError("name= is the name of the new column: a text that is not empty")
-    engine, question = question_of(frame, qids, unit=unit, missing=missing)
+    engine, question = question_of(frame, qids, unit=unit, missing=missing, wildcard=True)
     return engine.annotate(frame, SizeOfClass(question, name))

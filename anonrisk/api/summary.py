@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
     from anonrisk.counts.class_sizes import ClassCounts
 
 
@@ -26,7 +26,7 @@ def summary(
     at: Sequence[int] = (1, 5, 10, 50, 100),
     *,
     unit: Name | None = None,
-    missing: Missing = "value",
+    missing: MissingOrWildcard = "value",
 ) -> pd.DataFrame:
     """Summarise the class sizes of one or several quasi-identifiers.
 
@@ -81,7 +81,9 @@ def summary(
     zip + age        3     2    1    2          1          3
     """
     sizes = _check_at(at)
-    engine, question = question_of(frame, qid_sets, unit=unit, missing=missing, several=True)
+    engine, question = question_of(
+        frame, qid_sets, unit=unit, missing=missing, several=True, wildcard=True
+    )
     if by is None:
         rows = [
             _row(counted, counted.n_dropped, missing, sizes)

@@ -8,11 +8,15 @@ from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
 
 
 def uniqueness(
-    frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
+    frame: Any,
+    qids: Names | None = None,
+    *,
+    unit: Name | None = None,
+    missing: MissingOrWildcard = "value",
 ) -> float:
     """Give the share of the records that are singletons: alone in their class.
 

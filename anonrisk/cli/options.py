@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
-from anonrisk.core.columns import MISSING
+from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD
 from anonrisk.core.literals import Cuts
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
@@ -26,18 +26,22 @@ def of_columns(
     first: str = "qids",
     sensitive: bool = True,
     missing: str | None = "value",
+    wildcard: bool = False,
 ) -> None:
     """Say what the columns are."""
     group = of_names(parser, first)
     if sensitive:
         group.add_argument("--sensitive", **_NAMES, help="columns that must not be learned")
     group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
+    means = ["a value like any other", "a row to drop", "an error", "any value"]
+    words = MISSING_OR_WILDCARD if wildcard else MISSING
     group.add_argument(
         "--missing",
-        choices=MISSING,
+        choices=words,
         default=missing,
-        help="what a missing quasi-identifier means: a value like any other, a row to drop, or "
-        f"an error{'' if missing is None else ' (default: value)'}",
+        help="what a missing quasi-identifier means: "
+        f"{', '.join(means[: len(words) - 1])} or {means[len(words) - 1]}"
+        f"{'' if missing is None else ' (default: value)'}",
     )
 
 
@@ -109,12 +113,15 @@ def of_bins(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def of_output(parser: argparse.ArgumentParser, *, to_file: bool = True) -> None:
-    """Say where the result goes."""
+def of_output(
+    parser: argparse.ArgumentParser, *, to_file: bool = True, short: bool = False
+) -> None:
+    """Say where the result goes; `short` adds -o where nothing else is written."""
     group = parser.add_argument_group("result")
     group.add_argument("--json", action="store_true", help="print JSON instead of text")
     if to_file:
-        group.add_argument("--output", metavar="PATH", help="write the JSON to a file as well")
+        names = ("-o", "--output") if short else ("--output",)
+        group.add_argument(*names, metavar="PATH", help="write the JSON to a file as well")
     group.add_argument(
         "--traceback",
         action="store_true",

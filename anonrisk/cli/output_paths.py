@@ -28,6 +28,8 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
         taken.append((given.policy, "the policy"))
     if getattr(given, "plan", None) is not None:
         taken.append((given.plan, "the plan"))
+    if getattr(given, "previous", None) is not None:
+        taken.append((given.previous, "the plan before"))
     hierarchies = getattr(given, "hierarchies", None) or ()
     taken += [(name, "a hierarchy that is read") for _, name in hierarchies]
     population = getattr(given, "population", None) or ()

@@ -9,7 +9,7 @@ from datetime import date
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
-from anonrisk.core.literals import Missing
+from anonrisk.core.literals import Missing, MissingOrWildcard
 from anonrisk.core.render import count_of
 from anonrisk.errors import (
     ArgumentError,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # A table as the caller gave it, where one of the same kind comes back.
 FrameT = TypeVar("FrameT")
 MISSING: tuple[str, ...] = get_args(Missing)
+MISSING_OR_WILDCARD: tuple[str, ...] = get_args(MissingOrWildcard)
 # Commas, and everything that ends a line.
 _BETWEEN = re.compile("[,\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Letters that nobody sees, although Unicode does not count them among its formatting characters.
@@ -196,14 +197,21 @@ def require(names: Iterable[Name], role: str, columns: Sequence[Name]) -> None:
             )
 
 
-def check_missing(missing: Any) -> None:
-    """Refuse a policy for missing values that does not exist."""
-    if missing == "wildcard":
-        raise ArgumentError(
-            "missing='wildcard' is not offered: use 'value' (missing is a value like any other), "
-            "'drop' or 'error'"
-        )
-    if not isinstance(missing, str) or missing not in MISSING:
+def check_missing(missing: Any, *, wildcard: bool = False) -> None:
+    """Refuse a policy for missing values that does not exist, or that is not for this call."""
+    if missing == "wildcard" and not wildcard:
+        raise no_wildcard()
+    words = MISSING_OR_WILDCARD if wildcard else MISSING
+    if not isinstance(missing, str) or missing not in words:
         given = repr(missing) if isinstance(missing, (str, type(None))) else type(missing).__name__
-        hint = nearest(missing, MISSING) if isinstance(missing, str) else ""
-        raise ArgumentError(f"missing={given} is not one of 'value', 'drop', 'error'{hint}")
+        hint = nearest(missing, words) if isinstance(missing, str) else ""
+        raise ArgumentError(f"missing={given} is not one of {', '.join(map(repr, words))}{hint}")
+
+
+def no_wildcard() -> ArgumentError:
+    """Say what is measured where a missing cell matches every value, and what to do here."""
+    return ArgumentError(
+        "missing='wildcard' lets classes overlap, which k, uniqueness, classes, sizes, summary, "
+        "at_risk by k and the prosecutor's risk can take, and this cannot: use 'value' (missing is "
+        "a value like any other), 'drop' or 'error'"
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 Missing: TypeAlias = Literal["value", "drop", "error"]
+MissingOrWildcard: TypeAlias = Literal["value", "drop", "error", "wildcard"]
+SuppressedAs: TypeAlias = Literal["value", "wildcard"]
 Distance: TypeAlias = Literal["auto", "equal", "ordered", "hierarchical"]
 Diversity: TypeAlias = Literal["distinct", "entropy", "recursive"]
 Likeness: TypeAlias = Literal["basic", "enhanced"]
@@ -15,8 +17,9 @@ Part: TypeAlias = Literal["day", "week", "month", "quarter", "half", "year", "de
 Cuts: TypeAlias = Literal["auto", "width", "quantile", "sampled", "rank", "median", "centre"]
 PlanMethod: TypeAlias = Literal["full-domain", "multidimensional", "auto"]
 Split: TypeAlias = Literal["gain", "median"]
+Loss: TypeAlias = Literal["entropy", "range", "discernibility", "target", "private"]
+ColumnLoss: TypeAlias = Literal["entropy", "range"]
 PlanPicture: TypeAlias = Literal["path", "values"]
-Loss: TypeAlias = Literal["range", "private"]
 OnUnseen: TypeAlias = Literal["refuse", "suppress", "top"]
 Points: TypeAlias = Literal["any", "consecutive"]
 Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]

@@ -7,3 +7,10 @@ MAX_PROFILES = 100_000
 MAX_ORDERED = 100_000
 # Classes that a plan may be made from.
 MAX_CLASSES = 500_000
+# Sets of columns that records miss, where a missing cell matches every value: every two of them
+# are compared.
+MAX_PATTERNS = 256
+# A bit each.
+MAX_WILDCARD_COLUMNS = 62
+# Then classes overlap, and may have more sizes than the square root of the records.
+MAX_SIZES = 1_000_000

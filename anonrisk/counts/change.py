@@ -11,8 +11,9 @@ from anonrisk.counts.question import Asks
 from anonrisk.counts.unseen import UnseenCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.counter import Counter
     from anonrisk.counts.question import Question, Score, Sensitive
@@ -78,6 +79,18 @@ class CellSuppression:
 
 
 @dataclass(frozen=True)
+class ChosenCells:
+    """Make cells missing that a function chooses, from the keys of a table and their counts.
+
+    It is given a column of codes for each of the question's, in the order of the values, and how
+    many records have each key; it gives a row of flags a key.
+    """
+
+    question: Question
+    choose: Callable[[Sequence[Any], Integers], Booleans]
+
+
+@dataclass(frozen=True)
 class LabelsAsColumns:
     """Bring the index back among the columns; labels without a name get this one."""
 
@@ -100,6 +113,7 @@ Change: TypeAlias = (
     | Noise
     | Shuffle
     | CellSuppression
+    | ChosenCells
     | LabelsAsColumns
     | LeaveOut
     | Pseudonymisation

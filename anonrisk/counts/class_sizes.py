@@ -11,6 +11,7 @@ import numpy as np
 
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import no_wildcard
 from anonrisk.errors import ArgumentError, EmptyTableError
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ class ClassCounts(render.PrintedTable):
     records : array of int, optional
         For each size, the number of records whose (smallest) class has it. Left out, it is
         ``sizes * classes``; with a `unit` it counts persons, each by the smallest of their classes.
+        With ``missing="wildcard"`` it counts the records that are matched by so many.
     qid : sequence of names
         The columns of the quasi-identifier.
     unit : name, optional
         The column that says which person a row belongs to; sizes then count persons.
     missing : str
-        What was done with missing values: ``"value"``, ``"drop"`` or ``"error"``.
+        What was done with missing values: ``"value"``, ``"drop"``, ``"error"`` or ``"wildcard"``:
+        a class is then a combination with all the records that match it, and classes overlap.
     n_rows : int, optional
         Number of rows counted; differs from `n_records` where there is a `unit`.
     n_dropped : int
@@ -198,6 +201,11 @@ class ClassCounts(render.PrintedTable):
         below, above = self.sizes[np.searchsorted(last, [np.floor(position), np.ceil(position)])]
         return float(below + (above - below) * (position - np.floor(position)))
 
+    def refuse_overlap(self) -> None:
+        """Refuse classes that overlap, for a measure of classes that do not."""
+        if self.missing == "wildcard":
+            raise no_wildcard()
+
     # ---- leaving --------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
@@ -315,6 +323,8 @@ class ClassCounts(render.PrintedTable):
             rows = render.count_of(self.n_rows, "row")
             who = render.named(self.unit)
             lines.append(f"{rows}; a person ({who}) counts in the smallest of their classes")
+        if self.missing == "wildcard":
+            lines.append("a missing value matches every other, so that classes may overlap")
         if self.n_dropped:
             rows = render.count_of(self.n_dropped, "row")
             lines.append(f"{rows} with a missing quasi-identifier left out")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.counter import Counter
 from anonrisk.counts.matched import Attacker, Matched
-from anonrisk.counts.tally import Tally
+from anonrisk.counts.tally import PlacedTally, Tally
 from anonrisk.counts.weighted import Independence, WeightedClasses
 
 if TYPE_CHECKING:
@@ -130,6 +130,28 @@ class ClassesWithValues(Asks[Tally]):
 
     columns: Qid
     collapsible: Qid = ()
+
+
+@dataclass(frozen=True)
+class ClassesInRegions(Asks[PlacedTally | None]):
+    """The classes of some regions; None where there are too many.
+
+    Attributes
+    ----------
+    places : mapping of column to recoding
+        How the values of each column are placed (`anonrisk.recode.regions`).
+    regions
+        The regions of the table; None where it is one.
+    chosen : tuple of int
+        The regions that are asked about.
+    values : names
+        Columns of which the values are counted too.
+    """
+
+    places: Mapping[Name, Any]
+    regions: Any = None
+    chosen: tuple[int, ...] = ()
+    values: Qid = ()
 
 
 @dataclass(frozen=True)

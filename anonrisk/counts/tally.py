@@ -13,7 +13,7 @@ import numpy as np
 from anonrisk.core import radix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,3 +56,41 @@ class Tally:
             {name: self.codes[name][first] for name in names},
             counts,
         )
+
+
+@dataclass(frozen=True)
+class Margins(Tally):
+    """The values of some columns, each counted for itself: `codes` has one for each value."""
+
+    counted: dict[Name, NDArray[np.int64]]
+
+    def margin(self, name: Name) -> NDArray[np.int64]:
+        """Count the records of each value of a column, missing last."""
+        return self.counted[name]
+
+    @classmethod
+    def of(cls, columns: Mapping[Name, Tally]) -> Margins:
+        """Put tallies of single columns side by side."""
+        domains = {name: tally.domains[name] for name, tally in columns.items()}
+        codes = {name: np.arange(len(domain) + 1) for name, domain in domains.items()}
+        counted = {name: tally.margin(name) for name, tally in columns.items()}
+        whole = next(iter(columns.values())).counts
+        return cls(domains, codes, whole, counted)
+
+
+@dataclass(frozen=True)
+class PlacedTally:
+    """The classes of regions, columns by place.
+
+    Attributes
+    ----------
+    regions, places, counts
+        The region of each class, its place in each column, and how many records it has.
+    values : dict of column to (Domain, array)
+        Of other columns the values that occur, and that of each class.
+    """
+
+    regions: NDArray[np.int64]
+    places: list[NDArray[np.int64]]
+    counts: NDArray[np.int64]
+    values: dict[Name, tuple[Domain, NDArray[np.int64]]]

@@ -7,7 +7,8 @@ The rules of equality, the same on every engine:
 
 - None, NULL, NaN, NaT and pd.NA are one value, "missing". With ``missing="value"`` it forms
   classes like any other; with ``"drop"`` records that miss a quasi-identifier are left out and
-  counted; with ``"error"`` they are refused.
+  counted; with ``"error"`` they are refused; with ``"wildcard"`` missing is equal to everything,
+  and only sizes of classes are asked for.
 - 0.0 equals -0.0. Strings are compared exactly, byte for byte. Instants are compared as instants,
   whatever their zone. Categories that no record has form no class.
 - Cells without an equality of their own (lists, maps, structs), and object columns that mix
@@ -61,7 +62,10 @@ class Engine(Protocol):
         """Score every class by its sensitive values, and give the worst."""
 
     def tally(self, frame: Any, asked: Asks[Answer]) -> Answer:
-        """Sum up: `ClassesWithValues`, `QuantileBins`, `SumsOfWeights`, `IfIndependent`."""
+        """Sum up: `ClassesWithValues`, `QuantileBins`, `SumsOfWeights`, `IfIndependent`.
+
+        An engine that refuses too many classes is also asked for `ClassesInRegions`.
+        """
 
     def match(self, frame: Any, asked: Asks[Answer]) -> Answer:
         """Find classes elsewhere: `InPopulation`, `InHousehold`."""

@@ -18,6 +18,8 @@ from anonrisk.errors import (
     MissingValuesError,
     PopulationError,
     TooManyGroupsError,
+    TooManyPatternsError,
+    TooManyProfilesError,
     TooManyValuesError,
     UnseenValuesError,
     UnsupportedColumnError,
@@ -177,6 +179,25 @@ def check_groups(by: Name, n_groups: int) -> None:
     if n_groups > bounds.MAX_GROUPS:
         raise TooManyGroupsError(
             f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
+        )
+
+
+def check_patterns(n_patterns: int) -> None:
+    """Refuse more ways to miss columns than can be compared with each other."""
+    if n_patterns > bounds.MAX_PATTERNS:
+        raise TooManyPatternsError(
+            "the records miss the quasi-identifiers in more than "
+            f"{bounds.MAX_PATTERNS:,} combinations, the most that missing='wildcard' takes: "
+            "give fewer columns, or missing='value'"
+        )
+
+
+def check_sizes(n_sizes: int) -> None:
+    """Refuse more sizes of overlapping classes than may leave an engine."""
+    if n_sizes > bounds.MAX_SIZES:
+        raise TooManyProfilesError(
+            f"with missing='wildcard' the classes have more than {bounds.MAX_SIZES:,} different "
+            "sizes, the most that are counted: use missing='value'"
         )
 
 

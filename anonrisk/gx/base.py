@@ -17,6 +17,7 @@ from great_expectations.expectations.registry import get_metric_kwargs
 from great_expectations.expectations.row_conditions import RowConditionType  # noqa: TC002
 from great_expectations.validator.metric_configuration import MetricConfiguration
 
+from anonrisk.core.literals import Missing, MissingOrWildcard  # noqa: TC001
 from anonrisk.errors import AnonRiskError, PolicyError
 from anonrisk.gx import fields
 from anonrisk.gx.fields import Column, Columns, Number  # noqa: TC001
@@ -130,7 +131,7 @@ class PrivacyExpectation(GateExpectation):
     qids: Columns
     every_subset_of: Number | None = None
     unit: Column | None = None
-    missing: Literal["value", "drop", "error"] = "value"
+    missing: MissingOrWildcard = "value"
     max_dropped_fraction: Number | None = None
     dropped_are_removed: bool = False
     unlisted: Literal["quasi"] | None = None
@@ -268,7 +269,7 @@ class SensitiveExpectation(PrivacyExpectation):
     """An expectation about the values of a sensitive column in each class."""
 
     sensitive: Column
-    missing_sensitive: Literal["value", "drop", "error"] | None = None
+    missing_sensitive: Missing | None = None
 
 
 def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> dict[str, Any]:

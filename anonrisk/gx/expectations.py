@@ -33,7 +33,7 @@ _KINDS: dict[Any, Any] = {
 _COMMON = """\
     every_subset_of (int): Check every so many of the columns; the worst subset decides.
     unit (str): The column that says which person a row belongs to.
-    missing ("value", "drop", "error"): What a missing quasi-identifier means.
+    missing ("value", "drop", "error", "wildcard"): What a missing quasi-identifier means.
     max_dropped_fraction (float): With missing="drop", the most rows that may be left out.
     dropped_are_removed (bool): Whether those rows are removed before publication.
     unlisted ("quasi"), classified (list of str): Columns of the batch that are not classified

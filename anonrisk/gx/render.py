@@ -88,6 +88,8 @@ class Rendered:
             )
         if asked.get("missing") == "error":
             sentence += " No quasi-identifier may be missing."
+        if asked.get("missing") == "wildcard":
+            sentence += " A missing quasi-identifier matches every value."
         if asked.get("row_condition"):
             condition = parse_row_condition_string(asked["row_condition"])
             params["row_condition"] = render.shown(condition)

@@ -78,6 +78,18 @@ def needed(rules: Sequence[ClassRule], *, persons: bool) -> tuple[ClassRule, ...
     return tuple(kept)
 
 
+def steady(rules: Sequence[ClassRule]) -> tuple[ClassRule, ...]:
+    """Take of rules what more records never break: sizes and different values.
+
+    It leaves out the same classes in any order, and in finer recodings at least these. A share is
+    another matter: records that break a rule may take others with them once they are one class.
+    """
+    return tuple(
+        replace(rule, goals=tuple(goal for goal in rule.goals if goal.score == "distinct"))
+        for rule in rules
+    )
+
+
 class KeptClasses(NamedTuple):
     """What is left of a table once classes that break a rule are left out.
 
@@ -155,17 +167,7 @@ class Requirements:
         self.beside = beside(about, unit)
         self.place = {name: i for i, name in enumerate((*columns, *self.beside))}
         self.ranks = {goal: ranks_of(goal, tally.domains[goal.column]) for goal in about}
-        self.steady = [
-            replace(rule, goals=tuple(goal for goal in rule.goals if self._is_steady(goal)))
-            for rule in rules
-        ]
-
-    def _is_steady(self, goal: SensitiveGoal) -> bool:
-        """Tell whether a class that breaks it does so in every finer recoding, whatever is left."""
-        if goal.score == "distinct":
-            return True
-        alone = len(self.rules) == 1 and self.unit is None
-        return alone and not FORMULAS[goal.score].compared
+        self.steady = steady(self.rules)
 
     # ---- which classes are left -------------------------------------------------------------
 
@@ -175,7 +177,7 @@ class Requirements:
         numbers = [self._numbered(coded, rule.qid) for rule in self.rules]
         rows = self._stable(coded, self.steady, numbers, np.ones(len(counts), dtype=bool))
         n_sure = n - int(counts[rows].sum())
-        if self.steady != list(self.rules) and n_sure <= self.allowed:
+        if self.steady != self.rules and n_sure <= self.allowed:
             rows = self._stable(coded, self.rules, numbers, rows)
             if not self.allowed and self.unit is None:
                 # Where nothing may be left out, no rule is broken by putting classes together.
@@ -211,11 +213,10 @@ class Requirements:
     def _broken(
         self, coded: Coded, rule: ClassRule, number: Integers, n_classes: int, rows: Booleans
     ) -> Booleans:
-        broken = np.zeros(n_classes, dtype=bool)
-        if rule.k > 1:
-            broken |= self._sizes(coded, number, n_classes, rows) < rule.k
+        sizes = self._sizes(coded, number, n_classes, rows)
+        broken = sizes < rule.k
         for goal in rule.goals if rows.any() else ():
-            classes, scores = self._scores(coded, goal, number, n_classes, rows)
+            classes, scores = self._scores(coded, goal, number, sizes, rows)
             broken[classes] |= np.asarray(FORMULAS[goal.score].breaks(scores, goal.limit))
         return broken
 
@@ -246,10 +247,10 @@ class Requirements:
         coded: Coded,
         goal: SensitiveGoal,
         number: Integers,
-        n_classes: int,
+        sizes: Integers,
         rows: Booleans,
     ) -> tuple[Integers, Floats]:
-        """Score the classes that are left by their sensitive values, against what is left."""
+        """Score the classes that are left, of these sizes, by their sensitive values."""
         ranks, n_ranks = self.ranks[goal], int(self.ranks[goal].max()) + 1
         rank = ranks[coded.codes[self.place[goal.column]]]
         pairs, n_pairs = closed_up(number * n_ranks + rank)
@@ -271,7 +272,7 @@ class Requirements:
             ranks=(np.cumsum(present) - 1)[rank_of_pair[left]],
             counts=times[left],
             classes=np.ones(len(starts), dtype=np.int64),
-            sizes=self._sizes(coded, number, n_classes, rows)[classes],
+            sizes=sizes[classes],
             overall=overall[present],
             ordered=True,
         )
@@ -282,7 +283,9 @@ class Requirements:
 
     def worst(self, coded: Coded, qid: Qid, goal: SensitiveGoal, rows: Booleans) -> float:
         """Score the worst class that is left."""
-        _, scores = self._scores(coded, goal, *self._numbered(coded, qid), rows)
+        number, n_classes = self._numbered(coded, qid)
+        sizes = self._sizes(coded, number, n_classes, rows)
+        _, scores = self._scores(coded, goal, number, sizes, rows)
         return FORMULAS[goal.score].worst_of(scores.tolist())
 
     def counted(self, coded: Coded, qid: Qid, rows: Booleans) -> ClassCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from anonrisk.counts.change import LargeClasses
 from anonrisk.counts.question import Question, Score, Sensitive
 from anonrisk.errors import EmptyTableError, PlanError
 from anonrisk.measures.scores import FORMULAS
+from anonrisk.planning.class_rules import steady
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +33,11 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     `PlanError`, and no table. Beside it, the number of rows that there were.
     """
     rules = plan.class_rules
-    steady = [replace(r, goals=tuple(g for g in r.goals if g.score == "distinct")) for r in rules]
+    first = steady(rules)
     n_rows = engine.count(recoded, Question((rules[0].qid,), plan.unit))[0].n_rows
     share = _Share(plan, n_rows, n_gone)
     kept = recoded
-    for asked in (steady, [*rules]) if steady != [*rules] else (steady,):
+    for asked in (first, rules) if first != rules else (rules,):
         kept = _stable(engine, kept, asked, share)
     return kept, n_rows + n_gone
 
@@ -53,9 +54,12 @@ class _Share:
         """Refuse to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
         if n - n_left > self.plan.may_leave_out(n):
+            rules = self.plan.class_rules
+            goals = dict.fromkeys(str(goal) for rule in rules for goal in rule.goals)
+            broken = f", or that break {', '.join(goals)}," if goals else ""
             raise PlanError(
-                f"{percent((n - n_left) / n)} of the records would be left out, in classes that "
-                f"break a rule of the plan, and it may suppress {percent(most)}: "
+                f"{percent((n - n_left) / n)} of the records would be in classes smaller than "
+                f"{self.plan.k}{broken} and the plan may suppress {percent(most)}: "
                 "it was made for another table, or too few may be left out"
             )
 

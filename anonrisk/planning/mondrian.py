@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonrisk.planning.region_cuts import proposals
-from anonrisk.planning.region_part import RegionPart, grouped, keeping
+from anonrisk.planning.region_part import RegionPart, keeping
 from anonrisk.planning.region_tree import RegionTree
 
 if TYPE_CHECKING:
@@ -38,25 +38,36 @@ def partition(
         What every region must keep to, and which cut is taken.
     """
     made = RegionTree()
-    part = RegionPart.of(
-        np.zeros(len(counts), dtype=np.int64), np.arange(len(counts)), positions, counts
+    whole = np.zeros(1, dtype=np.int64)
+    rows = np.arange(len(counts))
+    cut_further(
+        made, whole, RegionPart.of(np.zeros_like(rows), rows, positions, counts), axes, rule
     )
-    uids = np.zeros(1, dtype=np.int64)
+    return made.partition()
+
+
+def cut_further(
+    made: RegionTree,
+    uids: Integers,
+    part: RegionPart,
+    axes: Sequence[Axis],
+    rule: CutRule,
+    *,
+    small: int = 0,
+) -> None:
+    """Cut regions of a tree, which have these numbers, until no cut leaves what the rule asks.
+
+    What is smaller than `small` is left as it is.
+    """
     while len(uids):
         # Fewer than twice k cannot be cut.
-        many = part.sizes >= 2 * rule.k
+        many = part.sizes >= max(2 * rule.k, small)
         made.leave(uids[~many], part.only(~many), axes)
         part, uids = part.only(many), uids[many]
         column, begins = _cut(part, axes, rule)
         cut = column >= 0
         made.leave(uids[~cut], part.only(~cut), axes)
-        going = cut[part.owners]
-        order, owners, parents, begun = grouped(
-            part.owners[going], begins[going], max(axis.size for axis in axes)
-        )
-        uids = made.split(uids, column, part, axes, parents=parents, begins=begun)
-        part = RegionPart.of(owners, part.rows[going][order], positions, counts)
-    return made.partition()
+        uids, part = made.parted(uids, part, axes, column, begins)
 
 
 def _cut(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> tuple[Integers, Integers]:

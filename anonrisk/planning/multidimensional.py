@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +15,13 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
 from anonrisk.planning.goals import budgets, outcome
+from anonrisk.planning.losses.base import tidy
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
 from anonrisk.planning.plan_steps import RecodedColumn, steps_of
+from anonrisk.planning.refine import fitted, refined
 from anonrisk.planning.region_part import CutRule, SensitiveLimit
 from anonrisk.recode import Keep
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts, Regions
@@ -28,16 +32,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.losses.base import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
+    from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion
 
 
@@ -45,20 +51,28 @@ def divide(
     tally: Tally,
     qid: Qid,
     k: int,
+    loss: CellLoss,
     *,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
     unit: Name | None = None,
     median: bool = False,
+    start: Mapping[Name, Recoding] | None = None,
 ) -> tuple[Regions, PlanOutcome, list[float]]:
     """Cut a table into regions of k records, or persons, or more; measure what that leaves.
 
-    Beside the outcome: what a cell of each column loses on average.
+    Beside the outcome: what a cell of each column loses on average. With recodings to start from,
+    it is their classes that are cut.
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
-    axes = [axis_of(held, name, max(k, 2), given.get(name)) for name in qid]
+    axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
+    begins = None
+    if start is not None:
+        axes, begins = fitted(axes, start, held, max(k, 2))
+    # Edges may look at persons, losses look at records.
+    axes = _priced(axes, qid, tally, loss)
     asked = list(beside(goals, unit))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
@@ -70,22 +84,25 @@ def divide(
     positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
     units = None if unit is None else positions[-1].astype(np.int64)
     limits: list[RegionLimit] = [
-        _limit(goal, positions[len(qid) + asked.index(goal.column)], counts, tally, units)
+        limit_of(goal, positions[len(qid) + asked.index(goal.column)], counts, tally, units)
         for goal in goals
     ]
     if units is not None:
         limits.append(PersonsLimit(units, k))
     rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
-    parts = partition(axes, positions[: len(qid)], counts, rule)
-    losses = [
-        float(axis.losses(*parts.boxes[:, c].T) @ parts.sizes) / tally.n_records
-        for c, axis in enumerate(axes)
-    ]
-    return *_told(axes, qid, tally, parts, losses), losses
+    if begins is None:
+        parts = partition(axes, positions[: len(qid)], counts, rule)
+    else:
+        parts = refined(axes, begins, positions[: len(qid)], counts, rule)
+    return told(axes, qid, tally, parts)
 
 
-def _limit(
-    goal: SensitiveGoal, codes: Integers, counts: Integers, tally: Tally, units: Integers | None
+def limit_of(
+    goal: SensitiveGoal,
+    codes: Integers,
+    counts: Integers,
+    tally: Tally,
+    units: Integers | None = None,
 ) -> SensitiveLimit:
     """Rank the values that occur, and see whether the table as a whole keeps to a goal."""
     formula = FORMULAS[goal.score]
@@ -118,27 +135,18 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
 
 
-def _told(
-    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition, losses: Sequence[float]
-) -> tuple[Regions, PlanOutcome]:
-    """Tell regions by the places that they need, and measure their classes."""
-    cuts, boxes, sizes = parts.cuts.copy(), parts.boxes.copy(), parts.sizes
+def told(
+    axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Tell regions by the places that they need; measure their classes and columns."""
+    regions = regions_of(axes, qid, tally, parts)
+    sizes = parts.sizes
     n = int(sizes.sum())
-    columns: dict[Name, ByRegion] = {}
-    for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
-        first, last = parts.boxes[:, c].T
-        mine = cuts[:, 0] == c
-        at = cuts[mine, 1]
-        columns[name], places = (
-            _parts(axis, tally.domains[name], at, first, last)
-            if isinstance(axis, Ladder)
-            else _ranges(axis, at, first, last)
-        )
-        cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
-    regions = Regions(columns, cuts, boxes)
+    losses = _lost(axes, parts).tolist()
     labels = regions.labels()
     codes = [
-        labels[name][0] + 1 if name in labels else boxes[:, c, 0] for c, name in enumerate(qid)
+        labels[name][0] + 1 if name in labels else regions.boxes[:, c, 0]
+        for c, name in enumerate(qid)
     ]
     # Two parts of a tree may have one name, and two regions then are one class.
     keys, _ = radix.keys_of((code, int(code.max()) + 1) for code in codes)
@@ -152,11 +160,46 @@ def _told(
         sum(losses) / len(qid),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
+        bits=bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
+        range_loss=float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
     )
-    return regions, outcome
+    return regions, outcome, losses
+
+
+def regions_of(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -> Regions:
+    """Tell regions by the places that they need."""
+    cuts, boxes = parts.cuts.copy(), parts.boxes.copy()
+    columns: dict[Name, ByRegion] = {}
+    for c, (name, axis) in enumerate(zip(qid, axes, strict=True)):
+        mine = cuts[:, 0] == c
+        columns[name], places = placed(
+            axis, tally.domains[name], cuts[mine, 1], *parts.boxes[:, c].T
+        )
+        cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
+    return Regions(columns, cuts, boxes)
+
+
+def _priced(axes: Sequence[Axis], qid: Qid, tally: Tally, loss: CellLoss) -> list[Axis]:
+    return [axis.priced(loss, tally, name) for axis, name in zip(axes, qid, strict=True)]
+
+
+def _lost(axes: Sequence[Axis], parts: Partition) -> Floats:
+    """Give what a cell of each column loses on average."""
+    boxes = parts.boxes.transpose(1, 2, 0)
+    lost = [axis.losses(*box) @ parts.sizes for axis, box in zip(axes, boxes, strict=True)]
+    return tidy(np.array(lost) / int(parts.sizes.sum()))
 
 
 _Places = tuple["Integers", "Integers", "Integers"]
+
+
+def placed(
+    axis: Axis, domain: Domain, at: Integers, first: Integers, last: Integers
+) -> tuple[ByRegion, _Places]:
+    """Place the values of a column: cuts `at` and ranges get the numbers of their places."""
+    if isinstance(axis, Ladder):
+        return _parts(axis, domain, at, first, last)
+    return _ranges(axis, at, first, last)
 
 
 def _ranges(
@@ -211,23 +254,30 @@ def multidimensional(
     made: Plan,
     tally: Tally,
     request: PlanRequest,
+    loss: CellLoss,
     *,
     asked: PlanRequest,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
     median: bool,
+    start: Plan | None = None,
 ) -> Plan:
-    """Cut a table into regions that keep to a request, and tell of all that was asked."""
+    """Cut a table into regions that keep to a request, and tell of all that was asked.
+
+    With a full-domain plan to start from, its classes are cut.
+    """
     qid, rule = request.qid, request.on_all_columns()
     regions, after, losses = divide(
         tally,
         qid,
         rule.k,
+        loss,
         given=given,
         weights=weights,
         goals=rule.goals,
         unit=request.unit,
         median=median,
+        start=None if start is None else start.recodings,
     )
     required = Requirements(
         tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
@@ -259,20 +309,38 @@ def multidimensional(
     )
 
 
-def better(full_domain: Callable[[], Plan], by_region: Plan, max_loss: float | None) -> Plan:
-    """Take the plan of smaller loss, and say why."""
-    loss = _after(by_region).loss
-    try:
-        full = full_domain()
-    except PlanError:
-        found = worthwhile(by_region, max_loss)
-        return replace(found, note="multidimensional: no full-domain plan keeps to the limits")
-    whole = _after(full).loss
-    if whole <= loss:
-        why = f"full-domain: it loses {whole:.3f}, and by region no less ({loss:.3f})"
-        return replace(full, note=why)
-    why = f"multidimensional: it loses {loss:.3f}, where full-domain loses {whole:.3f}"
-    return replace(by_region, note=why)
+FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined full-domain"
+
+
+def best(
+    full_domain: Callable[[], Plan],
+    by_region: Callable[[Plan | None], Plan],
+    max_loss: float | None,
+) -> Plan:
+    """Make a plan of every kind, take the one that loses least, the simplest of equals; say why."""
+    ways: dict[str, Callable[[], Plan]] = {
+        FULL_DOMAIN: full_domain,
+        BY_REGION: partial(by_region, None),
+        REFINED: lambda: by_region(made[FULL_DOMAIN]),
+    }
+    made: dict[str, Plan] = {}
+    refused: dict[str, PlanError] = {}
+    for what, make in ways.items():
+        if what == REFINED and FULL_DOMAIN not in made:
+            continue
+        try:
+            made[what] = make()
+        except PlanError as error:
+            refused[what] = error
+    if not made:
+        raise refused[FULL_DOMAIN]
+    losses = {what: _after(plan).loss for what, plan in made.items()}
+    taken = min(losses, key=lambda what: round(losses[what], 12))
+    others = [f"{what} {loss:.3f}" for what, loss in losses.items() if what != taken]
+    if FULL_DOMAIN in refused:
+        others.append("no full-domain plan keeps to the limits")
+    note = f"{taken}: it loses {losses[taken]:.3f}; {', '.join(others) or 'nothing else does'}"
+    return replace(worthwhile(made[taken], max_loss), note=note)
 
 
 def worthwhile(by_region: Plan, max_loss: float | None) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import PrintedTable, count_of, named, percent
+from anonrisk.core.render import PrintedTable, count_of, joined, named, percent
 from anonrisk.recode.nesting import is_within
 from anonrisk.recode.regions import ByRegion
 
@@ -112,20 +112,33 @@ def _terms(first: PlanFields, second: PlanFields) -> list[PlanChange]:
     found = []
     if first.k != second.k:
         how = "stricter" if (second.k or 0) > (first.k or 0) else "looser"
-        found.append(PlanChange("k", how, str(first.k or "none"), str(second.k or "none")))
+        told = ["none" if plan.k is None else f"at least {plan.k:,}" for plan in (first, second)]
+        found.append(PlanChange("k", how, *told))
     if first.max_suppression != second.max_suppression:
         how = "stricter" if second.max_suppression < first.max_suppression else "looser"
-        told = [percent(plan.max_suppression) for plan in (first, second)]
+        told = [f"up to {percent(plan.max_suppression)}" for plan in (first, second)]
         found.append(PlanChange("may be left out", how, *told))
-    for what, listed in (
-        ("goals", lambda plan: ", ".join(map(str, plan.goals)) or "none"),
-        ("columns of the table", lambda plan: ", ".join(map(named, plan.columns)) or "not told"),
-        ("method", lambda plan: plan.method),
-    ):
-        was, becomes = listed(first), listed(second)
+    told_of = _told(first), _told(second)
+    for what, was in told_of[0].items():
+        becomes = told_of[1][what]
         if was != becomes:
-            found.append(PlanChange(what, "otherwise", was, becomes))
+            found.append(PlanChange(what, "otherwise", was or "none", becomes or "none"))
     if first.regions != second.regions and first.method == second.method:
         told = [count_of(len(plan.regions or ()), "region") for plan in (first, second)]
         found.append(PlanChange("regions", "otherwise", *told))
     return found
+
+
+def _told(plan: PlanFields) -> dict[str, str]:
+    """Say the terms of a plan that are not numbers."""
+    return {
+        "goals": ", ".join(map(str, plan.goals)),
+        "rules": "; ".join(
+            ", ".join((f"{joined(rule.qid)}: k = {rule.k}", *map(str, rule.goals)))
+            for rule in plan.rules
+        ),
+        "persons": "" if plan.unit is None else f"by {named(plan.unit)}",
+        "columns left out": ", ".join(map(named, plan.leave_out)),
+        "columns of the table": ", ".join(map(named, plan.columns)),
+        "method": plan.method,
+    }

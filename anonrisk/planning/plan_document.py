@@ -94,12 +94,18 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         raise PlanError("this is not a stored plan") from None
 
 
-def check_digest(stored: Mapping[str, Any], digest: str) -> None:
-    """Refuse a document that is not as it was written.
+def without_digest(plan: PlanFields) -> dict[str, Any]:
+    """Give a plan as plain values for a page that changes it, and cannot tell the digest then."""
+    stored = {key: value for key, value in written(plan).items() if key != "digest"}
+    return {**stored, "anonrisk_plan": _WITHOUT_DIGEST}
 
-    One of the first version, or one that was put together in the explorer, cannot say.
+
+def check_digest(stored: Mapping[str, Any], digest: str) -> None:
+    """Refuse a document that is not as it was written; one without a digest cannot say.
+
+    Whether it should have one is told by its version: else leaving it out would be enough.
     """
-    if stored.get("digest", digest) != digest:
+    if stored["anonrisk_plan"] != _WITHOUT_DIGEST and stored.get("digest") != digest:
         raise PlanError(
             "the plan was changed after it was written: its digest does not fit. If that was you, "
             "read it with edited=True (anonrisk apply --edited)"

@@ -9,6 +9,7 @@ from anonrisk.core import pictures, render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import PlanPicture
 from anonrisk.errors import PlanError
+from anonrisk.planning import guarantee
 from anonrisk.recode.labels import extent
 from anonrisk.recode.regions import ByRegion, DateRanges, NumberRanges
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan_fields import PlanFields
 
+# Losses that no column has a part of.
+_OF_CLASSES = ("discernibility", "target", "function")
+
 
 def text(plan: PlanFields) -> str:
     """Print what becomes of each column, and the table before and after."""
@@ -27,7 +31,7 @@ def text(plan: PlanFields) -> str:
     lines = [_title(plan), render.text_table(header, rows), *_meanings(plan)]
     if plan.before is not None and plan.after is not None:
         lines.append(render.text_table(*_outcomes_table(plan)))
-    return render.fitted(*lines, *([plan.note] if plan.note else []))
+    return render.fitted(*lines, *guarantee.lines(plan), *([plan.note] if plan.note else []))
 
 
 def html(plan: PlanFields) -> str:
@@ -36,13 +40,21 @@ def html(plan: PlanFields) -> str:
     tables.append(render.html_lines(_meanings(plan)))
     if plan.before is not None and plan.after is not None:
         tables.append(render.html_table("Before and after", *_outcomes_table(plan)))
-    return "".join((*tables, render.html_lines([plan.note] if plan.note else [])))
+    told = [*guarantee.lines(plan), *([plan.note] if plan.note else [])]
+    return "".join((*tables, render.html_lines(told)))
 
 
 def _meanings(plan: PlanFields) -> list[str]:
     if not any(step.helped for step in plan.steps):
         return []
-    return [f"helped: records in classes below {plan.k} if this column alone stayed as it was"]
+    return [f"helped: records in {_broken(plan)} with this column as it was"]
+
+
+def _broken(plan: PlanFields) -> str:
+    """Say which classes are not published."""
+    if plan.goals or plan.rules:
+        return "classes breaking a goal"
+    return f"classes below {plan.k}{'' if plan.unit is None else ' persons'}"
 
 
 def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes:
@@ -53,10 +65,11 @@ def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes
     if kind is not None:
         one_of(kind, "kind", get_args(PlanPicture))
     known = bool(plan.steps) and all(step.n_below is not None for step in plan.steps)
+    known &= plan.loss not in _OF_CLASSES
     if kind == "path" and not known:
         raise PlanError(
-            "the way to this plan was not measured: the table was too large, or an older version "
-            "made the plan; draw kind='values'"
+            "the way to this plan was not measured: the table was too large, its loss is one of "
+            "classes, or an older version made the plan; draw kind='values'"
         )
     if kind == "values" or not known:
         return _values_picture(plan, ax, before, after)
@@ -81,9 +94,7 @@ def _path_picture(
     labels, below, losses = zip(*places, strict=True)
     ax, colours = pictures.start(ax, len(places) + 1)
     shares = [n / before.n_records for n in below]
-    pictures.descent(
-        ax, shares, losses, (f"records in classes below {plan.k}", "detail lost"), colours
-    )
+    pictures.descent(ax, shares, losses, (f"records in {_broken(plan)}", "detail lost"), colours)
     pictures.rows(ax, labels, _headline(plan, before, after))
     # Below each other behind both lines, where neither crosses them.
     end = max(*shares, *losses)
@@ -94,7 +105,7 @@ def _path_picture(
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of the records, and of the detail, one recoding after another")
+    ax.set_xlabel("share of records, and of detail, by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)
@@ -130,12 +141,19 @@ def _headline(plan: PlanFields, before: PlanOutcome, after: PlanOutcome) -> str:
         return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
 
     loss = f"{render.percent(after.loss)} of the detail is lost"
+    if plan.loss in _OF_CLASSES:
+        loss = f"a {plan.loss} loss of {render.percent(after.loss)}"
     if plan.k is None:
         return f"With this plan {loss}"
     left_out = share(after.n_below) if after.n_below else "nobody"
+    who = "records" if plan.unit is None else "persons"
+    promise, now = f"gets {plan.k:,} {who} or more", "smaller ones"
+    if plan.goals or plan.rules:
+        promise, now = "keeps to all goals", "classes that do not"
+    verb = "is" if before.n_below == 1 else "are"
     return (
-        f"Every class gets {plan.k:,} records or more, where {share(before.n_below)} are in "
-        f"smaller ones now: {loss}, {left_out} left out"
+        f"Every class {promise}, where {share(before.n_below)} {verb} in {now} now: "
+        f"{loss}, {left_out} left out"
     )
 
 
@@ -193,7 +211,9 @@ def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
     ends = [(found, name) for found, name in read if found is not None]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
-    return names[0] if names[0] == names[-1] else f"{names[0]} to {names[-1]}"
+    if names[0] == names[-1]:
+        return names[0]
+    return f"finest {names[0]}, coarsest {names[-1]}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -208,11 +228,16 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("records", f"{before.n_records:,}", f"{after.n_records:,}"),
         ("classes", f"{before.n_classes:,}", f"{after.n_classes:,}"),
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
-        (f"below {plan.k}", share(before.n_below), share(0)),
+        (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
+        ("bits a cell", _bits(before), _bits(after)),
         (
-            "private loss" if plan.loss == "private" else "loss",
+            "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
             render.percent(before.loss),
             render.percent(after.loss),
         ),
     ]
+
+
+def _bits(outcome: PlanOutcome) -> str:
+    return "-" if outcome.bits is None else f"{outcome.bits:.2f}"

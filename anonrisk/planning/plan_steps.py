@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ _KINDS = {
     "whole": "whole numbers",
     "number": "numbers",
     "date": "dates",
-    "timestamp": "times",
+    "timestamp": "dates",
     "text": "texts",
     "boolean": "yes or no",
 }
@@ -39,7 +40,8 @@ class PlanStep(render.PrintedFields):
     values : str
         What kind of values it has.
     loss : float
-        What a cell of the column loses on average, by the plan's `loss`, nobody suppressed.
+        What a cell of the column loses on average, nobody suppressed: by the plan's `loss`, or in
+        bits where that looks at classes.
     helped : int or None
         Records that would be in classes too small if all but this column were recoded, and are not
         with it; None where the table was too large to tell.
@@ -93,6 +95,9 @@ def steps_of(
     required : Requirements
         What every class must keep to.
     """
+    # On the way more may have to go than the plan leaves out.
+    required = copy(required)
+    required.allowed = tally.n_records
 
     def left(recoded: Collection[int]) -> int:
         parts = [(c.then, c.n_then) if i in recoded else (c.now, c.n_now) for i, c in places]
@@ -105,7 +110,7 @@ def steps_of(
     # Each is left out once, and comes once on the way.
     known = 2 * len(changing) * tally.n_classes <= MAX_WORK
     everything = left(changing) if known else 0
-    helped = {i: left({*changing} - {i}) - everything for i in changing} if known else {}
+    helped = {i: max(left({*changing} - {i}) - everything, 0) for i in changing} if known else {}
     order = sorted(range(len(columns)), key=lambda i: (not columns[i].changes, -helped.get(i, 0)))
     loss = sum(column.loss_now for column in columns)
     n_below = None

@@ -134,20 +134,29 @@ class RegionPart:
     def of(
         cls, owners: Integers, rows: Integers, positions: Sequence[Integers], counts: Integers
     ) -> RegionPart:
-        """Look up what the rows hold."""
-        inside, times = [position[rows] for position in positions], counts[rows]
+        """See what regions hold, of the position and the records of each of their combinations."""
+        held = list(positions)
         if not len(rows):
-            return cls(owners, rows, inside, times, times, inside, inside)
+            return cls(owners, rows, held, counts, counts, held, held)
         starts = runs_of(owners)
         return cls(
             owners,
             rows,
-            inside,
-            times,
-            np.add.reduceat(times, starts),
-            [np.minimum.reduceat(position, starts) for position in inside],
-            [np.maximum.reduceat(position, starts) for position in inside],
+            held,
+            counts,
+            np.add.reduceat(counts, starts),
+            [np.minimum.reduceat(position, starts) for position in held],
+            [np.maximum.reduceat(position, starts) for position in held],
         )
+
+    def parted(
+        self, going: Booleans, begins: Integers, size: int
+    ) -> tuple[RegionPart, Integers, Integers]:
+        """Part combinations by region and begin; give also the region and begin of each part."""
+        order, owners, parents, begun = grouped(self.owners[going], begins[going], size)
+        rows = np.flatnonzero(going)[order]
+        held = [position[rows] for position in self.positions]
+        return RegionPart.of(owners, self.rows[rows], held, self.counts[rows]), parents, begun
 
     def rows_in(self, chosen: Booleans) -> RegionPart:
         """Take some of the combinations; what each region holds stays as it was."""

@@ -13,7 +13,7 @@ from anonrisk.planning.axes import Ladder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.planning.axes import Axis
     from anonrisk.planning.region_part import RegionPart
 
@@ -49,6 +49,8 @@ class RegionTree:
     splits: list[tuple[Integers, ...]] = field(default_factory=list)
     begins: list[Integers] = field(default_factory=list)
     leads: list[Integers] = field(default_factory=list)
+    # Numbers that regions have; the whole table has the first.
+    taken: int = 1
 
     def leave(self, uids: Integers, part: RegionPart, axes: Sequence[Axis]) -> None:
         """Leave regions as they are."""
@@ -57,7 +59,23 @@ class RegionTree:
         ends = [a.boxes(f, x) for a, f, x in zip(axes, part.first, part.last, strict=True)]
         self.boxes.append(np.array(ends, dtype=np.int64).transpose(2, 0, 1))
 
-    def split(
+    def parted(
+        self,
+        uids: Integers,
+        part: RegionPart,
+        axes: Sequence[Axis],
+        columns: Integers,
+        begins: Integers,
+    ) -> tuple[Integers, RegionPart]:
+        """Cut regions along a column each, -1 for none; give the parts with their numbers.
+
+        `begins` has the place from which on each combination's part is.
+        """
+        size = max(axis.size for axis in axes)
+        parts, parents, begun = part.parted((columns >= 0)[part.owners], begins, size)
+        return self._split(uids, columns, part, axes, parents=parents, begins=begun), parts
+
+    def _split(
         self,
         uids: Integers,
         columns: Integers,
@@ -67,9 +85,11 @@ class RegionTree:
         parents: Integers,
         begins: Integers,
     ) -> Integers:
-        """Cut regions into parts with these begins; give the numbers of the parts."""
-        taken = 1 + sum(len(split[-1]) for split in self.splits)
-        new = taken + np.arange(len(parents))
+        """Lead to parts with these begins; give their numbers, that of the region if it is one."""
+        several = np.bincount(parents, minlength=len(uids))[parents] > 1
+        numbers = np.where(several, self.taken + np.cumsum(several) - 1, uids[parents])
+        self.taken += int(several.sum())
+        parents, begins, new = parents[several], begins[several], numbers[several]
         owners, starts, leads = parents, begins, new
         for c, axis in enumerate(axes):
             if isinstance(axis, Ladder):
@@ -86,16 +106,27 @@ class RegionTree:
         first = runs_of(owners)
         slot = sum(map(len, self.begins))
         cut, sizes = owners[first], np.diff(first, append=len(owners))
-        self.splits.append((uids[cut], columns[cut], slot + first, sizes, new))
+        self.splits.append((uids[cut], columns[cut], slot + first, sizes))
         self.begins.append(starts)
         self.leads.append(leads)
-        return new
+        return numbers
+
+    def reopened(self, chosen: Booleans) -> Integers:
+        """Take some of the regions that were left back; give their numbers."""
+        found = np.concatenate(self.leaves)
+        self.leaves = [found[~chosen]]
+        self.boxes = [np.concatenate(self.boxes)[~chosen]]
+        self.sizes = [np.concatenate(self.sizes)[~chosen]]
+        return found[chosen]
 
     def partition(self) -> Partition:
         """Put everything together, with two ways at every cut."""
         leaves = np.concatenate(self.leaves)
-        uids, columns, starts, sizes, _ = (
-            np.concatenate([split[i] for split in self.splits]) for i in range(5)
+        if not self.splits:
+            whole = np.empty((0, 4), dtype=np.int64)
+            return Partition(whole, np.concatenate(self.boxes), np.concatenate(self.sizes))
+        uids, columns, starts, sizes = (
+            np.concatenate([split[i] for split in self.splits]) for i in range(4)
         )
         targets = np.empty(len(leaves) + len(uids), dtype=np.int64)
         targets[leaves] = ~np.arange(len(leaves))

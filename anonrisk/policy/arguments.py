@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.literals import Missing, Unlisted
+    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted
 
 
 class RoleArguments(TypedDict, total=False):
@@ -33,7 +33,7 @@ class PolicyArguments(RoleArguments, BudgetArguments, total=False):
     reviewed: bool
     roles: Mapping[str, Any]
     unlisted: Unlisted
-    missing: Missing
+    missing: MissingOrWildcard
     missing_sensitive: Missing | None
     max_dropped_fraction: float | None
     dropped_are_removed: bool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.core.literals import Missing
+    from anonrisk.core.literals import MissingOrWildcard
     from anonrisk.counts.question import Group
     from anonrisk.policy.problem import Problem
 
@@ -22,7 +22,7 @@ class Context:
         The sensitive columns, where a budget names none itself.
     unit, weight, by : name or None
         The columns of these roles.
-    missing : {"value", "drop", "error"}
+    missing : {"value", "drop", "error", "wildcard"}
         What a missing quasi-identifier means.
     suppressed : str or None
         The text that stands in a suppressed cell.
@@ -44,7 +44,7 @@ class Context:
     unit: Name | None = None
     weight: Name | None = None
     by: Name | None = None
-    missing: Missing = "value"
+    missing: MissingOrWildcard = "value"
     suppressed: str | None = None
     sampling_fraction: float | None = None
     population_size: int | None = None

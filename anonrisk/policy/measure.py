@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import with_distance
+from anonrisk.core.columns import check_missing
 from anonrisk.core.render import count_of
 from anonrisk.counts.question import ByGroup, Group, Question, Score, Scored, Sensitive
 from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConflictError
@@ -155,6 +156,7 @@ def _questions(
             unit=table.roles.unit,
             missing=policy.missing,
             several=True,
+            wildcard=True,
         )
         return question
 
@@ -255,6 +257,7 @@ class _Values:
 
     def _check(self, name: Name) -> None:
         self.table.require_columns([name], "sensitive column")
+        check_missing(self.policy.missing)
         self._check_groups()
         if name in self.question.columns or name == self.question.unit:
             raise RoleConflictError(

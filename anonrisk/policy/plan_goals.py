@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import Group, Sensitive
-from anonrisk.errors import PlanError
-from anonrisk.planning.goal import Measured, PlanGoal, SensitiveGoal
+from anonrisk.errors import NoPlanHelpsError
+from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.base import Seen, SensitiveBudget, SizeBudget, TableBudget
@@ -47,7 +47,7 @@ _MISSING_SENSITIVE = {
 
 
 def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
-    """Read the budgets as goals; what no recoding helps against is a `PlanError`."""
+    """Read the budgets as goals; what no recoding helps against is a `NoPlanHelpsError`."""
     published = published_by(frame)
     leave_out = _direct(policy, published)
     left = replace(
@@ -55,12 +55,16 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
     )
     for finding in release_rules.of_columns(policy, left):
         if not finding.passed:
-            raise PlanError(f"no plan helps: {finding.sentence}")
+            raise _unhelpful(finding.sentence)
     table = CheckedTable.of(policy, frame, left)
     if table.frame is not frame:
-        raise PlanError("no plan helps: the labels of the rows would be published; name them first")
+        raise NoPlanHelpsError(
+            "no plan helps: the labels of the rows would be published; name them first"
+        )
     if table.roles.weight is not None:
-        raise PlanError("no plan helps: a plan does not know what becomes of sampling weights")
+        raise NoPlanHelpsError(
+            "no plan helps: a plan does not know what becomes of sampling weights"
+        )
     context = context_of(policy, table.roles)
     goals = tuple(_goals(policy, table, context))
     qid = tuple(dict.fromkeys(name for goal in goals for name in goal.qid))
@@ -79,6 +83,10 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
     )
 
 
+def _unhelpful(why: str) -> NoPlanHelpsError:
+    return NoPlanHelpsError(f"no plan helps: {why}")
+
+
 def _direct(policy: Terms, published: Published) -> Qid:
     """List the columns that name a person, which a plan leaves out."""
     named = {*policy.roles.direct, *published.declared.direct}
@@ -89,7 +97,7 @@ def _goals(policy: Terms, table: CheckedTable, context: Context) -> Iterator[Pla
     for i, rule in enumerate(policy.rules):
         sets = expanded(table, rule, i)
         if isinstance(sets, Problem):
-            raise PlanError(f"no plan helps: {sets.message}")
+            raise _unhelpful(sets.message)
         for qid in sets:
             table.require_columns(qid, "quasi-identifier")
             for budget in rule.budgets:
@@ -116,9 +124,9 @@ def _of_budget(
 def _of_values(budget: SensitiveBudget, goal: PlanGoal, table: CheckedTable) -> Iterator[PlanGoal]:
     columns = budget.sensitive or table.roles.sensitive
     if not columns:
-        raise PlanError(
-            f"no plan helps: {budget.name} is about a sensitive column, and neither the policy nor "
-            "the table names one"
+        raise _unhelpful(
+            f"{budget.name} is about a sensitive column, and neither the policy nor the table "
+            "names one"
         )
     for column in columns:
         table.require_columns([column], "sensitive column")
@@ -152,10 +160,10 @@ def _of_sizes(budget: SizeBudget, goal: PlanGoal, context: Context) -> PlanGoal:
     )
 
 
-def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> Measured:
+def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> GoalResult:
     """Measure as a gate does."""
     evidence = Evidence(groups=[Group(None, sizes)])
     value = attempt(lambda: budget.value(Seen(ClassSizes.of(sizes), evidence, context)))
     if isinstance(value, Problem):
-        return Measured(None, met=False, why=value.message)
-    return Measured(float(value.number), status_of(budget, value) == PASS)
+        return GoalResult(None, met=False, why=value.message)
+    return GoalResult(float(value.number), status_of(budget, value) == PASS)

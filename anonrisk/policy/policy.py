@@ -45,7 +45,7 @@ class Policy(Terms):
     unlisted : {"refuse", "quasi", "ignore"}
         What becomes of columns that no role names: the table cannot be assessed; they join every
         quasi-identifier; or the verdict says that nobody has looked at them.
-    missing : {"value", "drop", "error"}
+    missing : {"value", "drop", "error", "wildcard"}
         What a missing quasi-identifier means, as in `anonrisk.classes`.
     missing_sensitive : {"value", "drop", "error"} or None
         What a missing sensitive value means, as in `anonrisk.ldiv`. Where nobody has said it, a

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.columns import MISSING, nearest
+from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anonrisk.core.columns import Name
-    from anonrisk.core.literals import Missing, Unlisted
+    from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting.drafted import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule
@@ -52,7 +52,7 @@ class Terms:
     description: str | None = None
     reviewed: bool = True
     unlisted: Unlisted = "refuse"
-    missing: Missing = "value"
+    missing: MissingOrWildcard = "value"
     missing_sensitive: Missing | None = None
     max_dropped_fraction: float | None = None
     dropped_are_removed: bool = False
@@ -224,7 +224,7 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
         "description": _optional(given, "description", fields.text),
         "reviewed": fields.flag(given.get("reviewed", True), "reviewed"),
         "unlisted": fields.word(given.get("unlisted", "refuse"), "unlisted", UNLISTED),
-        "missing": fields.word(given.get("missing", "value"), "missing", MISSING),
+        "missing": fields.word(given.get("missing", "value"), "missing", MISSING_OR_WILDCARD),
         "missing_sensitive": _optional(given, "missing_sensitive", _missing),
         "max_dropped_fraction": _optional(given, "max_dropped_fraction", fields.share),
         "dropped_are_removed": fields.flag(

@@ -145,6 +145,7 @@ class Distribution(render.PrintedLines):
         """
         if not hasattr(counted, "n_memberships"):
             raise ArgumentError("give the ClassSizes of a table, such as df.anon.classes(…)")
+        counted.refuse_overlap()
         n = counted.n_memberships
         return cls(counted.sizes / n, counted.classes, n_records=n)
 

@@ -157,6 +157,7 @@ def _histogram(counts: ArrayLike | ClassCounts, items: ArrayLike | None) -> tupl
     if isinstance(counts, ClassCounts):
         if items is not None:
             raise ArgumentError("items come with the class sizes: give one of them")
+        counts.refuse_overlap()
         items, counts = counts.classes, counts.sizes
     try:
         frequency = np.asarray(counts, dtype=float)

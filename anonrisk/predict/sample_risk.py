@@ -230,6 +230,7 @@ def of_sample(sizes: ClassCounts, sampling: Sampling) -> Risk:
     >>> of_sample(sizes, Sampling(0.05, 60_000)).journalist.highest
     0.0232558139534...
     """
+    sizes.refuse_overlap()
     f, N = sampling.share(sizes), sampling.population_size
     if f == 1:
         # Everybody was drawn: the classes of the table are those of the population.

@@ -48,6 +48,7 @@ def classes(
 def _source(
     counted: ClassCounts, group_size: int, draw: str, method: str, n_values: int | None
 ) -> PredictionSource:
+    counted.refuse_overlap()
     k = group_of(group_size)
     one_of(draw, "draw", DRAWS)
     one_of(method, "method", METHODS)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from anonrisk.recode.recoding import Recoding
 
-# Each period is one of every later one; a week may be in two months.
+# Each period is in one of every later one; a week is in one of none.
 _PERIODS = ("day", "month", "quarter", "half", "year", "decade")
 
 
@@ -32,6 +32,8 @@ def is_within(fine: Recoding, coarse: Recoding) -> bool:
     """
     if fine == coarse or isinstance(fine, Keep) or isinstance(coarse, Star):
         return True
+    if isinstance(fine, Prefix) and isinstance(coarse, MergeRare):
+        return coarse.beginning is not None and is_within(fine, coarse.beginning)
     compare = _OF_ONE_KIND.get(type(fine))
     return compare is not None and type(fine) is type(coarse) and compare(fine, coarse)
 
@@ -45,23 +47,20 @@ def _prefix(fine: Prefix, coarse: Prefix) -> bool:
     return coarse.length <= fine.length and (coarse.width is not None or fine.width is None)
 
 
-def _merged(fine: MergeRare, coarse: MergeRare) -> bool:
-    alike = (fine.prefix, fine.width, fine.other) == (coarse.prefix, coarse.width, coarse.other)
-    return alike and set(coarse.kept) <= set(fine.kept)
-
-
 def _area(fine: ZipArea, coarse: ZipArea) -> bool:
     return set(coarse.known) <= set(fine.known)
+
+
+def _merge(fine: MergeRare, coarse: MergeRare) -> bool:
+    return fine.beginning == coarse.beginning and set(coarse.kept) <= set(fine.kept)
 
 
 def _date(fine: DatePart, coarse: DatePart) -> bool:
     if fine.earliest is not None:
         # What is earlier is more than a decade.
         return coarse.earliest is not None and coarse.earliest >= fine.earliest
-    if fine.part == "day" and coarse.part == "week":
-        return True
-    if fine.part not in _PERIODS or coarse.part not in _PERIODS:
-        return False
+    if "week" in (fine.part, coarse.part):
+        return fine.part in ("day", coarse.part)
     return _PERIODS.index(fine.part) <= _PERIODS.index(coarse.part)
 
 
@@ -81,8 +80,8 @@ def _ends(fine: TopBottom, coarse: TopBottom) -> bool:
 _OF_ONE_KIND: dict[type, Callable[[Any, Any], bool]] = {
     Bins: _bins,
     Prefix: _prefix,
-    MergeRare: _merged,
     ZipArea: _area,
+    MergeRare: _merge,
     DatePart: _date,
     Level: _level,
     TopBottom: _ends,

@@ -55,6 +55,7 @@ _MISSING = {
     "value": "a missing quasi-identifier is a value like any other",
     "drop": "rows that miss a quasi-identifier were left out",
     "error": "a missing quasi-identifier would have been refused",
+    "wildcard": "a missing quasi-identifier matches every value",
 }
 
 

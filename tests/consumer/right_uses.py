@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     smallest: int = anonrisk.k(df, "zip")
     smallest = anonrisk.k(df, ["zip", "age"], unit="patient", missing="drop")
+    smallest = anonrisk.k(df, ["zip", "age"], missing="wildcard")
     smallest = anonrisk.k(df, ("zip", 3)) + anonrisk.k(df, {"zip", "age"}) + anonrisk.k(df)
     smallest = anonrisk.k(df, df.columns) + anonrisk.k(df, list(df.columns)) + anonrisk.k(df, 0)
     smallest += anonrisk.k(df, df.columns[:2]) + anonrisk.k(df, [dt.date(2020, 1, 1), ("a", "b")])
@@ -82,6 +83,7 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.generalize(df, "age", bins=[30, 40])
     df = anonrisk.generalize(df, ["born"], part="quarter")
     df = anonrisk.suppress(df, ["zip", "age"], k=5, cells=True, suppressed=None)
+    df = anonrisk.suppress(df, "zip", cells=True, missing="wildcard", weights={"zip": 2})
     df = anonrisk.microaggregate(df, "income")
     df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
     df = anonrisk.permute(df, "income", seed=1, by=["zip"])

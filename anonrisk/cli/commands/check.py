@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
     # The policy says these; what the command line says instead wins.
-    options.of_columns(parser, missing=None)
+    options.of_columns(parser, missing=None, wildcard=True)
     options.of_sample(parser)
     options.of_output(parser)
 

@@ -21,7 +21,7 @@ _OF_SIZES = ("k", "uniqueness", "highest_risk", "average_risk")
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
-    options.of_columns(parser)
+    options.of_columns(parser, wildcard=True)
     options.of_sample(parser)
     group = parser.add_argument_group("measures")
     group.add_argument(

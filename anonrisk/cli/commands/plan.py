@@ -1,17 +1,21 @@
-"""Plan how coarse each column must become for every class to have k records, and do it."""
+"""Plan how coarse each column must become to keep to a policy, or to k, and do it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
+from anonrisk.cli.commands.check import wanted_by
 from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown
-from anonrisk.errors import ArgumentError, PlanError, WeightError
-from anonrisk.policy.finding import FAIL
+from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
+from anonrisk.policy import Policy
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
     import argparse
@@ -26,13 +30,17 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     source.arguments(parser)
     options.of_names(parser)
     group = parser.add_argument_group("plan")
-    group.add_argument("--k", type=int, default=5, help="size of every class (default: 5)")
+    group.add_argument(
+        "--policy", metavar="FILE", help="what the table must satisfy: YAML, or JSON (.json)"
+    )
+    group.add_argument("--k", type=int, help="size of every class (default: 5)")
+    group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")
     group.add_argument(
         "--max-suppression",
         type=float,
         default=0.02,
         metavar="SHARE",
-        help="of the records, that may be left out (default: 0.02)",
+        help="of the records, that may be left out (default: 0.02, or less by the policy)",
     )
     group.add_argument("--max-loss", type=float, metavar="LOSS", help="from 0 to 1")
     group.add_argument(
@@ -57,28 +65,42 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--loss",
         choices=get_args(Loss),
-        default="range",
-        help="what is kept: detail of the columns, or what they tell of a sensitive one "
-        "(default: range)",
+        default="entropy",
+        help="what is kept: bits of the cells, range, small classes, a target that can be "
+        "predicted, or what cells tell of a sensitive column (default: entropy)",
     )
+    group.add_argument("--target", metavar="COLUMN", help="for --loss target")
     group.add_argument("--sensitive", metavar="COLUMN", help="for --loss private")
+    group.add_argument(
+        "--previous",
+        metavar="PLAN",
+        help="the plan of the release before: no column becomes finer than there",
+    )
     group = parser.add_argument_group("changed table")
     group.add_argument(
         "--apply", metavar="PATH", help="write the changed table: .csv, .tsv or .parquet"
     )
     group.add_argument("--force", action="store_true", help="replace what is there")
-    options.of_output(parser)
+    options.of_output(parser, short=True)
     parser.add_argument("--yaml", action="store_true", help="print the plan as YAML")
 
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Plan, and write the changed table if asked to; where no plan will do, the gate failed."""
     to = _output_path(given)
+    policy = _policy(given)
     # Which column is sensitive may be declared in the file.
     every = to or (given.loss == "private" and given.sensitive is None)
-    more = None if given.sensitive is None else [given.sensitive]
-    frame = source.read(given, wanted(None if every else given.qids, more))
-    options.require_qids(frame, given.qids)
+    more = [name for name in (given.sensitive, given.target, given.unit) if name is not None]
+    previous, numbers, dates = _previous(given)
+    if policy is None:
+        columns = wanted(None if every else given.qids, more, numbers=numbers, dates=dates)
+        frame = source.read(given, columns)
+        options.require_qids(frame, given.qids)
+    else:
+        asked = wanted_by(policy)
+        typed = {"numbers": asked.numbers.union(numbers), "dates": asked.dates.union(dates)}
+        frame = source.read(given, replace(asked, columns=None, **typed))
     if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:
@@ -86,31 +108,59 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             frame,
             given.qids,
             given.k,
+            policy=policy,
+            unit=given.unit,
             weights=dict(given.weights) or None,
             hierarchies=dict(given.hierarchies) or None,
             population_size=given.population_size,
             bins=given.bins,
             loss=given.loss,
+            target=given.target,
             sensitive=given.sensitive,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,
             method=given.method,
+            previous=previous,
         )
     except WeightError as error:
         raise ArgumentError(str(error)) from None
+    except NoPlanHelpsError as error:
+        return Outcome.refused(COULD_NOT_ASSESS, str(error))
     except PlanError as error:
         return Outcome.refused(FAIL, str(error))
     parts: dict[str, Any] = plan.to_dict()
     text = _yaml(plan) if given.yaml else repr(plan)
+    if not (given.yaml or given.json or given.output):
+        text += f"\nTo store it: --output {plan.file_name}"
     # Whoever stops a search may not want what it has found so far.
     if to is not None and plan.partial:
         text += "" if given.yaml else "\nNothing was written: the plan is not finished."
     elif to is not None:
         write_table(given, anonrisk.apply(frame, plan), *to)
-        as_it_is = [name for name in plan.columns if name not in plan.qids]
+        as_it_is = [n for n in plan.columns if n not in (*plan.qids, *plan.leave_out)]
         parts |= {"written": str(to[0]), "not_in_plan": as_it_is}
         text += "" if given.yaml else f"\n{written(to[0], as_it_is)}"
     return Outcome(text, Outcome.of(**parts).document)
+
+
+def _policy(given: argparse.Namespace) -> Policy | None:
+    """Read the policy, which says what the options for single goals would."""
+    if given.policy is None:
+        return None
+    said = [name for name in ("qids", "k", "unit") if getattr(given, name) is not None]
+    if said or given.population_size is not None:
+        option = (said or ["population_size"])[0].replace("_", "-")
+        raise ArgumentError(f"--{option} and --policy exclude each other: the policy says it")
+    return Policy.load(given.policy)
+
+
+def _previous(given: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:
+    """Read the plan of the release before, and which columns are numbers and dates to it."""
+    if given.previous is None:
+        return None, [], []
+    plan = read_plan(given.previous, dict(given.hierarchies))
+    require_hierarchies(plan)
+    return plan, *scales_of(plan)
 
 
 def _output_path(given: argparse.Namespace) -> tuple[Path, str] | None:

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--population-size", type=int, metavar="N", help="people that the table is a sample of"
     )
-    options.of_columns(parser, missing=None)
+    options.of_columns(parser, missing=None, wildcard=True)
     options.of_output(parser)
 
 

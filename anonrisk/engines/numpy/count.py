@@ -11,6 +11,8 @@ from anonrisk.core import radix
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.wildcard import MatchedKeys
 from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name, Qid
-    from anonrisk.engines.numpy.codes import Codes
     from anonrisk.engines.numpy.table import CodedTable
 
     Integers = NDArray[np.int64]
@@ -64,7 +65,7 @@ class Encoded:
         if self.question.missing != "drop":
             return None
         kept: NDArray[np.bool_] | None = None
-        for codes in (self.columns[name] for name in qid if self.columns[name].n_missing):
+        for codes in (codes for codes in self._codes(qid) if codes.n_missing):
             kept = ~codes.missing if kept is None else kept & ~codes.missing
         return kept
 
@@ -73,13 +74,23 @@ class Encoded:
         kept = self.kept(qid)
         return np.arange(self.n_rows) if kept is None else np.flatnonzero(kept)
 
+    def _codes(self, qid: Qid) -> list[Codes]:
+        return [self.columns[name] for name in qid]
+
+    def _overlaps(self, qid: Qid) -> bool:
+        """Tell whether a cell that is missing matches others."""
+        wildcard = self.question.missing == "wildcard"
+        return wildcard and any(codes.n_missing for codes in self._codes(qid))
+
     def keys(self, qid: Qid) -> tuple[Integers, int]:
         """Give one number a record, equal where the quasi-identifier is, and a bound above it."""
-        columns = (self.columns[name] for name in qid)
-        return radix.keys_of(((c.values, c.cardinality) for c in columns), closed_up)
+        columns = ((c.values, c.cardinality) for c in self._codes(qid))
+        return radix.keys_of(columns, closed_up)
 
     def class_sizes(self, qid: Qid) -> ClassCounts:
         """Count the classes of one quasi-identifier."""
+        if self._overlaps(qid):
+            return self._count_matched(qid, MatchedKeys.of(self._codes(qid)))
         keys, bound = self.keys(qid)
         kept = self.kept(qid)
         rows = np.flatnonzero(kept) if kept is not None else None
@@ -89,6 +100,15 @@ class Encoded:
         self, qid: Qid, groups: Sequence[Integers], labels: Iterable[Any]
     ) -> list[Group]:
         """Count the classes of one quasi-identifier within each group of rows."""
+        if self._overlaps(qid):
+            group_of = np.empty(self.n_rows, dtype=np.int64)
+            for i, rows in enumerate(groups):
+                group_of[rows] = i
+            matched = MatchedKeys.of([*self._codes(qid), Codes(group_of, len(groups))])
+            return [
+                Group(label, self._count_matched(qid, matched.among(rows)))
+                for label, rows in zip(labels, groups, strict=True)
+            ]
         keys, bound = self.keys(qid)
         kept = self.kept(qid)
         counted = [rows if kept is None else rows[kept[rows]] for rows in groups]
@@ -104,6 +124,9 @@ class Encoded:
     def sizes_by_row(self) -> tuple[Integers, NDArray[np.bool_]]:
         """Size the class of each record, and tell which are counted."""
         qid = self.question.qid
+        if self._overlaps(qid):
+            matched = MatchedKeys.of(self._codes(qid))
+            return matched.sizes[matched.of_row], np.ones(self.n_rows, dtype=bool)
         classes, n_classes = closed_up(self.keys(qid)[0])
         counts = sizes_of(classes, n_classes, self.unit)
         kept = self.kept(qid)
@@ -131,6 +154,13 @@ class Encoded:
             n_rows=n_rows,
             n_dropped=n_before - n_rows,
         )
+
+    def _count_matched(self, qid: Qid, matched: MatchedKeys) -> ClassCounts:
+        sizes, classes = histogram(matched.sizes)
+        place = np.searchsorted(sizes, matched.sizes)
+        records = np.zeros(len(sizes), dtype=np.int64)
+        np.add.at(records, place, matched.counts)
+        return ClassCounts(sizes, classes, records, qid=qid, missing=self.question.missing)
 
 
 def class_sizes(table: CodedTable, question: Question) -> list[ClassCounts]:

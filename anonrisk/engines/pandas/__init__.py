@@ -137,8 +137,8 @@ class PandasEngine:
                 return steps.perturb(frame, change)
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
-            case changes.CellSuppression(question, k, marker):
-                return suppress.cells(frame, question, k, marker)
+            case changes.CellSuppression() | changes.ChosenCells():
+                return suppress.cells(frame, change)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns(name):

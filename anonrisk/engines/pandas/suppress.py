@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.core import radix
+from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import profile
+from anonrisk.engines.numpy.codes import Codes
 from anonrisk.engines.numpy.count import Encoded, sizes_of
 from anonrisk.engines.numpy.tally import coded_rows
 from anonrisk.engines.pandas.encode import column_of
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.question import Question, Score, Sensitive
-    from anonrisk.engines.numpy.codes import Codes
 
 
 def records(
@@ -44,16 +45,27 @@ def records(
     return without_unused(frame.loc[large], question.qid)
 
 
-def cells(
-    frame: pd.DataFrame, question: Question, k: int, marker: str | float | None
-) -> pd.DataFrame:
-    """Mark cells of small classes, from the last column on, until no class is smaller than k."""
+def cells(frame: pd.DataFrame, change: CellSuppression | ChosenCells) -> pd.DataFrame:
+    """Suppress cells of small classes."""
     if not len(frame):
         return frame.copy(deep=False)
+    marker = change.marker if isinstance(change, CellSuppression) else None
+    columns = {name: _SuppressedColumn.of(frame, name, marker) for name in change.question.qid}
+    if isinstance(change, ChosenCells):
+        _mark_chosen(columns, change)
+    else:
+        _mark_from_the_last(frame, columns, change)
+    return replaced(frame, {name: column.cells(frame, name) for name, column in columns.items()})
+
+
+def _mark_from_the_last(
+    frame: pd.DataFrame, columns: dict[Name, _SuppressedColumn], change: CellSuppression
+) -> None:
+    """Mark cells of small classes, from the last column on, until no class is smaller than k."""
+    question, k = change.question, change.k
     unit = Encoded.of(PandasTable(frame), question).unit
     n_persons = len(frame) if unit is None else len(np.unique(unit.values))
     refusals.check_k(k, n_persons)
-    columns = {name: _SuppressedColumn.of(frame, name, marker) for name in question.qid}
     for name in reversed(question.qid):
         small = _sizes(columns, unit) < k
         columns[name].mark(small)
@@ -64,7 +76,17 @@ def cells(
         joining = _smallest(columns, unit, left)
         for column in columns.values():
             column.mark(joining)
-    return replaced(frame, {name: column.cells(frame, name) for name, column in columns.items()})
+
+
+def _mark_chosen(columns: dict[Name, _SuppressedColumn], change: ChosenCells) -> None:
+    """Mark the cells that a function chooses by the keys of the table."""
+    number, n_keys = closed_up(_keys(columns))
+    row = np.empty(n_keys, dtype=np.int64)
+    row[number] = np.arange(len(number))
+    keys = [column.keys(row) for column in columns.values()]
+    chosen = change.choose(keys, np.bincount(number))
+    for place, column in enumerate(columns.values()):
+        column.mark(chosen[number, place])
 
 
 class _SuppressedColumn:
@@ -98,6 +120,11 @@ class _SuppressedColumn:
     def mark(self, rows: NDArray[np.bool_]) -> None:
         self.marked |= rows
         self.codes = np.where(rows, self.code, self.codes)
+
+    def keys(self, rows: NDArray[np.int64]) -> Codes:
+        """Give the codes of some rows, one after the last value where a cell is missing."""
+        codes, missing = self.codes[rows], len(self.domain)
+        return Codes(codes, missing + 1, int((codes == missing).sum()))
 
     def text(self, code: int) -> tuple[bool, str]:
         """Give what a class is ordered by among classes of its size: missing first."""

@@ -155,7 +155,7 @@ def _retyped(asked: Any) -> Qid:
             return columns
         case changes.GroupMeans(columns):
             return columns
-        case changes.CellSuppression(question):
+        case changes.CellSuppression(question) | changes.ChosenCells(question):
             return question.qid
         case Pseudonymisation(column):
             return (column,)

@@ -101,6 +101,8 @@ class SparkEngine:
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(frame, columns, collapsible)
+            case questions.ClassesInRegions():
+                return region.classes(frame, asked)
             case questions.QuantileBins(column, n_bins):
                 return tally.quantile_bins(frame, column, n_bins)
             case questions.SumsOfWeights(question, weight):
@@ -154,8 +156,8 @@ class SparkEngine:
                 return steps.perturb(frame, change)
             case changes.Shuffle(columns, by, seed):
                 return steps.permute(frame, columns, by, seed)
-            case changes.CellSuppression(question, k, marker):
-                return suppress.cells(frame, question, k, marker)
+            case changes.CellSuppression() | changes.ChosenCells():
+                return suppress.cells(frame, change)
             case Pseudonymisation():
                 return pseudonym.pseudonymize(frame, change)
             case changes.LabelsAsColumns():

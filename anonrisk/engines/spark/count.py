@@ -19,6 +19,7 @@ from anonrisk.counts.question import Group, Question
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.wildcard import SparkMatchedKeys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 def class_sizes(frame: DataFrame, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier, all in one action over one scan."""
+    if question.missing == "wildcard":
+        return [_overlapping(frame, question, qid, None)[None] for qid in question.qids]
     read = _collect(frame, question, None)
     return [read[s, None].class_sizes(qid, question) for s, qid in enumerate(question.qids)]
 
@@ -41,12 +44,47 @@ def class_sizes_by(frame: DataFrame, question: Question, by: Name) -> list[list[
         groups = projection.table.select(projection.column(by)).distinct()
         n_groups = groups.limit(bounds.MAX_GROUPS + 1).count()
     refusals.check_groups(by, n_groups)
+    if question.missing == "wildcard":
+        return [
+            refusals.in_order(
+                Group(label, sizes)
+                for label, sizes in _overlapping(frame, question, qid, by).items()
+            )
+            for qid in question.qids
+        ]
     read = _collect(frame, question, by)
     labels = list(dict.fromkeys(label for _, label in read))
     return [
         refusals.in_order(read[s, label].group(label, qid, question) for label in labels)
         for s, qid in enumerate(question.qids)
     ]
+
+
+def _overlapping(
+    frame: DataFrame, question: Question, qid: Qid, by: Name | None
+) -> dict[Any, ClassCounts]:
+    """Count classes that overlap, because a missing cell matches every value."""
+    with guarded("count the classes"):
+        matched = SparkMatchedKeys(Projection.of(frame), qid, by)
+        rows = matched.fetch(matched.histogram(), bounds.MAX_SIZES + 1)
+    refusals.check_sizes(len(rows))
+    found: dict[Any, list[Row]] = defaultdict(list) if by is not None else {None: []}
+    for row in sorted(rows, key=lambda row: row["size"]):
+        found[_label(row["g"]) if by is not None else None].append(row)
+    return {
+        label: ClassCounts(
+            [row["size"] for row in group],
+            [row["classes"] for row in group],
+            [row["records"] for row in group],
+            qid=qid,
+            missing=question.missing,
+        )
+        for label, group in found.items()
+    }
+
+
+def _label(cell: Any) -> Any:
+    return bytes(cell) if isinstance(cell, bytearray) else cell
 
 
 def marked(frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
@@ -108,8 +146,7 @@ def _collect(
     _refuse_missing(rows, question)
     read: dict[tuple[int, Any], _Histogram] = defaultdict(_Histogram)
     for row in rows:
-        label = bytes(row["g"]) if isinstance(row["g"], bytearray) else row["g"]
-        read[row["s"], label].add(row)
+        read[row["s"], _label(row["g"])].add(row)
     return read
 
 

@@ -6,11 +6,18 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from anonrisk.counts import bounds
+from anonrisk.counts.tally import PlacedTally
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
+from anonrisk.engines.spark.tally import brought, cell, typed
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import ClassesInRegions
     from anonrisk.counts.unseen import UnseenCounts
     from anonrisk.recode import Recoding
     from anonrisk.recode.regions import ByRegion, Regions
@@ -39,6 +47,31 @@ def by_region(frame: DataFrame, regions: Regions, unseen: str) -> DataFrame:
             table = table.withColumn("region", region)
         new = {name: _label(f, *told) for name, told in regions.labels().items()}
         return replaced(projection, table, new)
+
+
+def classes(frame: DataFrame, asked: ClassesInRegions) -> PlacedTally | None:
+    """Count the classes of some regions in one job; None if they are too many for the driver."""
+    with guarded("count the regions"):
+        projection = Projection.of(frame)
+        f, table, region = projection.functions, projection.table, projection.functions.lit(0)
+        if asked.regions is not None:
+            table, region = _with_regions(projection, asked.regions), f.col("region")
+            chosen = np.zeros(len(asked.regions), dtype=np.int64)
+            chosen[list(asked.chosen)] = 1
+            table = table.where(_whole_numbers(f, chosen.tolist())[region] == 1)
+        placed = [_place(projection, name, recoding) for name, recoding in asked.places.items()]
+        cells = [region, *placed, *(cell(projection, name) for name in asked.values)]
+        found = brought(table, f, dict(enumerate(cells)), bounds.MAX_CLASSES)
+    if found is None:
+        return None
+    rows, counts = found
+    numbers = [rows[i].to_numpy(dtype=np.int64) for i in range(1 + len(placed))]
+    made = PandasTable(rows)
+    values = {}
+    for i, name in enumerate(asked.values, start=len(numbers)):
+        domain, codes = coded_rows(made, i)
+        values[name] = typed(domain, kind_of(projection, name)), codes
+    return PlacedTally(numbers[0], numbers[1:], counts, values)
 
 
 def unseen(frame: DataFrame, regions: Regions) -> UnseenCounts:

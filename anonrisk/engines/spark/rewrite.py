@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
+from anonrisk.engines.spark.wildcard import SparkMatchedKeys
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -22,16 +23,29 @@ def sizes(frame: DataFrame, question: Question, name: str) -> DataFrame:
         # Spark would call two columns that differ only by case ambiguous.
         if name.casefold() in {existing.casefold() for existing in projection.names}:
             raise ArgumentError(f"the table already has a column {name!r}; give another name=")
-        sized = projection.table.withColumn("n", size_of_class(projection, question))
-        return sized.toDF(*projection.names, name)
+        return with_sizes(projection, question).toDF(*projection.names, name)
 
 
 def at_risk(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Select the records in classes smaller than k; a dropped record is in no class."""
     with guarded("select the records at risk"):
         projection = Projection.of(frame)
-        sized = projection.table.withColumn("n", size_of_class(projection, question))
+        sized = with_sizes(projection, question)
         return sized.where(projection.functions.col("n") < k).drop("n").toDF(*projection.names)
+
+
+def with_sizes(projection: Projection, question: Question) -> DataFrame:
+    """Give the table with a column `n` more, the size of each record's class."""
+    matched = None
+    if question.missing == "wildcard":
+        matched = SparkMatchedKeys(projection, question.qid)
+    # Where all records miss the same columns, or none, those that match are equal.
+    if matched is None or len(matched.patterns) <= 1:
+        return projection.table.withColumn("n", size_of_class(projection, question))
+    f = projection.functions
+    sizes = matched.sized().select("key", f.col("size").alias("n"))
+    keyed = projection.table.withColumn("key", matched.key)
+    return keyed.join(sizes, "key").select(*projection.table.columns, "n")
 
 
 def without(frame: DataFrame, columns: Qid) -> DataFrame:

@@ -6,14 +6,21 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts import bounds
+from anonrisk.counts.change import CellSuppression, ChosenCells
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.tally import coded_rows
+from anonrisk.engines.pandas.table import PandasTable
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
-from anonrisk.engines.spark.rewrite import refusing, size_of_class
+from anonrisk.engines.spark.rewrite import refusing, with_sizes
+from anonrisk.engines.spark.tally import brought, cell, too_many_classes
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame
 
     from anonrisk.core.columns import Name
@@ -24,18 +31,75 @@ def records(frame: DataFrame, question: Question, k: int) -> DataFrame:
     """Leave out the records of classes smaller than k; lazy."""
     with guarded("suppress records"):
         projection = Projection.of(frame)
-        sized = projection.table.withColumn("n", size_of_class(projection, question))
+        sized = with_sizes(projection, question)
         return sized.where(projection.functions.col("n") >= k).drop("n").toDF(*projection.names)
 
 
-def cells(frame: DataFrame, question: Question, k: int, marker: str | float | None) -> DataFrame:
-    """Mark cells of small classes, from the last column on, until no class is smaller than k."""
+def cells(frame: DataFrame, change: CellSuppression | ChosenCells) -> DataFrame:
+    """Suppress cells of small classes."""
     with guarded("suppress cells"):
-        return _Marking(frame, question, k, marker).table()
+        if isinstance(change, ChosenCells):
+            return _chosen(frame, change)
+        return _Marking(frame, change.question, change.k, change.marker).table()
+
+
+def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
+    """Make cells missing that a function chooses by the keys of the table, on the driver."""
+    projection, qid = Projection.of(frame), change.question.qid
+    cells = {name: _comparable(projection, name) for name in qid}
+    found = brought(projection.table, projection.functions, cells, bounds.MAX_CLASSES)
+    if found is None:
+        raise too_many_classes(bounds.MAX_CLASSES)
+    rows, counts = found
+    if not len(rows):
+        return frame
+    chosen = change.choose([_codes(rows, name) for name in qid], counts)
+    return _without(projection, cells, rows, chosen) if chosen.any() else frame
+
+
+def _comparable(projection: Projection, name: Name) -> Any:
+    """Give a cell in a form that goes to the driver and back as it is."""
+    decimal = type_of(projection, name).typeName() == "decimal"
+    return projection.column(name) if decimal else cell(projection, name)
+
+
+def _codes(rows: pd.DataFrame, name: Name) -> Codes:
+    domain, codes = coded_rows(PandasTable(rows), name)
+    return Codes(codes, len(domain) + 1, int((codes == len(domain)).sum()))
+
+
+def _without(
+    projection: Projection, cells: dict[Name, Any], rows: pd.DataFrame, chosen: Any
+) -> DataFrame:
+    """Look each record up in a small table of the keys that lose cells, and of which."""
+    f, changed = projection.functions, chosen.any(axis=1)
+    places = range(len(cells))
+    keyed = projection.table.select("*", *(c.alias(f"q{i}") for i, c in enumerate(cells.values())))
+    lines = [
+        [*key, *(bool(lost) for lost in lost_by_key)]
+        for key, lost_by_key in zip(
+            rows[changed].itertuples(index=False, name=None), chosen[changed], strict=True
+        )
+    ]
+    schema = keyed.select(*(f.col(f"q{i}").alias(f"old{i}") for i in places)).schema
+    for i in places:
+        schema = schema.add(f"lost{i}", "boolean")
+    small = keyed.sparkSession.createDataFrame(lines, schema)
+    same = reduce(and_, (f.col(f"q{i}").eqNullSafe(f.col(f"old{i}")) for i in places))
+    new = {
+        # A record that is in none of them has NULL there, and keeps its cell.
+        name: f.when(f.col(f"lost{i}"), f.lit(None)).otherwise(projection.column(name))
+        for i, name in enumerate(cells)
+        if chosen[:, i].any()
+    }
+    return replaced(projection, keyed.join(f.broadcast(small), same, "left"), new)
 
 
 class _Marking:
-    """The columns of a quasi-identifier as `q0`, `q1`, … while cells of theirs are marked."""
+    """Marks cells from the last column on, until no class is smaller than k.
+
+    The columns of a quasi-identifier are called `q0`, `q1`, … meanwhile.
+    """
 
     def __init__(
         self, frame: DataFrame, question: Question, k: int, marker: str | float | None

@@ -22,6 +22,8 @@ from anonrisk.recode.edges import bins_at, named_edges
 from anonrisk.recode.edges import quantile_bins as bins_of_counts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
@@ -40,28 +42,34 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
     limit = limit or bounds.MAX_CLASSES
     projection = Projection.of(frame)
     with guarded("count the classes"):
-        cells = {name: _cell(projection, name) for name in columns}
-        found = _counted(projection, cells, limit)
+        cells = {name: cell(projection, name) for name in columns}
+        found = brought(projection.table, projection.functions, cells, limit)
     collapsed: dict[Name, Column] = {}
     if found is None and collapsible:
         with guarded("count the classes"):
             collapsed = _collapsed(projection, collapsible)
-            found = _counted(projection, {**cells, **collapsed}, limit)
+            cells |= collapsed
+            found = brought(projection.table, projection.functions, cells, limit)
     if found is None:
-        raise TooManyClassesError(
-            f"the columns have more than {limit:,} different combinations, too many to bring to "
-            "the driver; recode the column with most values first, or leave it out"
-        )
+        raise too_many_classes(limit)
     rows, weights = found
-    counted = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
+    made = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
     domains = {
-        name: replace(_as(domain, kind_of(projection, name)), collapsed=name in collapsed)
-        for name, domain in counted.domains.items()
+        name: replace(typed(domain, kind_of(projection, name)), collapsed=name in collapsed)
+        for name, domain in made.domains.items()
     }
-    return replace(counted, domains=domains)
+    return replace(made, domains=domains)
 
 
-def _as(domain: Domain, kind: str) -> Domain:
+def too_many_classes(limit: int) -> TooManyClassesError:
+    """Say that the classes are more than a driver takes."""
+    return TooManyClassesError(
+        f"the columns have more than {limit:,} different combinations, too many to bring to "
+        "the driver; recode the column with most values first, or leave it out"
+    )
+
+
+def typed(domain: Domain, kind: str) -> Domain:
     """Take values for what the type of their column says they are."""
     if kind == "other":
         return Domain(kind, np.arange(len(domain)))
@@ -70,7 +78,7 @@ def _as(domain: Domain, kind: str) -> Domain:
     return domain
 
 
-def _cell(projection: Projection, name: Name) -> Any:
+def cell(projection: Projection, name: Name) -> Any:
     """Give a cell in a form that comes to the driver as it is, whatever its zone."""
     f, column = projection.functions, projection.column(name)
     kind = kind_of(projection, name)
@@ -99,15 +107,13 @@ def instant(projection: Projection, name: Name) -> Any:
     )
 
 
-def _counted(
-    projection: Projection, cells: dict[Name, Any], limit: int
+def brought(
+    table: DataFrame, f: Any, cells: Mapping[Any, Any], limit: int
 ) -> tuple[pd.DataFrame, Any] | None:
-    f = projection.functions
+    """Bring what is different in some cells to the driver, with counts; None if too much is."""
     names = [f"q{i}" for i in range(len(cells))]
-    table = projection.table.select(
-        *(c.alias(q) for c, q in zip(cells.values(), names, strict=True))
-    )
-    classes = table.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
+    chosen = table.select(*(c.alias(q) for c, q in zip(cells.values(), names, strict=True)))
+    classes = chosen.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
     rows = classes.limit(limit + 1).collect()
     if len(rows) > limit:
         return None
@@ -187,17 +193,17 @@ def quantile_bins(frame: DataFrame, name: Name, n_bins: int) -> Bins:
     projection = Projection.of(frame)
     refusals.check_kind(kind_of(projection, name), Bins((0.0,)), name)
     try:
-        counted = values_of(frame, name)
+        margin = values_of(frame, name)
     except TooManyValuesError:
         with guarded("find the quantiles"):
             (cuts,) = _cuts(projection, [name], n_bins)
         assert cuts is not None  # noqa: S101
         whole = kind_of(projection, name) == "whole"
         return bins_at(cuts[1:-1], cuts[0], cuts[-1], whole=whole)
-    domain = counted.domains[name]
+    domain = margin.domains[name]
     if not len(domain):
         raise ArgumentError(f"column {name!r} has no known value to cut at")
-    limits.check_finite(domain.values, counted.margin(name)[:-1], name)
+    limits.check_finite(domain.values, margin.margin(name)[:-1], name)
     return bins_of_counts(
-        domain.values, counted.margin(name)[:-1], n_bins, whole=domain.kind == "whole"
+        domain.values, margin.margin(name)[:-1], n_bins, whole=domain.kind == "whole"
     )

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines import refusals
+from anonrisk.engines.sql.schema import refused
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.errors import EngineError
 
@@ -103,6 +104,8 @@ class Records:
 
 def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
+    if question.missing == "wildcard":
+        raise refused("missing='wildcard'")
     return [
         of_persons(Records.of(table, question, qid), question, qid)
         if question.unit is not None

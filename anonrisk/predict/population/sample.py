@@ -42,6 +42,7 @@ class Sample:
         if isinstance(histogram, Sample):
             return histogram
         sizes = class_sizes(histogram)
+        sizes.refuse_overlap()
         N = whole_number(population_size, "population_size", at_least=1)
         if sizes.n_memberships != sizes.n_records:
             raise ArgumentError(

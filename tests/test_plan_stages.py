@@ -1,0 +1,152 @@
+"""Plans by region of tables with more combinations than are brought at once: coarse cuts first."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planned import people
+from staged import StagedEngine
+
+from anonrisk import errors
+from anonrisk.counts import bounds
+from anonrisk.counts.change import RecodeByRegion
+from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.region_large import divide_in_stages, margins_of
+from anonrisk.planning.region_stages import MAX_JOBS
+
+TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
+NAMES = ("age", "zip", "sex", "born")
+
+
+def in_stages(table, names, k, room, goals=(), given=None, **more):
+    """Cut a table with room for so many classes a count; give regions, outcome and the counts."""
+    engine = StagedEngine(table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "MAX_CLASSES", room)
+        margins = margins_of(engine, table, (*names, *(goal.column for goal in goals)), ())
+        regions, after = divide_in_stages(
+            engine, table, margins, names, k, given=given or {}, weights=None, goals=goals, **more
+        )
+    done = engine.below.rewrite(table, RecodeByRegion(names, regions))
+    return regions, after, done, engine.asked
+
+
+@pytest.mark.parametrize("median", [False, True])
+def test_where_there_is_room_the_regions_are_those_of_one_count(median):
+    table = pd.DataFrame(people(300))
+    plan = table.anon.plan(
+        list(NAMES), 4, method="multidimensional", split="median" if median else "gain"
+    )
+    regions, after, _, asked = in_stages(table, NAMES, 4, 300, median=median)
+    assert regions == plan.regions
+    assert after == plan.after
+    assert len(asked) == 1
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 999), room=st.integers(40, 150), k=st.integers(2, 6))
+def test_what_is_promised_holds_whatever_the_room(seed, room, k):
+    table = pd.DataFrame(people(200, seed=seed))
+    table.loc[::9, "age"] = None
+    table = table.astype({"age": "Int64"})
+    _, after, done, asked = in_stages(table, NAMES, k, room, given={"sex": {"any": ["f", "m"]}})
+    counted = done.anon.classes(list(NAMES))
+    assert (counted.k, counted.n_classes, counted.n_records) == (after.k, after.n_classes, 200)
+    assert after.k >= k
+    assert len(asked) <= MAX_JOBS
+    found = done.anon.utility(table, list(NAMES), hierarchies={"sex": {"any": ["f", "m"]}})
+    if found.loss_metric is not None:
+        assert found.loss_metric == pytest.approx(after.loss, abs=1e-12)
+
+
+def test_little_is_lost_by_cutting_in_stages():
+    table = pd.DataFrame(people(3_000, seed=5))
+    plan = table.anon.plan(list(NAMES), 5, method="multidimensional")
+    _, after, _, asked = in_stages(table, NAMES, 5, 600)
+    assert after.loss <= 1.1 * plan.after.loss
+    assert 3 <= len(asked) <= MAX_JOBS
+    # Beyond what the jobs bring in full, regions stay coarse, and valid.
+    _, few, _, asked = in_stages(table, NAMES, 5, 100)
+    assert plan.after.loss < few.loss < 1
+    assert few.k >= 5
+    assert len(asked) <= MAX_JOBS
+
+
+def test_goals_are_kept_in_stages():
+    table = pd.DataFrame(people(600, seed=2))
+    names = ("age", "zip", "born")
+    goal = SensitiveGoal("illness", "distinct", 2)
+    _, after, done, asked = in_stages(table, names, 3, 150, goals=(goal,))
+    assert len(asked) > 2
+    assert after.n_classes > 20
+    assert done.anon.ldiv(list(names), "illness") >= 2
+    assert done.anon.k(list(names)) == after.k >= 3
+
+
+def test_a_table_that_changes_meanwhile_is_refused():
+    table = pd.DataFrame(people(300))
+
+    class Changing(StagedEngine):
+        def classes(self, asked):
+            self.table = self.table.iloc[1:]
+            return super().classes(asked)
+
+    engine = Changing(table)
+    margins = margins_of(engine, table, NAMES, ())
+    with pytest.raises(errors.PlanError, match="the table changed while it was counted"):
+        divide_in_stages(engine, table, margins, NAMES, 3, given={}, weights=None)
+
+
+@pytest.mark.spark("spark")
+def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
+    from anonrisk.engines.spark import region
+
+    random = np.random.default_rng(4)
+    days = [dt.date(1950, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 9_000, 400)]
+    cells = {
+        "income": [None] * 6 + np.exp(random.normal(10, 1, 394)).round(2).tolist(),
+        "born": days,
+        "ill": random.choice(["flu", "cough", "stroke", "angina"], 400).tolist(),
+        "sex": random.choice(["f", "m"], 400).tolist(),
+    }
+    jobs = []
+    counted = region.counted
+    monkeypatch.setattr(
+        region, "counted", lambda *given: jobs.append(found := counted(*given)) or found
+    )
+    table, plain = tables.spark_table(spark, cells), pd.DataFrame(cells)
+    names = ("income", "born", "ill")
+    goal = SensitiveGoal("sex", "distinct", 2)
+    with monkeypatch.context() as patch:
+        # The columns come one by one; together they are too many.
+        patch.setattr(bounds, "MAX_CLASSES", 399)
+        plan = table.anon.plan(
+            names, 5, method="multidimensional", hierarchies={"ill": TREE}, sensitive="sex", ldiv=2
+        )
+    regions, after, done, asked = in_stages(plain, names, 5, 399, (goal,), {"ill": TREE})
+    assert plan.regions == regions
+    assert plan.after == after
+    assert [len(rows) for found in jobs if found is not None for rows in found[:1]] == [
+        n for n in asked if n <= 399
+    ]
+    assert plan.before.n_classes == 400
+    assert (plan.before.k, plan.before.n_below) == (1, 400)
+    made = sorted(map(str, tables.to_rows(table.anon.apply(plan))))
+    assert made == sorted(map(str, tables.to_rows(done)))
+
+
+def test_a_column_that_is_too_much_alone_is_named():
+    class Refusing(StagedEngine):
+        def tally(self, frame, asked):
+            raise errors.TooManyClassesError("too many")
+
+    with pytest.raises(
+        errors.TooManyClassesError, match="column 'zip' alone has more than 500,000"
+    ):
+        margins_of(Refusing(pd.DataFrame(people(9))), None, ("zip",), ())
