@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -83,8 +83,7 @@ def interval_loss(label: str, domain: Domain) -> float:
     read = extent(label, dates=domain.kind in DATES, whole=domain.kind == "whole")
     if read is None or not len(domain):
         return 1.0
-    places = domain.positions()
-    low, high = float(places[0]), float(places[-1])
+    low, high = replace(domain, values=domain.values[[0, -1]]).positions().tolist()
     covered = min(read[1], high) - max(read[0], low)
     return max(covered, 0.0) / (high - low) if high > low else 0.0
 
