@@ -225,7 +225,7 @@ def test_utility_reads_what_the_others_stand_for(method):
     plan = table.anon.plan(names, 5, method=method, max_suppression=0)
     assert any(f'"{name}' in plan.to_json() for name in ("other", "all others"))
     found = table.anon.apply(plan).anon.utility(table, names)
-    assert found.loss_metric == pytest.approx(plan.after.loss, abs=1e-12)
+    assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
     # Where nothing is left for a name to stand for, nobody can tell.
     common = table["job"].mode()[0]
     odd = table.copy()
