@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from planned import QIDS, people
 
 from anonrisk import Plan, Policy, errors
 from anonrisk.hierarchy import Hierarchy
+from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.recode import Bins, Level
 
 
@@ -168,3 +170,17 @@ def test_a_policy_decides_about_the_result(frame):
         assert raised.value.verdict.status == status
     with pytest.raises(errors.ArgumentError, match=r"policy= takes an anonrisk.Policy, not a dict"):
         table.anon.apply(plan, policy={})
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_unknown_values_count_beside_other_goals(frame, unit):
+    cells = {name: [*KNOWN[name], *NEW[name]] for name in KNOWN}
+    cells |= {"sex": ["f"] * 12 + ["m"] * 15, "who": list(range(27))}
+    goals = (SensitiveGoal("sex", "distinct", 2.0),)
+    plan = replace(next_month(3 / 27), goals=goals, unit=unit)
+    done = frame(cells).anon.apply(plan, on_unseen="suppress")
+    assert sorted(row["who"] for row in tables.to_rows(done)) == list(range(24))
+    with pytest.raises(errors.UnseenValuesError, match="misses values of column 'ill'"):
+        frame(cells).anon.apply(plan)
+    with pytest.raises(errors.PlanError, match=r"11.1% of the records have values"):
+        frame(cells).anon.apply(replace(plan, max_suppression=0.1), on_unseen="suppress")
