@@ -75,8 +75,8 @@ class MeasuredNode:
     n_below: int
     n_sure: int
     loss: float
-    # What would be lost if nobody were suppressed.
-    unsuppressed: float
+    # What would be lost if nobody were suppressed; of a loss of cells that is known beforehand.
+    unsuppressed: float | None
     discernibility: int
     # Whether what is left keeps to what is asked of the table as a whole.
     holds: bool = True
@@ -173,7 +173,7 @@ class Lattice:
             n_below,
             kept.n_sure,
             float(tidy((lost + n_below) / self.n)),
-            float(of_row @ rolled.counts) / self.n,
+            float(of_row @ rolled.counts) / self.n if isinstance(self.loss, ClassLoss) else None,
             int((kept.records**2).sum()) + n_below * self.n,
             kept.holds,
         )

@@ -154,7 +154,7 @@ def _bounded(
         open_[measured.node] = False
         if measured.n_sure > allowed:
             open_[finer] = False
-        if learns:
+        if learns and measured.unsuppressed is not None:
             coarser = np.ix_(*(np.flatnonzero(f[i]) for f, i in ways))
             loss[coarser] = np.maximum(loss[coarser], measured.unsuppressed)
 
