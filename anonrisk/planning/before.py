@@ -1,4 +1,4 @@
-"""The table as it is, before a plan, by one tally of it."""
+"""What is true of a table before a plan."""
 
 from __future__ import annotations
 
@@ -6,30 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.errors import ArgumentError
 from anonrisk.planning.class_rules import Coded, Requirements
-from anonrisk.planning.losses import private_losses
+from anonrisk.planning.losses.base import (
+    ClassLoss,
+    GroupedClasses,
+    GroupedColumn,
+    entropy_of,
+)
 from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Qid
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.losses.base import Loss
 
 
-def private_pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
-    """Count the pairs of each column's values with the sensitive ones."""
-    for name in about_whom:
-        if len(np.unique(tally.codes[name])) == 1:
-            raise ArgumentError(
-                f"sensitive column {name!r} has one value only: no recoding loses anything about it"
-            )
-    return {name: tally.only((name, other)) for other in about_whom for name in qid}
-
-
-def before(tally: Tally, request: PlanRequest, pairs: Mapping[Name, Tally]) -> PlanOutcome:
+def before_plan(tally: Tally, request: PlanRequest, loss: Loss) -> PlanOutcome:
     """Measure the table as it is; what breaks a rule stands below."""
     qid, n = request.qid, tally.n_records
     required = Requirements(tally, qid, request.rules, unit=request.unit, allowed=n)
@@ -39,19 +33,32 @@ def before(tally: Tally, request: PlanRequest, pairs: Mapping[Name, Tally]) -> P
         [len(tally.domains[name]) + 1 for name in (*qid, *required.beside)],
     )
     sizes = required.counted(coded, qid, np.ones(len(tally.counts), dtype=bool))
-    # What is unknown of a sensitive value before anything has become coarse.
-    unknown = 0.0
-    for name, pair in pairs.items():
-        margin = tally.margin(name)
-        unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
-    records = tally.only(qid).counts
+    whole = tally.only(qid)
+    margins = [whole.margin(name) for name in qid]
     return PlanOutcome(
         n,
         sizes.n_classes,
         sizes.k,
         n - int(required.kept(coded).records.sum()),
-        unknown / (len(qid) * n),
-        int((records**2).sum()),
-        tuple(int((tally.margin(name) > 0).sum()) for name in qid),
+        _loss(whole, qid, loss),
+        int((whole.counts**2).sum()),
+        tuple(int((margin > 0).sum()) for margin in margins),
         None if request.unit is None else sizes.n_records,
+        bits=float(np.mean([entropy_of(margin) for margin in margins])),
+        range_loss=0.0,
     )
+
+
+def _loss(tally: Tally, qid: Qid, loss: Loss) -> float:
+    """Give what is lost before anything has become coarse: classes and secrets are as they are."""
+    columns = [GroupedColumn.of(Keep(), c, tally.domains[c], tally.margin(c)) for c in qid]
+    if not isinstance(loss, ClassLoss):
+        return float(np.mean([column.mean(loss.of_groups(column)) for column in columns]))
+    classes = GroupedClasses(
+        [tally.codes[name] for name in qid],
+        {column.name: column.groups for column in columns},
+        [column.n_groups for column in columns],
+        tally.counts,
+        np.ones(len(tally.counts), dtype=bool),
+    )
+    return float(loss.of_classes(classes) @ tally.counts / tally.n_records)
