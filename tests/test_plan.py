@@ -85,10 +85,10 @@ def cell_losses(old, new, recoding):
             return max(min(end, high) - max(start, low), 0) / (high - low)
 
         return new.map(covered)
-    if isinstance(recoding, Prefix):
+    if isinstance(recoding, (Prefix, MergeRare)):
         different = old.dropna().unique()
-        labels = pd.Series(different).map(recoding.label)
-        members = labels.value_counts()
+        pairs = pd.DataFrame({"old": old, "new": new}).dropna().drop_duplicates()
+        members = pairs["new"].value_counts()
         return new.map(
             lambda v: 0.0 if v != v or v is None else (members[v] - 1) / max(len(different) - 1, 1)
         )
