@@ -13,10 +13,12 @@ from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.kl_after import KlAfter
 from anonrisk.core import column_roles
+from anonrisk.core.arrays import LossFunction
 from anonrisk.core.columns import FrameT, Name, Names
 from anonrisk.core.keys import Key
 from anonrisk.core.literals import (
     Alphabet,
+    ColumnLoss,
     Cuts,
     Distance,
     Diversity,
@@ -342,7 +344,8 @@ class AnonAccessor(Generic[FrameT]):
         weights: Mapping[Any, float] | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
-        loss: Loss = "range",
+        loss: Loss | LossFunction = "entropy",
+        target: Name | None = None,
         sensitive: Names | None = None,
         budget: float | None = None,
         max_suppression: float = 0.02,
@@ -548,6 +551,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Name | None = None,
         *,
         hierarchies: Mapping[Any, Any] | None = None,
+        loss: Loss | LossFunction = "entropy",
     ) -> Utility:
         """Tell what a changed table is still good for."""
     def was_perturbed(
@@ -562,6 +566,7 @@ class AnonAccessor(Generic[FrameT]):
         sensitive: Names | None = None,
         hierarchies: Mapping[Any, Any] | None = None,
         bins: Cuts = "auto",
+        loss: ColumnLoss = "entropy",
         max_suppression: float = 0.02,
         floor: int = 5,
         name: str | None = None,

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 
-class Tree:
+class Bits:
+    """Losses in bits, cell by cell: −log2 Pr(x | label), over the entropy of the column."""
+
+    def bits_lost(self, cells):
+        times, n = Counter(self.cells), len(self.cells)
+        entropy = -sum(c / n * math.log2(c / n) for c in times.values())
+        inside = sum(self.holds(cells, other) for other in self.cells)
+        lost = sum(math.log2(inside) - math.log2(times[cell]) for cell in cells)
+        return lost / len(cells) / entropy if entropy else 0.0
+
+    def loss(self, cells):
+        return self.bits_lost(cells) if self.kind == "entropy" else self.covered(cells)
+
+
+class Tree(Bits):
     """A column with a hierarchy, by the book: a region has the common beginning of its paths."""
 
-    def __init__(self, paths):
+    def __init__(self, paths, cells=(), kind="range"):
         self.paths = {**paths, None: ("any", None)}
         self.n_leaves = len(paths)
+        self.cells, self.kind = cells, kind
+
+    def holds(self, cells, other):
+        node = self.common(cells)
+        return self.paths[other][: len(node)] == node
 
     def common(self, cells):
         shared = self.paths[cells[0]]
@@ -20,7 +40,7 @@ class Tree:
                 shared = shared[:-1]
         return shared
 
-    def loss(self, cells):
+    def covered(self, cells):
         node = self.common(cells)
         if len(node) == 1:
             return 1.0
@@ -49,10 +69,11 @@ class Tree:
             yield [parts[p] for p in order if p in free] + ([rest] if rest else [])
 
 
-class Ruler:
+class Ruler(Bits):
     """A column of whole numbers that is cut at edges."""
 
-    def __init__(self, cells, edges):
+    def __init__(self, cells, edges, kind="range"):
+        self.cells, self.kind = cells, kind
         known = [c for c in cells if c is not None]
         self.low, self.high, self.edges = min(known), max(known), edges
 
@@ -62,7 +83,15 @@ class Ruler:
         end = min([e for e in self.edges if e > max(known)], default=None)
         return start, end
 
-    def loss(self, cells):
+    def holds(self, cells, other):
+        if all(c is None for c in cells):
+            return other is None
+        start, end = self.ends(cells)
+        if None in cells or (start == end and self.low < self.high):
+            return True
+        return other is not None and (start or 0) <= other < (end or math.inf)
+
+    def covered(self, cells):
         if all(c is None for c in cells):
             return 0.0
         if None in cells:

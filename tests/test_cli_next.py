@@ -53,13 +53,13 @@ def test_the_next_steps_of_a_failed_gate(run):
     code, out, err = run("check", "t.csv", "--policy", policy(k=5))
     assert (code, err) == (1, "")
     assert steps(out) == [
-        "anonrisk plan t.csv --qids zip born sex --k 5",
+        "anonrisk plan t.csv --policy p.json",
         "anonrisk check --explain t.csv --policy p.json",
         "anonrisk report t.csv --policy p.json --html report.html",
     ]
     code, out, _ = run("check", "t.csv", "--policy", "p.json", "--json")
     found = json.loads(out)
-    assert found["next_steps"][0] == "anonrisk plan t.csv --qids zip born sex --k 5"
+    assert found["next_steps"][0] == "anonrisk plan t.csv --policy p.json"
     assert "--json" in found["next_steps"][1]
     assert anonrisk.Verdict.from_json(out).status == "fail"
     assert "--explain" not in "".join(steps(run(*shlex.split(steps_with_explain(found)))[1]))
@@ -133,36 +133,34 @@ def test_options_of_columns_come_along(run):
     ],
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else None,
 )
-def test_the_k_of_a_plan_keeps_to_the_budget(run, budget, k):
+def test_a_plan_for_the_policy_keeps_to_the_budget(run, budget, k):
     code, out, _ = run("check", "t.csv", "--policy", policy(**budget))
     assert code == 1
-    plans = [step for step in steps(out) if step.startswith("anonrisk plan")]
-    if k is None:
-        assert plans == []
-        return
-    (plan,) = plans
-    assert plan.endswith(f"--k {k}")
+    (plan,) = (step for step in steps(out) if step.startswith("anonrisk plan"))
     assert run(*shlex.split(plan)[1:], "--apply", "coarse.csv")[0] == 0
     assert run("check", "coarse.csv", "--policy", "p.json")[0] == 0
     (finding,) = (f for f in Policy.load("p.json").check(pd.read_csv("t.csv")).failures)
     assert finding.enough_k == k
+    out = run("check", "t.csv", "--policy", "p.json", "--qids", "zip", "born", "sex")[1]
+    by_size = [step for step in steps(out) if step.startswith("anonrisk plan")]
+    assert by_size == ([] if k is None else [f"anonrisk plan t.csv --qids zip born sex --k {k}"])
 
 
 def test_persons_groups_warnings_and_names_that_no_shell_takes(run):
     Path("t.csv").write_text("who," + PEOPLE.replace("\n", "\nw,").removesuffix("w,"))
-    out = run("check", "t.csv", "--policy", policy(k=5, unit="who"))[1]
-    assert steps(out)[0] == "# counts rows, not persons: check what it gives"
-    assert steps(out)[1].endswith("--k 5")
-    out = run("check", "t.csv", "--policy", policy(quasi=["zip", "born"], k=5, by="sex"))[1]
+    other = ("--missing", "value")
+    out = run("check", "t.csv", "--policy", policy(k=5, unit="who"), *other)[1]
+    assert steps(out)[0].endswith("--unit=who --k 5")
+    grouped = policy(quasi=["zip", "born"], k=5, by="sex")
+    out = run("check", "t.csv", "--policy", grouped, *other)[1]
     assert [step.split()[1] for step in steps(out)] == ["check", "report"]
     warned = policy(k={"at_least": 5, "severity": "warn"}, max_unique_fraction=0)
-    assert steps(run("check", "t.csv", "--policy", warned)[1])[0].endswith("--k 2")
-    out = run("check", "t.csv", "--policy", warned, "--fail-on", "warn")[1]
+    assert steps(run("check", "t.csv", "--policy", warned, *other)[1])[0].endswith("--k 2")
+    out = run("check", "t.csv", "--policy", warned, *other, "--fail-on", "warn")[1]
     assert steps(out)[0].endswith("--k 5")
     Path("t.csv").write_text('"a\n::error::b",c\n1,2\n')
-    out = run(
-        "check", "t.csv", "--policy", policy(quasi=["a\n::error::b", "c"], sensitive=None, k=2)
-    )[1]
+    asked = policy(quasi=["a\n::error::b", "c"], sensitive=None, k=2)
+    out = run("check", "t.csv", "--policy", asked, *other)[1]
     assert [step.split()[1] for step in steps(out)] == ["check", "report"]
 
 
@@ -176,7 +174,7 @@ def test_the_next_steps_of_a_job(run, spark, tmp_path, monkeypatch):
     assert code == 1
     assert steps(out) == [
         "# in Python",
-        "df.anon.plan(['zip', 'born', 'sex'], k=5)",
+        "df.anon.plan(policy='p.json')",
         f"spark-submit jobs/check.py --explain {table} --format csv --policy p.json",
     ]
 

@@ -214,3 +214,44 @@ def test_the_plan_of_the_release_before(run):
     code, _, err = run("apply", "edited.json", "t.csv", "-o", "new.csv")
     assert (code, "changed after it was written" in err) == (2, True)
     assert run("apply", "edited.json", "t.csv", "-o", "new.csv", "--edited")[0] == 0
+
+
+def policy_of(**keywords):
+    given = {"quasi": ["zip", "age"], "sensitive": "illness", "ldiv": {"l": 2}, "k": 4}
+    policy = anonrisk.Policy(**{**given, "missing_sensitive": "value", **keywords})
+    policy.save("p.json")
+    return policy
+
+
+def test_from_a_failed_gate_to_a_table_that_passes(run):
+    write("t.csv", PEOPLE)
+    policy_of()
+    assert run("check", "t.csv", "--policy", "p.json")[0] == 1
+    code, out, err = run("plan", "t.csv", "--policy", "p.json", "-o", "plan.json")
+    assert (code, err) == (0, "")
+    assert "meets: k, ldiv" in out
+    assert test_cli.SECRET not in out + Path("plan.json").read_text()
+    assert run("apply", "plan.json", "t.csv", "-o", "out.csv")[0] == 0
+    assert run("check", "out.csv", "--policy", "p.json")[0] == 0
+    # In one call, too.
+    assert run("plan", "t.csv", "--policy", "p.json", "--apply", "both.csv")[0] == 0
+    assert Path("both.csv").read_text() == Path("out.csv").read_text()
+
+
+def test_a_policy_has_four_exit_codes(run):
+    write("t.csv", PEOPLE)
+    asked = ("plan", "t.csv", "--policy", "p.json")
+    policy_of()
+    assert run(*asked)[0] == 0
+    policy_of(k=201)
+    code, _, err = run(*asked)
+    assert code == 1
+    assert "k=201" in err
+    for more in (["--k", 3], ["--qids", "zip"], ["--unit", "age"], ["--population-size", 900]):
+        code, _, err = run(*asked, *more)
+        assert code == 2
+        assert "the policy says it" in err
+    policy_of(sensitive=None, ldiv={"l": 2, "sensitive": "illness"}, quasi=["zip"])
+    code, _, err = run(*asked)
+    assert code == 3
+    assert "no plan helps: The table could not be assessed: 1 column has no role" in err

@@ -9,7 +9,7 @@ import pytest
 import tables
 import test_apply
 
-from anonrisk import errors
+from anonrisk import Policy, errors
 from anonrisk.recode import Keep
 
 KNOWN, NEW = test_apply.KNOWN, test_apply.NEW
@@ -135,3 +135,18 @@ def test_words_and_names():
         base.close()
     kept = type(plan)({"ill": Keep()}, columns=("ill",))
     assert kept.to_sql(on_unseen="suppress") == kept.to_sql()
+
+
+def test_direct_identifiers_are_left_out_of_emitted_code():
+    cells = {**KNOWN, "name": [f"n{i}" for i in range(24)]}
+    policy = Policy(direct="name", quasi=["ill", "job"], k=3)
+    plan = pd.DataFrame(cells).anon.plan(policy, hierarchies=test_apply.TREES)
+    assert plan.leave_out == ("name",)
+    base = sqlite3.connect(":memory:")
+    base.execute('CREATE TABLE records ("ill", "job", "name")')
+    base.executemany("INSERT INTO records VALUES (?, ?, ?)", zip(*cells.values(), strict=True))
+    found = base.execute(plan.to_sql("sqlite"))
+    assert [column[0] for column in found.description] == ["ill", "job"]
+    assert len(found.fetchall()) == 24
+    base.close()
+    assert "df = df.drop(*['name'])" in plan.to_pyspark()

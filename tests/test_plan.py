@@ -141,7 +141,9 @@ def datafly(table, qids, hierarchies, k, allowed):
 def at_least_as_good_as_datafly(table, qids, hierarchies, k):
     for share in (0.0, 0.03):
         allowed = math.floor(share * len(table))
-        plan = table.anon.plan(qids, k, hierarchies=hierarchies, max_suppression=share)
+        plan = table.anon.plan(
+            qids, k, hierarchies=hierarchies, max_suppression=share, loss="range"
+        )
         done = table.anon.apply(plan)
         assert plan.optimal
         assert done.anon.k(qids) >= k

@@ -380,5 +380,5 @@ def test_a_plan_about_persons_or_values_is_no_code():
 def test_another_table_that_breaks_the_rules_is_refused():
     table = two_levels()
     plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain", max_suppression=0)
-    with pytest.raises(errors.PlanError, match="in classes that break a rule"):
+    with pytest.raises(errors.PlanError, match="that break distinct ldiv of ill at least 3"):
         table[table["ill"] != "hiv"].anon.apply(plan)

@@ -79,7 +79,7 @@ def test_the_column_that_tells_keeps_its_detail(frame):
     plain = table.anon.plan(k=4, max_suppression=0)
     other = table.anon.apply(plain).anon.utility(table, QID, "ill")
     assert told.private_information_loss <= other.private_information_loss
-    assert (private.loss, plain.loss) == ("private", "range")
+    assert (private.loss, plain.loss) == ("private", "entropy")
     assert "private loss" in repr(private)
     assert Plan.from_json(private.to_json()) == private
 

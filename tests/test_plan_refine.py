@@ -40,7 +40,8 @@ def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
     asked = {"hierarchies": offered, "max_suppression": suppressed}
     plan = table.anon.plan(names, 5, method="auto", **asked)
     full, refined = candidates["full"], candidates["refined"]
-    assert plan.after.loss <= refined.after.loss <= full.after.loss
+    assert plan.after.loss <= refined.after.loss + 1e-12
+    assert refined.after.loss <= full.after.loss + 1e-12
     assert refined.after.n_below == 0
     done = table.anon.apply(refined)
     counted = done.anon.classes(names)
@@ -68,16 +69,17 @@ def test_the_best_of_three_is_what_it_says(seed, k):
     assert (counted.k, counted.n_classes) == (plan.after.k, plan.after.n_classes)
     assert counted.k >= k
     for method in ("full-domain", "multidimensional"):
-        assert plan.after.loss <= table.anon.plan(names, k, method=method).after.loss
+        assert plan.after.loss <= table.anon.plan(names, k, method=method).after.loss + 1e-12
     assert f"{plan.after.loss:.3f}" in plan.note
 
 
 def test_it_is_taken_where_it_wins_and_named():
     table = pd.DataFrame(people(300, seed=1))
     names = ["age", "zip", "sex", "born"]
-    plan = table.anon.plan(names, 5, method="auto", max_suppression=0)
+    asked = {"max_suppression": 0, "loss": "range"}
+    plan = table.anon.plan(names, 5, method="auto", **asked)
     full, by_region = (
-        table.anon.plan(names, 5, method=method, max_suppression=0).after.loss
+        table.anon.plan(names, 5, method=method, **asked).after.loss
         for method in ("full-domain", "multidimensional")
     )
     assert plan.method == "multidimensional"
@@ -91,7 +93,8 @@ def test_it_is_taken_where_it_wins_and_named():
 def test_goals_hold_in_what_is_refined(candidates):
     table = pd.DataFrame(people(400, seed=3))
     names = ["age", "zip"]
-    table.anon.plan(names, 3, method="auto", sensitive="illness", ldiv=2, max_suppression=0.2)
+    asked = {"ldiv": 2, "max_suppression": 0.2, "loss": "range"}
+    table.anon.plan(names, 3, method="auto", sensitive="illness", **asked)
     done = table.anon.apply(candidates["refined"])
     assert done.anon.ldiv(names, "illness") >= 2
     assert done.anon.k(names) >= 3

@@ -28,11 +28,12 @@ PATHS = {leaf: ("any", node, leaf) for node, below in TREE["any"].items() for le
 BY_REGION = {"method": "multidimensional"}
 
 
-def columns_of(table, k):
+def columns_of(table, k, kind="entropy"):
     values, counts = np.unique(table["age"].dropna(), return_counts=True)
     edges = fine_edges(Domain("whole", values.astype(int)), counts, k) if len(values) > 1 else []
     cells = [None if c != c else int(c) for c in table["age"]]
-    return {"age": Ruler(cells, edges), "ill": Tree(PATHS)}
+    ills = [None if ill != ill else ill for ill in table["ill"]]
+    return {"age": Ruler(cells, edges, kind), "ill": Tree(PATHS, ills, kind)}
 
 
 def records_of(table):
@@ -72,13 +73,13 @@ def planned(table, names, k, **more):
     )
 
 
-@given(table=small_tables(), k=st.integers(2, 5))
-def test_the_regions_are_those_of_the_book(table, k):
+@given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from(["entropy", "range"]))
+def test_the_regions_are_those_of_the_book(table, k, loss):
     names = ["age", "ill"]
-    plan = planned(table, names, k)
+    plan = planned(table, names, k, loss=loss)
     done = table.astype({"age": "Int64"}).anon.apply(plan)
     expected = Counter()
-    for label, n in by_the_book(records_of(table), columns_of(table, k), k):
+    for label, n in by_the_book(records_of(table), columns_of(table, k, loss), k):
         expected[label] += n
     if not plan.recodings["age"].kept:
         found = classes_of(done, names)
@@ -144,21 +145,28 @@ def test_no_class_breaks_a_goal(split, goal):
 
 
 @settings(max_examples=20)
-@given(table=small_tables(), seed=st.integers(0, 99), median=st.booleans())
-def test_the_order_of_rows_and_their_labels_change_nothing(table, seed, median):
-    split = "median" if median else "gain"
-    plan = planned(table, ["age", "ill", "sex"], 3, split=split)
+@given(
+    table=small_tables(),
+    seed=st.integers(0, 99),
+    split=st.sampled_from(["gain", "median"]),
+    loss=st.sampled_from(["entropy", "range"]),
+)
+def test_the_order_of_rows_and_their_labels_change_nothing(table, seed, split, loss):
+    plan = planned(table, ["age", "ill", "sex"], 3, split=split, loss=loss)
     other = table.sample(frac=1, random_state=seed)
     other.index = range(100, 100 + len(other))
-    assert planned(other, ["age", "ill", "sex"], 3, split=split).to_json() == plan.to_json()
+    again = planned(other, ["age", "ill", "sex"], 3, split=split, loss=loss)
+    assert again.to_json() == plan.to_json()
     done = table.astype({"age": "Int64"}).anon.apply(plan)
     counted = done.anon.classes(["age", "ill", "sex"])
     assert counted.k == plan.after.k >= 3
     assert counted.n_records == len(table)
     assert counted.n_classes == plan.after.n_classes
-    found = done.anon.utility(table, ["age", "ill", "sex"], hierarchies={"ill": TREE})
-    if found.loss_metric is not None:
-        assert found.loss_metric == pytest.approx(plan.after.loss, abs=1e-12)
+    found = done.anon.utility(table, ["age", "ill", "sex"], hierarchies={"ill": TREE}, loss=loss)
+    if found.loss is not None:
+        assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
+        assert found.loss_metric == pytest.approx(plan.after.range_loss, abs=1e-12)
+        assert found.mutual_information == pytest.approx(plan.after.bits, abs=1e-12)
     assert found.discernibility == plan.after.discernibility
 
 
@@ -300,7 +308,9 @@ def test_the_bars_on_adult(shared):
         name: shared / "data" / "hierarchies" / f"adult_hierarchy_{name.replace('_', '-')}.csv"
         for name in names
     }
-    plan = table.anon.plan(names, 5, hierarchies=trees, **BY_REGION)
+    # The bars are shares of ranges and leaves.
+    asked = {**BY_REGION, "loss": "range"}
+    plan = table.anon.plan(names, 5, hierarchies=trees, **asked)
     done = table.anon.apply(plan)
     assert len(done) == len(table)
     assert done.anon.k(names) == plan.after.k == 5
@@ -309,10 +319,8 @@ def test_the_bars_on_adult(shared):
     assert plan.after.loss <= 0.09
     seven = [name for name in names if name != "occupation"]
     some = {name: trees[name] for name in seven}
-    alone = table.anon.plan(seven, 5, hierarchies=some, **BY_REGION)
-    diverse = table.anon.plan(
-        seven, 5, hierarchies=some, sensitive="occupation", ldiv=2, **BY_REGION
-    )
+    alone = table.anon.plan(seven, 5, hierarchies=some, **asked)
+    diverse = table.anon.plan(seven, 5, hierarchies=some, sensitive="occupation", ldiv=2, **asked)
     assert table.anon.apply(diverse).anon.ldiv(seven, "occupation") >= 2
     assert diverse.after.loss <= alone.after.loss + 0.02
 
@@ -336,6 +344,9 @@ def test_the_better_method_is_taken_and_named():
     assert never.method == "multidimensional"
     private = table.anon.plan("age", 5, method="auto", loss="private", sensitive="illness")
     assert private.method == "full-domain"
+    diverse = table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=2)
+    assert diverse.goals[0].limit == 2
+    assert diverse.note.startswith(diverse.method)
 
 
 def test_it_prints_within_a_screen_and_draws():

@@ -17,6 +17,7 @@ from anonrisk import errors
 from anonrisk.counts import bounds
 from anonrisk.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
+from anonrisk.planning.losses.choose import ENTROPY
 from anonrisk.planning.region_large import divide_in_stages, margins_of
 from anonrisk.planning.region_stages import MAX_JOBS
 
@@ -31,8 +32,9 @@ def in_stages(table, names, k, room, goals=(), given=None, **more):
         patch.setattr(bounds, "MAX_CLASSES", room)
         margins = margins_of(engine, table, (*names, *(goal.column for goal in goals)), ())
         regions, after = divide_in_stages(
-            engine, table, margins, names, k, given=given or {}, weights=None, goals=goals, **more
-        )
+            engine, table, margins, names, k,
+            loss=ENTROPY, given=given or {}, weights=None, goals=goals, **more,
+        )  # fmt: skip
     done = engine.below.rewrite(table, RecodeByRegion(names, regions))
     return regions, after, done, engine.asked
 
@@ -61,8 +63,8 @@ def test_what_is_promised_holds_whatever_the_room(seed, room, k):
     assert after.k >= k
     assert len(asked) <= MAX_JOBS
     found = done.anon.utility(table, list(NAMES), hierarchies={"sex": {"any": ["f", "m"]}})
-    if found.loss_metric is not None:
-        assert found.loss_metric == pytest.approx(after.loss, abs=1e-12)
+    if found.loss is not None:
+        assert found.loss == pytest.approx(after.loss, abs=1e-12)
 
 
 def test_little_is_lost_by_cutting_in_stages():
@@ -100,7 +102,7 @@ def test_a_table_that_changes_meanwhile_is_refused():
     engine = Changing(table)
     margins = margins_of(engine, table, NAMES, ())
     with pytest.raises(errors.PlanError, match="the table changed while it was counted"):
-        divide_in_stages(engine, table, margins, NAMES, 3, given={}, weights=None)
+        divide_in_stages(engine, table, margins, NAMES, 3, loss=ENTROPY, given={}, weights=None)
 
 
 @pytest.mark.spark("spark")

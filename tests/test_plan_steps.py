@@ -92,6 +92,9 @@ def test_whoever_counts_persons_or_asks_for_more_is_helped_by_that(method):
         start, *_ = falling = [plan.before.n_below, *(step.n_below for step in plan.steps)]
         assert falling[-1] == plan.after.n_below < start
         (age,) = (step for step in plan.steps if step.column == "age")
+        pytest.importorskip("matplotlib")
+        says = "keeps to all goals, where" if "ldiv" in goal else "gets 3 persons or more, where"
+        assert f"Every class {says} {start} records" in plan.plot().get_title(loc="left")
         # All that stays is age: with it as it was, what is broken now is broken still.
         assert age.helped == start - plan.after.n_below
 

@@ -15,6 +15,8 @@ from tables import spark_table
 
 import anonrisk
 from anonrisk import errors
+from anonrisk.hierarchy import Hierarchy
+from anonrisk.recode import Bins, Level
 
 f = pytest.importorskip("pyspark.sql.functions")
 pytestmark = [pytest.mark.spark("spark"), pytest.mark.slow]
@@ -121,6 +123,14 @@ def test_every_combination_comes_from_one_job(big, jobs):
 def test_persons_are_one_job(big, jobs, plans):
     assert jobs(lambda: big.anon.k(["a", "b"], unit="who")) == 1
     assert plans[0][1] <= 2 * math.isqrt(2 * 20_000) + 2
+
+
+def test_a_plan_is_applied_after_one_job(big, jobs):
+    tree = {"any": {"low": [f"v{i}" for i in range(15)], "high": [f"v{i}" for i in range(15, 31)]}}
+    level = Level.of(Hierarchy.of(tree), 1)
+    plan = anonrisk.Plan({"a": Bins((50,), whole=True), "b": level}, k=5)
+    for on_unseen, expected in (("refuse", 1), ("top", 1), ("suppress", 2)):
+        assert jobs(lambda how=on_unseen: big.anon.apply(plan, on_unseen=how)) == expected
 
 
 def test_groups_are_two_jobs(big, jobs):

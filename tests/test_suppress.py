@@ -112,10 +112,13 @@ def test_chosen_cells_are_the_fewest_that_each_record_needs(frame):
     table = frame(PEOPLE)
     found = table.anon.suppress(QID, 2, cells=True, missing="wildcard")
     assert lost(table, found) == {2: ["age"]}
+    assert table.anon.k(QID, missing="wildcard") == 1
+    assert found.anon.k(QID, missing="wildcard") == 2
     found = table.anon.suppress(QID, 3, cells=True, missing="wildcard")
     rare = ["born", "paid"]
     expected = {2: ["age"], 0: ["age"], 1: ["age"], 3: rare, 4: rare, 5: ["zip"], 6: ["zip"]}
     assert lost(table, found) == expected
+    assert found.anon.k(QID, missing="wildcard") >= 3
     weighed = table.anon.suppress(QID, 3, cells=True, missing="wildcard", weights={"zip": 10})
     assert lost(table, weighed) == {**expected, 5: rare}
 
@@ -125,6 +128,7 @@ def test_shared_cells_are_fewer(frame):
     table = frame(cells)
     found = table.anon.suppress(["zip", "age"], 2, cells=True, missing="wildcard", shared=True)
     assert cells_of(found, "age") == [None, 2, 3]
+    assert found.anon.k(["zip", "age"], missing="wildcard") == 2
     found = table.anon.suppress(["zip", "age"], 2, cells=True, missing="wildcard")
     assert cells_of(found, "age") == [None, None, None]
     same = table.anon.suppress("zip", 3, cells=True, missing="wildcard")
@@ -132,10 +136,14 @@ def test_shared_cells_are_fewer(frame):
 
 
 def test_utility_tells_which_columns_lost_cells(frame):
-    table = frame(PEOPLE)
-    found = table.anon.suppress(["zip", "age"], 3, cells=True, missing="wildcard")
-    told = {m.column: m.suppressed for m in found.anon.utility(table, ["zip", "age"]).moved}
-    assert told["age"] == 3 / 8
+    table, qid = frame(PEOPLE), ["zip", "age"]
+    found = table.anon.suppress(qid, 5, cells=True, missing="wildcard")
+    told = found.anon.utility(table, qid)
+    # One zip was missing before, which is no cell that was lost.
+    gone = {name: sum(name in names for names in lost(table, found).values()) for name in qid}
+    assert gone == {"zip": 7, "age": 3}
+    assert {m.column: m.suppressed for m in told.moved} == {"zip": 7 / 8, "age": 3 / 8}
+    assert told.loss_metric == pytest.approx(10 / 16)
 
 
 def test_order_of_rows_and_a_category_change_nothing():

@@ -86,6 +86,8 @@ WORDS = {
     "PlanMethod": lambda df, word: anonrisk.plan(df, "zip", 2, method=word),
     "Split": lambda df, word: anonrisk.plan(df, "zip", 2, split=word),
     "Loss": lambda df, word: anonrisk.plan(df, "zip", 2, loss=word),
+    "ColumnLoss": lambda df, word: anonrisk.explore(df, "zip", 2, loss=word),
+    "PlanPicture": lambda df, word: anonrisk.plan(df, "zip", 2).plot(kind=word),
     "OnUnseen": lambda df, word: anonrisk.apply(df, anonrisk.Plan({}), on_unseen=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),

@@ -296,3 +296,22 @@ def test_a_gate_does_not_match_persons(frame):
     cells_ = {**gate_cells(), "who": [1, 2, 3, 4, 5]}
     policy = Policy.from_dict({**POLICY, "roles": {"quasi": ["zip", "age"], "unit": "who"}})
     assert policy.check(frame(cells_)).status == "could_not_assess"
+
+
+def test_a_report_says_it():
+    policy = Policy.from_dict({**POLICY, "budgets": {"k": 2}})
+    table = pd.DataFrame(gate_cells())
+    assert (
+        "a missing quasi-identifier matches every value" in table.anon.report(policy).to_markdown()
+    )
+
+
+def test_the_command_line_takes_it(tmp_path, capsys):
+    from anonrisk.cli import main
+
+    path = tmp_path / "t.csv"
+    pd.DataFrame(PEOPLE).to_csv(path, index=False)
+    asked = ["measure", str(path), "--qids", "zip", "age", "--missing", "wildcard", "--json"]
+    assert main(asked) == 0
+    sizes = pd.DataFrame(PEOPLE).anon.classes(["zip", "age"], missing="wildcard")
+    assert json.loads(capsys.readouterr().out)["sizes"]["k"] == sizes.k

@@ -9,13 +9,12 @@ from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
 from anonrisk.api.asked_goals import AskedGoals
+from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import Loss, PlanMethod, Split
+from anonrisk.core.literals import ColumnLoss, PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import count_of
@@ -23,13 +22,14 @@ from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines import engine_for
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError, TooManyClassesError, WeightError
-from anonrisk.planning.class_rules import Coded, Requirements, beside
+from anonrisk.planning.before import before_plan
+from anonrisk.planning.class_rules import beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
-from anonrisk.planning.losses import private_losses
+from anonrisk.planning.losses.base import ClassLoss
+from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
 from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
-from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
 from anonrisk.planning.region_large import countable_in_stages, large_plan
@@ -38,8 +38,9 @@ from anonrisk.recode import Keep
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names, Qid
-    from anonrisk.core.literals import Cuts, Distance, Diversity
+    from anonrisk.core.literals import Cuts, Distance, Diversity, Loss
     from anonrisk.counts.tally import Tally
     from anonrisk.engines.base import Engine
     from anonrisk.planning.goals import PlanRequest
@@ -58,7 +59,8 @@ def plan(  # noqa: PLR0915
     weights: Mapping[Any, float] | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
-    loss: Loss = "range",
+    loss: Loss | LossFunction = "entropy",
+    target: Name | None = None,
     sensitive: Names | None = None,
     budget: float | None = None,
     max_suppression: float = 0.02,
@@ -99,7 +101,8 @@ def plan(  # noqa: PLR0915
     beta : float
         The chance, for the budget, with which one value may have fewer than k persons.
     weights : dict of column to float, optional
-        How much the detail of each column is worth, relative to the others; 1 if not named.
+        How much the detail of each column is worth, relative to the others; 1 if not named. For
+        losses of cells.
     hierarchies : dict of column to hierarchy, optional
         A nested dict, a table of levels or a file of one (see `anonrisk.tcloseness`), or a list of
         recodings of `anonrisk.recode`: only these are then offered for that column.
@@ -108,10 +111,18 @@ def plan(  # noqa: PLR0915
         those of a sample; where the differences of ranks, or the distances to medians, add up to
         the least; or where the widest bin is narrowest. ``"auto"`` offers widths, quantiles and
         medians together.
-    loss : {"range", "private"}
-        What a coarser cell loses: the part of the column's range, or of the hierarchy's leaves,
-        that it covers; or what it leaves unknown of a sensitive value, so that columns which say
-        little about it are made coarse first.
+    loss : {"entropy", "range", "discernibility", "target", "private"} or function
+        What is to be kept. Of cells, by column: the bits that a cell tells, as a share of those it
+        told; or the part of the column's range, or of the hierarchy's leaves, that it does not
+        cover; or what it tells of a sensitive value (``"private"``), so that columns which say
+        little about it are made coarse first. Of classes: that they are small
+        (``"discernibility"``), or that most of a class have the same value of the `target`. A
+        function is called with the sizes of the classes that would be published, an array, and a
+        dict of column to the number of their records with each label, an array; it gives what such
+        a record loses on average, from 0 to 1. With all of them a suppressed record loses 1. What
+        is not of cells is for whole columns only, ``"full-domain"``.
+    target : name, optional
+        The column for ``loss="target"``, no quasi-identifier: what somebody will predict.
     sensitive : name or list of names, optional
         The column for ``loss="private"``, or those for `ldiv` and `tcloseness`; left out, what was
         declared.
@@ -164,8 +175,13 @@ def plan(  # noqa: PLR0915
     ``optimal`` says so. Classes that break a goal are left out, those that are too small or have
     too few values first, until all that are left keep to every goal: a distance from the table is
     from what is left of it. What is asked of the table as a whole, as an average risk, is measured
-    then. Losses: T9, and −log Pr(y | B) of private mutual information (T12) over
-    that of equally likely sensitive values.
+    then.
+
+    Losses: a cell x of the column X in the group B of n(B) of n records loses
+    −log₂ Pr(x | B) = log₂ n(B) − log₂ n(x) of its H(X) bits (T11), so that 0 is lost where every
+    value stays and 1 where all are a star; T9; −log Pr(y | B) of private mutual information (T12)
+    over that of equally likely sensitive values. Of classes of s records: Σ s²/n², and T8, the
+    share of the records that have another value of the target than most of their class.
 
     A multidimensional plan is Mondrian's, strict: the table is cut into regions, these again, as
     long as every part keeps k records and the other goals; equal records stay together. Of all
@@ -177,6 +193,10 @@ def plan(  # noqa: PLR0915
     - S. Lodha & D. Thomas, *Probabilistic Anonymity*, theorem 4, 3.1 and 4; corrected as in
       docs/errata.md, ``lodha-theorem-4``, ``lodha-3.1``.
     - K. LeFevre, D. DeWitt & R. Ramakrishnan, *Mondrian Multidimensional K-Anonymity*, ICDE 2006.
+    - J. Goldberger & T. Tassa, *Efficient Anonymizations with Enhanced Utility*, Transactions on
+      Data Privacy 3(2), 2010, 149-175.
+    - V. S. Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002, 279-288.
+    - R. Bayardo & R. Agrawal, *Data Privacy through Optimal k-Anonymization*, ICDE 2005, 217-228.
     - L. Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*,
       IJUFKS 10(5), 2002, 571-588.
     - S. Mahiou & F. Nagle, *Anonymity, Utility and Risk: an Overview*, 2018, 4.2 and 4.5; corrected
@@ -191,7 +211,7 @@ def plan(  # noqa: PLR0915
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
     column   from              to                              left    loss   helped
-    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   20.8%        8
+    age      8 whole numbers   4 bins: <35, 35-39, 40-44,         4   33.3%        8
                                >=45
     sex      2 texts           as it is                           2    0.0%        0
     helped: records in classes below 2 with this column as it was
@@ -201,7 +221,8 @@ def plan(  # noqa: PLR0915
     smallest class            1          2
     below 2          8 (100.0%)   0 (0.0%)
     suppressed         0 (0.0%)   0 (0.0%)
-    loss                   0.0%      10.4%
+    bits a cell            2.00       1.50
+    loss                   0.0%      16.7%
     holds: 2 records or more in every class of age + sex; risk at most 50.0%, on
       average 50.0%
     not covered: links with other releases, columns that are not among these,
@@ -210,7 +231,8 @@ def plan(  # noqa: PLR0915
     2
     """
     one_of(bins, "bins", CUTS)
-    one_of(loss, "loss", get_args(Loss))
+    kept = loss_word(loss)
+    refuse_weights(kept, weights)
     require_share(beta, "beta", exclusive=True)
     require_share(max_suppression, "max_suppression")
     if max_loss is not None:
@@ -218,29 +240,28 @@ def plan(  # noqa: PLR0915
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(split, "split", get_args(Split))
-    private = loss == "private"
+    private, by_region = kept == "private", kept in get_args(ColumnLoss)
     whole_only = {
         "population_size=": population_size is not None,
         "budget=": budget is not None,
         "bins=": bins != "auto",
-        "loss='private'": private,
+        f"loss={kept!r}": not by_region,
     }
     one_of(method, "method", get_args(PlanMethod))
-    method = _settled(method, whole_only, again=previous is not None)
+    method = _settled(method, whole_only, by_region=by_region, again=previous is not None)
     asked = AskedGoals.read(
         k=k, ldiv=ldiv, kind=kind, c=c, tcloseness=tcloseness, distance=distance, order=order,
         risk=risk,
     )  # fmt: skip
     stated = _policy(qids, policy)
     if stated is None:
-        engine, request, private_about = asked.request(
-            frame, qids, sensitive, unit, private=private
-        )
+        engine, request, loss_about = asked.request(frame, qids, sensitive, unit, private=private)
     else:
         if asked or unit is not None or (qids is not None and policy is not None):
             raise ArgumentError("a policy says what it asks for: give it without other goals")
         engine, request = engine_for(frame), stated.plan_goals(frame)
-        private_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
+        loss_about = asked.about_loss(frame, request.qid, sensitive) if private else ()
+    loss_about += target_of(kept, target, request.qid, engine.schema(frame))
     check_previous(previous, request.qid)
     given = dict(hierarchies or {})
     require(given, "hierarchy of", request.qid)
@@ -252,25 +273,25 @@ def plan(  # noqa: PLR0915
         recodings={},
         max_suppression=request.most_suppressed(float(max_suppression)),
         columns=tuple(engine.schema(frame).columns),
-        loss=loss,
+        loss=kept,
         unit=request.unit,
         leave_out=request.leave_out,
     )
     with shown(progress=progress):
         tell("counting the classes")
-        stages = method != "full-domain" and previous is None and countable_in_stages(request)
-        together = (*dict.fromkeys((*counted, *private_about)),)
+        stages = method != "full-domain" and countable_in_stages(request)
+        together = (*dict.fromkeys((*counted, *loss_about)),)
         tally = _tally(engine, frame, together, free, stages=stages)
         if tally is None:
             tell("cutting the table into regions, in stages")
             large = large_plan(
-                with_rules(start, request), engine, frame, request,
+                with_rules(start, request), engine, frame, request, OF_COLUMNS[kept],
                 free=free, given=given, weights=weighted, median=split == "median",
             )  # fmt: skip
             return worthwhile(large, max_loss)
     request.check_complete(tally)
-    pairs = _pairs(tally, request.qid, private_about)
-    tally = tally.only(counted) if private_about else tally
+    lost = loss_of(loss, tally, request.qid, *loss_about)
+    tally = tally.only(counted) if loss_about else tally
     n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
     # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
     least = 1 if request.of_policy else request.k
@@ -280,17 +301,17 @@ def plan(  # noqa: PLR0915
 
     def make(wanted: PlanRequest, given: Mapping[Name, Any] = given) -> Plan:
         made = with_rules(start, wanted)
-        made = replace(made, before=_before(tally, wanted, pairs))
+        made = replace(made, before=before_plan(tally, wanted, lost))
         by_column = partial(
-            best_of, wanted, made, tally, pairs=pairs,
+            best_of, wanted, made, tally, loss=lost,
             asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
             bins=bins, budget=budget, max_loss=max_loss,
         )  # fmt: skip
-        if method == "full-domain":
+        if method == "full-domain" or isinstance(lost, ClassLoss):
             return by_column()
         tell("cutting the table into regions")
         by_region = partial(
-            multidimensional, made, tally, wanted,
+            multidimensional, made, tally, wanted, lost,
             asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
@@ -315,7 +336,9 @@ def _policy(qids: Any, policy: Any) -> StatesGoals | None:
     return None
 
 
-def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool) -> PlanMethod:
+def _settled(
+    method: PlanMethod, whole_only: Mapping[str, bool], *, by_region: bool, again: bool
+) -> PlanMethod:
     """Refuse what one method has no use for; what only one of them can do settles which."""
     if again:
         return "full-domain"
@@ -325,7 +348,8 @@ def _settled(method: PlanMethod, whole_only: Mapping[str, bool], *, again: bool)
             f"{useless[0]} has no use with method='multidimensional'; it is for "
             "method='full-domain'"
         )
-    return "full-domain" if method == "auto" and useless else method
+    whole = useless or not by_region
+    return "full-domain" if method == "auto" and whole else method
 
 
 def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:
@@ -353,16 +377,6 @@ def _check_size(n: int, k: int, population_size: int | None, who: str) -> None:
         )
 
 
-def _pairs(tally: Tally, qid: Qid, about_whom: Qid) -> dict[Name, Tally]:
-    """Count the pairs of each column's values with the sensitive ones."""
-    for name in about_whom:
-        if len(np.unique(tally.codes[name])) == 1:
-            raise ArgumentError(
-                f"sensitive column {name!r} has one value only: no recoding loses anything about it"
-            )
-    return {name: tally.only((name, other)) for other in about_whom for name in qid}
-
-
 def require_share(given: Any, what: str, *, exclusive: bool = False) -> None:
     """Refuse what is no share."""
     inside = _is_number(given) and (0 < given < 1 if exclusive else 0 <= given <= 1)
@@ -388,31 +402,3 @@ def _weights(qid: Qid, given: Mapping[Name, float] | None) -> list[float] | None
     if not any(weights):
         raise WeightError("the weights of all columns are zero: nothing would be worth keeping")
     return [float(weight) for weight in weights]
-
-
-def _before(tally: Tally, request: PlanRequest, pairs: Mapping[Name, Tally]) -> PlanOutcome:
-    """Measure the table as it is; what breaks a rule stands below."""
-    qid, n = request.qid, tally.n_records
-    required = Requirements(tally, qid, request.rules, unit=request.unit, allowed=n)
-    coded = Coded(
-        [tally.codes[name] for name in (*qid, *required.beside)],
-        tally.counts,
-        [len(tally.domains[name]) + 1 for name in (*qid, *required.beside)],
-    )
-    sizes = required.counted(coded, qid, np.ones(len(tally.counts), dtype=bool))
-    # What is unknown of a sensitive value before anything has become coarse.
-    unknown = 0.0
-    for name, pair in pairs.items():
-        margin = tally.margin(name)
-        unknown += float(private_losses(np.arange(len(margin)), len(margin), name, pair) @ margin)
-    records = tally.only(qid).counts
-    return PlanOutcome(
-        n,
-        sizes.n_classes,
-        sizes.k,
-        n - int(required.kept(coded).records.sum()),
-        unknown / (len(qid) * n),
-        int((records**2).sum()),
-        tuple(int((tally.margin(name) > 0).sum()) for name in qid),
-        None if request.unit is None else sizes.n_records,
-    )

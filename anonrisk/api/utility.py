@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
@@ -15,7 +16,9 @@ from anonrisk.planning.utility import compare, majority_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anonrisk.core.arrays import LossFunction
     from anonrisk.core.columns import Name, Names
+    from anonrisk.core.literals import Loss
     from anonrisk.planning.utility import Utility
 
 
@@ -26,6 +29,7 @@ def utility(
     sensitive: Name | None = None,
     *,
     hierarchies: Mapping[Any, Any] | None = None,
+    loss: Loss | LossFunction = "entropy",
 ) -> Utility:
     r"""Tell what a changed table is still good for.
 
@@ -43,6 +47,9 @@ def utility(
     hierarchies : dict of column to hierarchy, optional
         The hierarchies that columns were recoded by. Other labels ("30-39", "1981-H2", "10**", "*")
         say themselves which values they stand for.
+    loss : {"entropy", "range", "discernibility", "target", "private"} or function
+        Which loss is told as `loss`, as in `anonrisk.plan`, of whose plans it is `after.loss`;
+        ``"target"`` and ``"private"`` are about `sensitive`. All other measures are told anyway.
 
     Returns
     -------
@@ -71,7 +78,8 @@ def utility(
     The loss metric is a mean over original records and columns: a suppressed cell or record costs
     1, an unchanged value 0. Mutual information and its loss add up to the mean entropy of the
     columns, private mutual information and its loss to the entropy of the sensitive column. A
-    suppressed record tells nothing of it. Bits throughout.
+    suppressed record tells nothing of it. Bits throughout. By ``"entropy"``, `loss` is the mean
+    over columns of what is lost of their bits, 1 − MI/H.
 
     When it misleads: none of them knows what the table is for: columns count alike, each by itself,
     and a question about two of them together may be lost where each loses little.
@@ -89,9 +97,11 @@ def utility(
     >>> df = pd.DataFrame({"age": [31, 33, 42, 51]})
     >>> coarse = df.anon.generalize("age", bins=[40])
     >>> found = coarse.anon.utility(df, "age")
-    >>> round(found.loss_metric, 3), found.mutual_information
-    (0.475, 1.0)
+    >>> round(found.loss_metric, 3), found.mutual_information, found.loss
+    (0.475, 1.0, 0.5)
     """
+    if loss_word(loss) in ("target", "private") and sensitive is None:
+        raise ArgumentError(f"loss={loss!r} is about a column: name it, sensitive=")
     engine, question = question_of(original, qids, unit=None, missing="value")
     qid = question.qid
     changed_engine = engine_for(frame)
@@ -136,4 +146,5 @@ def utility(
         sensitive=sensitive,
         majority=majority,
         hierarchies=given,
+        loss=loss,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from anonrisk.cli.options import sample_of
 from anonrisk.core.render import WIDTH, folded
-from anonrisk.policy.finding import FAIL
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
     import argparse
@@ -55,7 +56,11 @@ def _lines(command: str) -> list[str]:
 
 
 def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Iterator[str]:
-    """Plan each quasi-identifier that failed, for the k that would keep to its budgets."""
+    """Plan for the policy; where the command line says otherwise, for the k that would do."""
+    if not _beyond_policy(given):
+        if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.findings):
+            yield _for_policy(given, source)
+        return
     deciding = (*verdict.failures, *(verdict.warnings if given.fail_on == "warn" else ()))
     sizes: dict[Qid, int] = {}
     for finding in deciding:
@@ -63,14 +68,27 @@ def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Itera
         # A plan knows no groups.
         if k is not None and finding.status == FAIL and finding.qid and finding.group is None:
             sizes[finding.qid] = max(k, sizes.get(finding.qid, 1))
-    rows = "" if verdict.unit is None else f"{_REMARK}counts rows, not persons: check what it gives"
     for qid, k in sizes.items():
         start = source.starts("plan")
         if start is None:
             yield f"{_PYTHON}plan({list(qid)!r}, k={k}){_REMARK}in Python"
         else:
-            words = [*start, *_table(given), *_option("--qids", map(str, qid)), "--k", str(k)]
-            yield shlex.join(words) + rows
+            unit = [] if verdict.unit is None else [f"--unit={verdict.unit}"]
+            words = [*start, *_table(given), *_option("--qids", map(str, qid)), *unit]
+            yield shlex.join([*words, "--k", str(k)])
+
+
+def _beyond_policy(given: argparse.Namespace) -> bool:
+    """Tell whether the command line says what a plan for the policy would not know."""
+    said = (given.qids, given.sensitive, given.unit, given.missing, given.unlisted)
+    return any(one is not None for one in said) or bool(sample_of(given))
+
+
+def _for_policy(given: argparse.Namespace, source: Source) -> str:
+    start = source.starts("plan")
+    if start is None:
+        return f"{_PYTHON}plan(policy={given.policy!r}){_REMARK}in Python"
+    return shlex.join([*start, *_table(given), "--policy", given.policy])
 
 
 def _explained(given: argparse.Namespace, source: Source) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from anonrisk.counts.domain import DATES
 from anonrisk.errors import PlanError
 from anonrisk.planning.lattice import Choice
+from anonrisk.planning.losses.base import Scale
 from anonrisk.planning.offer import offer
 from anonrisk.recode import Keep, Recoding, Star
 from anonrisk.recode.edges import fine_dates, fine_edges
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.losses.base import CellLoss, Span
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,20 @@ class Ladder:
     begins, ends : array of steps by positions
         The first and the last position of the part that a position is in; below its own step, a
         part has itself.
-    costs : array of steps by positions
-        What a cell of that part loses.
+    members : array of steps by positions
+        The group of its step that a position is in.
     choices : list of Choice
         The recoding of each step.
+    costs : array of steps by positions
+        What a cell of that part loses.
     """
 
     place: Integers
     begins: Integers
     ends: Integers
-    costs: Floats
+    members: Integers
     choices: list[Choice]
+    costs: Floats
 
     @property
     def size(self) -> int:
@@ -67,6 +72,12 @@ class Ladder:
         """Give what a cell loses if these positions, and all between, are put together."""
         return self.costs[self.step(first, last), first]
 
+    def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ladder:
+        """Give the same steps at the prices of another loss."""
+        column = name, tally.domains[name], tally.margin(name)
+        choices = [Choice.of(choice.recoding, *column, loss) for choice in self.choices]
+        return replace(self, choices=choices, costs=_costs(choices, self.members))
+
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
         """Give the ends of the smallest part that holds these positions."""
         step = self.step(first, last)
@@ -79,9 +90,8 @@ class Ruler:
 
     place: Integers
     edges: Floats
-    # The least and the largest number of the column that each position stands for.
-    least: Floats
-    largest: Floats
+    scale: Scale
+    span: Span
     whole: bool
     dates: bool
 
@@ -91,13 +101,13 @@ class Ruler:
         return len(self.edges) + 2
 
     def losses(self, first: Integers, last: Integers) -> Floats:
-        """Give the part of the range that these positions cover (T9)."""
-        missing = len(self.edges) + 1
-        known = np.minimum(last, missing - 1)
-        spread = self.largest[-1] - self.least[0]
-        covered = np.maximum(self.largest[known] - self.least[np.minimum(first, known)], 0.0)
-        shares = covered / spread if spread > 0 else np.zeros(len(first))
-        return np.where(last < missing, shares, np.where(first == last, 0.0, 1.0))
+        """Give what a cell loses if these positions, and all between, are put together."""
+        return self.span.losses(first, last)
+
+    def priced(self, loss: CellLoss, tally: Tally, name: Name) -> Ruler:
+        """Give the same edges at the prices of another loss."""
+        scale = self.scale.counted(self.place, tally.margin(name))
+        return replace(self, scale=scale, span=loss.along(scale))
 
     def boxes(self, first: Integers, last: Integers) -> tuple[Integers, Integers]:
         """Give these positions: edges are where they are."""
@@ -107,17 +117,18 @@ class Ruler:
 Axis: TypeAlias = Ladder | Ruler
 
 
-def axis_of(tally: Tally, name: Name, k: int, given: Any) -> Axis:
+def axis_of(tally: Tally, name: Name, k: int, given: Any, loss: CellLoss) -> Axis:
     """Choose how a column may be cut: numbers and dates at edges, others by what is offered."""
     domain, margin = tally.domains[name], tally.margin(name)
     if given is None and domain.is_scale:
         fine = fine_dates if domain.kind in DATES else fine_edges
-        return ruler(domain, fine(domain, margin[:-1], k) if len(domain) > 1 else [])
+        edges = fine(domain, margin[:-1], k) if len(domain) > 1 else []
+        return ruler(domain, edges, margin, loss)
     offered = offer(domain, margin, k=k, share=0, given=given, column=name, nested=True)
-    return ladder(tally, name, offered)
+    return ladder(tally, name, offered, loss)
 
 
-def ruler(domain: Domain, edges: Sequence[float]) -> Ruler:
+def ruler(domain: Domain, edges: Sequence[float], margin: Integers, loss: CellLoss) -> Ruler:
     """Put numbers or days between edges."""
     dates = domain.kind in DATES
     whole = dates or domain.kind == "whole"
@@ -126,19 +137,16 @@ def ruler(domain: Domain, edges: Sequence[float]) -> Ruler:
     known = np.searchsorted(at, values, side="right")
     # As labels are read: up to the last whole number, or all but the edge itself.
     before = at - 1 if whole else np.nextafter(at, -np.inf)
-    return Ruler(
-        np.append(known[: len(domain)], len(at) + 1),
-        at,
-        np.append(values[0], at),
-        np.append(before, values[-1]),
-        whole,
-        dates,
-    )
+    place = np.append(known[: len(domain)], len(at) + 1)
+    ends = np.append(values[0], at), np.append(before, values[-1])
+    scale = Scale(*ends, margin, margin).counted(place, margin)
+    return Ruler(place, at, scale, loss.along(scale), whole, dates)
 
 
-def ladder(tally: Tally, name: Name, offered: Sequence[Recoding]) -> Ladder:
+def ladder(tally: Tally, name: Name, offered: Sequence[Recoding], loss: CellLoss) -> Ladder:
     """Put values in an order in which every part of every step stands together."""
-    steps = [Choice.of(recoding, tally, name) for recoding in offered][::-1]
+    column = name, tally.domains[name], tally.margin(name)
+    steps = [Choice.of(recoding, *column, loss) for recoding in offered][::-1]
     if not isinstance(steps[0].recoding, Star):
         raise PlanError(
             f"the coarsest recoding that is offered for column {name!r} must put all of its values "
@@ -173,7 +181,11 @@ def ladder(tally: Tally, name: Name, offered: Sequence[Recoding]) -> Ladder:
     for s, begun in enumerate(begins):
         lasts = np.append(np.flatnonzero(begun[1:] != begun[:-1]), len(own) - 1)
         ends[s] = lasts[np.searchsorted(lasts, own)]
-    costs = np.stack([c.losses[groups[s, value]] for s, c in enumerate(steps)])
+    members = groups[:, value]
     place = np.empty(len(order), dtype=np.int64)
     place[order] = first[-1]
-    return Ladder(place, begins, ends, costs, steps)
+    return Ladder(place, begins, ends, members, steps, _costs(steps, members))
+
+
+def _costs(steps: Sequence[Choice], members: Integers) -> Floats:
+    return np.stack([step.losses[of] for step, of in zip(steps, members, strict=True)])

@@ -39,7 +39,8 @@ def sql_code(plan: PlanFields, dialect: str, table: str, on_unseen: str) -> str:
     """Write the plan as one SELECT over a table of the same columns."""
     one_of(dialect, "dialect", DIALECTS)
     write = _Sql(dialect, on_unseen)
-    names = [str(name) for name in plan.columns or plan.recodings]
+    gone = set(map(str, plan.leave_out))
+    names = [str(c) for c in plan.columns or plan.recodings if str(c) not in gone]
     quoted = [write.name(name) for name in names]
     new = {str(name): recoding for name, recoding in plan.recodings.items()}
     cells = [
@@ -91,8 +92,10 @@ def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
         if not isinstance(recoding, Keep):
             cell = write.cell(write.name(str(name)), recoding)
             lines.append(f"        {str(name)!r}: F.expr({cell!r}),")
+    lines += ["    }"]
+    if plan.leave_out:
+        lines.append(f"    df = df.drop(*{[str(name) for name in plan.leave_out]!r})")
     lines += [
-        "    }",
         "    quoted = {name: '`' + name.replace('`', '``') + '`' for name in df.columns}",
         "    df = df.select(*(",
         "        recoded[name].alias(name) if name in recoded else F.col(quoted[name])",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name
     from anonrisk.counts.tally import Tally
+    from anonrisk.planning.losses.base import CellLoss
     from anonrisk.recode import Recoding
 
 MAX_COMBINATIONS = 10_000
@@ -42,6 +43,7 @@ class LeftOutLevel:
 def levels_of(
     tally: Tally,
     offered: Mapping[Name, Sequence[Recoding]],
+    loss: CellLoss,
 ) -> tuple[dict[Name, list[Choice]], list[LeftOutLevel]]:
     """Choose the levels of each column, the finest first, and say which were left out.
 
@@ -51,6 +53,8 @@ def levels_of(
         Of the columns.
     offered : dict of column to recodings
         From `anonrisk.planning.offer`.
+    loss : CellLoss
+        By which the more detailed of two levels with as many values stays.
 
     Notes
     -----
@@ -62,7 +66,8 @@ def levels_of(
     levels = {}
     for name, recodings in offered.items():
         margin = tally.margin(name)
-        choices = different([Choice.of(recoding, tally, name) for recoding in recodings])
+        column = name, tally.domains[name], margin
+        choices = different([Choice.of(recoding, *column, loss) for recoding in recodings])
         kept: list[Choice] = []
         for choice in sorted(choices, key=lambda one: (-one.n_groups, one.mean_loss(margin))):
             if kept and kept[-1].n_groups == choice.n_groups:

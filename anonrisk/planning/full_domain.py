@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anonrisk.core.arguments import positive
 from anonrisk.core.progress import tell
 from anonrisk.core.render import percent
@@ -12,9 +14,11 @@ from anonrisk.errors import PlanError
 from anonrisk.planning.budget import ValueBudget, chernoff_values, exact_values, shares
 from anonrisk.planning.class_rules import ClassRule, Requirements
 from anonrisk.planning.goals import budgets, outcome, with_rules
-from anonrisk.planning.lattice import Choice, Lattice
+from anonrisk.planning.lattice import Lattice
+from anonrisk.planning.losses.base import CellLoss, GroupedColumn
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.offer import offers
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.persons import PersonTally
 from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.search import BestNode, search
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.planning.lattice import MeasuredNode
+    from anonrisk.planning.losses.base import Loss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.plan_steps import PlanStep
 
@@ -51,7 +56,7 @@ def full_domain(
     tally: Tally,
     request: PlanRequest,
     *,
-    pairs: Mapping[Name, Tally],
+    loss: Loss,
     asked: PlanRequest,
     n: int,
     beta: float,
@@ -85,7 +90,7 @@ def full_domain(
     by_size = required.rules == (ClassRule(qid, request.k),) and not required.wholes
     plain = by_size and not required.beside
     lattice = Lattice.of(
-        tally, offered, request.k, weights, pairs, required=None if plain else required
+        tally, offered, request.k, weights, loss, required=None if plain else required
     )
     tell("looking for a first plan")
     found = search(lattice, allowed)
@@ -104,37 +109,40 @@ def full_domain(
         lattice.plain_loss(best.node),
         best.discernibility,
         tuple(lattice.present(best.node)),
+        bits=bits_kept(lattice.by_column(best.node, ENTROPY), tally, qid),
+        range_loss=float(lattice.by_column(best.node, RANGE).mean()),
     )
     return replace(
         made,
         recodings=chosen,
         after=outcome(required, coded, rows, after) if rows.any() else after,
         budget=about,
-        steps=_steps(lattice, best, pairs, required),
+        steps=_steps(lattice, best, required),
         optimal=found.optimal,
         partial=found.stopped,
         budgets=budgets(asked, required, coded, rows),
     )
 
 
-def _steps(
-    lattice: Lattice, best: MeasuredNode, pairs: Mapping[Name, Tally], required: Requirements
-) -> tuple[PlanStep, ...]:
-    """Measure what the recoding of each column does."""
+def _steps(lattice: Lattice, best: MeasuredNode, required: Requirements) -> tuple[PlanStep, ...]:
+    """Measure what the recoding of each column does; by bits where the loss is one of classes."""
     tally, columns = lattice.tally, []
+    loss = lattice.loss if isinstance(lattice.loss, CellLoss) else ENTROPY
     for c, (name, i) in enumerate(zip(lattice.columns, best.node, strict=True)):
-        choice, kept = lattice.choices[c][i], Choice.of(Keep(), tally, name, pairs.get(name))
-        codes = tally.codes[name]
+        choice, codes = lattice.choices[c][i], tally.codes[name]
+        column = name, tally.domains[name], lattice.margins[c]
+        now, then = (GroupedColumn.of(r, *column) for r in (Keep(), choice.recoding))
+        present = np.count_nonzero(lattice.margins[c])
         columns.append(
             RecodedColumn(
                 name,
                 tally.domains[name].kind,
                 codes,
-                len(kept.losses),
-                codes if choice.n_groups == kept.n_groups else choice.groups[codes],
-                len(choice.losses),
-                float(lattice.mean_loss[c][i]),
-                kept.mean_loss(tally.margin(name)),
+                now.n_groups,
+                codes if choice.n_groups == present else choice.groups[codes],
+                then.n_groups,
+                then.mean(loss.of_groups(then)),
+                now.mean(loss.of_groups(now)),
             )
         )
     return steps_of(columns, tally, required)

@@ -57,7 +57,7 @@ class SensitiveGoal:
         return self.limit >= other.limit if least else self.limit <= other.limit
 
 
-class Measured(NamedTuple):
+class GoalResult(NamedTuple):
     """What came of a goal: the number, whether that will do, and why not where nobody can tell."""
 
     value: float | None
@@ -70,7 +70,7 @@ class TableGoal:
     """What the classes of some columns must keep to all together, as an average or a share."""
 
     qid: Qid
-    measure: Callable[[ClassCounts], Measured] = field(repr=False)
+    measure: Callable[[ClassCounts], GoalResult] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class PlanGoal:
     by_size: bool = False
     enough: int | None = None
     about: SensitiveGoal | None = None
-    measure: Callable[[ClassCounts], Measured] | None = field(default=None, repr=False)
+    measure: Callable[[ClassCounts], GoalResult] | None = field(default=None, repr=False)
     of_suppression: bool = False
     why_not: str = ""
 

@@ -15,7 +15,7 @@ from anonrisk.planning.goal import (
     MET,
     MISSED,
     NOT_PLANNED,
-    Measured,
+    GoalResult,
     PlanGoal,
     PlannedBudget,
     TableGoal,
@@ -193,7 +193,7 @@ def budgets(
 def _budget(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> PlannedBudget:
     column = None if goal.about is None else goal.about.column
     if goal.why_not:
-        found, status = Measured(None, met=False, why=goal.why_not), NOT_PLANNED
+        found, status = GoalResult(None, met=False, why=goal.why_not), NOT_PLANNED
     else:
         found = _measured(goal, required, coded, rows)
         status = MET if found.met else MISSED
@@ -203,12 +203,12 @@ def _budget(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans
     )
 
 
-def _measured(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> Measured:
+def _measured(goal: PlanGoal, required: Requirements, coded: Coded, rows: Booleans) -> GoalResult:
     if goal.about is not None:
         worst = required.worst(coded, goal.qid, goal.about, rows)
         broken = bool(FORMULAS[goal.about.score].breaks(worst, goal.limit))
-        return Measured(float(worst), not broken)
+        return GoalResult(float(worst), not broken)
     if goal.measure is not None:
         return goal.measure(required.counted(coded, goal.qid, rows))
     gone = int(coded.counts[~rows].sum()) / int(coded.counts.sum())
-    return Measured(gone, met=True)
+    return GoalResult(gone, met=True)

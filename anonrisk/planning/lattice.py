@@ -10,21 +10,31 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.planning.class_rules import Coded, KeptClasses
-from anonrisk.planning.losses import group_losses, private_losses
+from anonrisk.planning.losses.base import (
+    CellLoss,
+    ClassLoss,
+    GroupedClasses,
+    GroupedColumn,
+    tidy,
+)
+from anonrisk.planning.losses.range import RangeLoss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name
+    from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.class_rules import Requirements
+    from anonrisk.planning.losses.base import Loss
     from anonrisk.recode import Recoding
 
     Node = tuple[int, ...]
 
 # Rolled-up tallies that are kept for coarser nodes to start from.
 _KEPT = 96
+_RANGE = RangeLoss()
 
 
 @dataclass(frozen=True)
@@ -37,28 +47,19 @@ class Choice:
     n_groups: int
 
     @classmethod
-    def of(cls, recoding: Recoding, tally: Tally, name: Name, pairs: Tally | None = None) -> Choice:
-        """Apply a recoding to a domain; a missing value has a group of its own, or the only one.
-
-        With a tally of pairs of values and sensitive values, the loss is the private one.
-        """
-        domain = tally.domains[name]
-        known, labels = recoding.groups(domain)
-        losses = group_losses(recoding, domain, known, labels)
-        if recoding.for_missing is not None:
-            groups = np.append(known, 0)
-        else:
-            groups = np.append(known, len(losses))
-            losses = np.append(losses, 0.0)
-        if pairs is not None:
-            losses = private_losses(groups, len(losses), name, pairs)
+    def of(
+        cls, recoding: Recoding, name: Name, domain: Domain, margin: Integers, loss: Loss
+    ) -> Choice:
+        """Apply a recoding to a domain; of a loss of classes no column loses anything."""
+        column = GroupedColumn.of(recoding, name, domain, margin)
+        losses = loss.of_groups(column) if isinstance(loss, CellLoss) else np.zeros(column.n_groups)
         # Only groups that occur are counted.
-        present = np.unique(groups[tally.margin(name) > 0])
-        return cls(recoding, groups, losses, len(present))
+        present = np.unique(column.groups[margin > 0])
+        return cls(recoding, column.groups, losses, len(present))
 
     def mean_loss(self, margin: Integers) -> float:
-        """Give what a cell of the column loses on average, without suppression (T9)."""
-        return float(self.losses[self.groups] @ margin) / int(margin.sum())
+        """Give what a cell of the column loses on average, without suppression."""
+        return float(tidy(self.losses[self.groups] @ margin / int(margin.sum())))
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class MeasuredNode:
     n_below: int
     n_sure: int
     loss: float
+    # What would be lost if nobody were suppressed.
+    unsuppressed: float
     discernibility: int
     # Whether what is left keeps to what is asked of the table as a whole.
     holds: bool = True
@@ -98,6 +101,7 @@ class Lattice:
     choices: list[list[Choice]]
     k: int
     weights: Floats
+    loss: Loss
     # What classes must keep to; None where that is k records alone.
     required: Requirements | None = None
     # How many classes were looked at: what the work of a search is counted by.
@@ -112,27 +116,28 @@ class Lattice:
         offered: Mapping[Name, Sequence[Recoding]],
         k: int,
         weights: Sequence[float] | None = None,
-        pairs: Mapping[Name, Tally] | None = None,
+        loss: Loss = _RANGE,
         *,
         required: Requirements | None = None,
     ) -> Lattice:
         """Apply every offered recoding to its column's domain, once."""
-        columns, told = tuple(offered), pairs or {}
-        choices = [
-            different([Choice.of(r, tally, c, told.get(c)) for r in offered[c]]) for c in columns
-        ]
+        columns = tuple(offered)
+        choices = []
+        for c in columns:
+            column = c, tally.domains[c], tally.margin(c)
+            choices.append(different([Choice.of(r, *column, loss) for r in offered[c]]))
         share = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=float)
-        return cls(tally, columns, choices, k, share / share.sum(), required)
+        return cls(tally, columns, choices, k, share / share.sum(), loss, required)
 
     def __post_init__(self) -> None:
         """Prepare what every node needs: margins, and which choice refines which."""
         self.n = self.tally.n_records
-        margins = [self.tally.margin(c) for c in self.columns]
+        self.margins = [self.tally.margin(c) for c in self.columns]
         self.mean_loss = [
             np.array([c.mean_loss(m) for c in offered])
-            for offered, m in zip(self.choices, margins, strict=True)
+            for offered, m in zip(self.choices, self.margins, strict=True)
         ]
-        self.least_gain = [
+        self.most_loss = [
             np.array([float(c.losses.max(initial=0.0)) for c in offered])
             for offered in self.choices
         ]
@@ -157,10 +162,8 @@ class Lattice:
             return known
         rolled = self._roll_up(node)
         kept = self.kept(rolled)
-        of_class = np.zeros(len(rolled.counts))
-        for c, choice in enumerate(node):
-            of_class += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
-        lost = float(of_class[kept.rows] @ rolled.counts[kept.rows])
+        of_row = self._of_rows(rolled, kept.rows)
+        lost = float(of_row[kept.rows] @ rolled.counts[kept.rows])
         n_below = self.n - int(kept.records.sum())
         found = MeasuredNode(
             node,
@@ -169,22 +172,54 @@ class Lattice:
             int(kept.sizes.min()) if len(kept.sizes) else None,
             n_below,
             kept.n_sure,
-            (lost + n_below) / self.n,
+            float(tidy((lost + n_below) / self.n)),
+            float(of_row @ rolled.counts) / self.n,
             int((kept.records**2).sum()) + n_below * self.n,
             kept.holds,
         )
         self.measured[node] = found
         return found
 
+    def _of_rows(self, rolled: _Rolled, kept: Booleans) -> Floats:
+        """Give what a record of each combination loses."""
+        if isinstance(self.loss, ClassLoss):
+            number, classes = self._classes(rolled, kept)
+            return self.loss.of_classes(classes)[number]
+        of_row = np.zeros(len(rolled.counts))
+        for c, choice in enumerate(rolled.node):
+            of_row += self.weights[c] * self.choices[c][choice].losses[rolled.codes[c]]
+        return of_row
+
+    def _classes(self, rolled: _Rolled, kept: Booleans) -> tuple[Integers, GroupedClasses]:
+        """Number the classes of combinations, and put those of a class together."""
+        chosen = [offered[i] for offered, i in zip(self.choices, rolled.node, strict=True)]
+        groups = {c: one.groups for c, one in zip(self.columns, chosen, strict=True)}
+        sizes, codes = rolled.sizes[: len(chosen)], rolled.codes[: len(chosen)]
+        if not self.beside:
+            own = np.arange(len(rolled.counts))
+            return own, GroupedClasses(codes, groups, sizes, rolled.counts, kept)
+        keys, _ = radix.keys_of(zip(codes, sizes, strict=True))
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        counts = np.rint(np.bincount(number, rolled.counts)).astype(np.int64)
+        # What is beside them does not part the records of a class: all are left, or none.
+        codes = [code[first] for code in codes]
+        return number, GroupedClasses(codes, groups, sizes, counts, kept[first])
+
+    def by_column(self, node: Node, loss: CellLoss) -> Floats:
+        """Give what a cell of each column loses at a node, whatever it is worth."""
+        rolled = self._roll_up(node)
+        columns = zip(self.columns, self.margins, self.choices, node, strict=True)
+        chosen = [
+            GroupedColumn.of(offered[i].recoding, c, self.tally.domains[c], margin)
+            for c, margin, offered, i in columns
+        ]
+        return loss.by_column(chosen, self._classes(rolled, self.kept(rolled).rows)[1])
+
     def plain_loss(self, node: Node) -> float:
         """Give the loss of a node with all columns worth the same."""
-        rolled = self._roll_up(node)
-        kept = self.kept(rolled).rows
-        parts = [
-            self.choices[c][i].losses[rolled.codes[c]][kept] @ rolled.counts[kept]
-            for c, i in enumerate(node)
-        ]
-        return float(np.mean(parts) + rolled.counts[~kept].sum()) / self.n
+        if isinstance(self.loss, ClassLoss):
+            return self.measure(node).loss
+        return float(self.by_column(node, self.loss).mean())
 
     def kept(self, rolled: _Rolled) -> KeptClasses:
         """Tell which classes are left."""

@@ -17,6 +17,8 @@ from anonrisk.planning.class_rules import steady
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.base import Engine
     from anonrisk.planning.class_rules import ClassRule
     from anonrisk.planning.goal import SensitiveGoal
@@ -34,11 +36,12 @@ def publishable(engine: Engine, recoded: Any, plan: PlanFields, n_gone: int = 0)
     """
     rules = plan.class_rules
     first = steady(rules)
-    n_rows = engine.count(recoded, Question((rules[0].qid,), plan.unit))[0].n_rows
+    counted = _count(engine, recoded, plan)
+    n_rows = counted[0].n_rows if counted else 0
     share = _Share(plan, n_rows, n_gone)
     kept = recoded
     for asked in (first, rules) if first != rules else (rules,):
-        kept = _stable(engine, kept, asked, share)
+        kept, counted = _stable(engine, kept, asked, share, counted)
     return kept, n_rows + n_gone
 
 
@@ -54,34 +57,53 @@ class _Share:
         """Refuse to leave out more than that."""
         n, most = self.n_rows + self.n_gone, self.plan.max_suppression
         if n - n_left > self.plan.may_leave_out(n):
+            rules = self.plan.class_rules
+            goals = dict.fromkeys(str(goal) for rule in rules for goal in rule.goals)
+            broken = f", or that break {', '.join(goals)}," if goals else ""
             raise PlanError(
-                f"{percent((n - n_left) / n)} of the records would be left out, in classes that "
-                f"break a rule of the plan, and it may suppress {percent(most)}: "
+                f"{percent((n - n_left) / n)} of the records would be in classes smaller than "
+                f"{self.plan.k}{broken} and the plan may suppress {percent(most)}: "
                 "it was made for another table, or too few may be left out"
             )
 
 
-def _stable(engine: Engine, frame: Any, rules: Sequence[ClassRule], share: _Share) -> Any:
+def _stable(
+    engine: Engine,
+    frame: Any,
+    rules: Sequence[ClassRule],
+    share: _Share,
+    counted: list[ClassCounts],
+) -> tuple[Any, list[ClassCounts]]:
     """Leave out classes, rule after rule, until all that are left keep to every rule."""
     kept, unit = frame, share.plan.unit
     for _ in range(_MOST_ROUNDS):
-        if _holds(engine, kept, rules, share):
-            return kept
+        share.check(counted[0].n_rows if counted else 0)
+        if not counted or _holds(engine, kept, rules, counted, unit):
+            return kept, counted
         for rule in rules:
             limits = tuple(_limit(goal) for goal in rule.goals)
             kept = engine.keep(kept, LargeClasses(Question((rule.qid,), unit), rule.k, limits))
+        counted = _count(engine, kept, share.plan)
     raise PlanError("classes are left out again and again: the plan was made for another table")
 
 
-def _holds(engine: Engine, frame: Any, rules: Sequence[ClassRule], share: _Share) -> bool:
-    """Count the classes: whether too many are gone, and whether the others keep to every rule."""
-    unit = share.plan.unit
+def _count(engine: Engine, frame: Any, plan: PlanFields) -> list[ClassCounts]:
+    """Count the classes of every rule at once; there are none in an empty table."""
+    sets = tuple(rule.qid for rule in plan.class_rules)
     try:
-        counted = engine.count(frame, Question(tuple(rule.qid for rule in rules), unit))
+        return engine.count(frame, Question(sets, plan.unit))
     except EmptyTableError:
-        share.check(0)
-        return True
-    share.check(counted[0].n_rows)
+        return []
+
+
+def _holds(
+    engine: Engine,
+    frame: Any,
+    rules: Sequence[ClassRule],
+    counted: list[ClassCounts],
+    unit: Name | None,
+) -> bool:
+    """Tell whether every class keeps to its rules."""
     for rule, sizes in zip(rules, counted, strict=True):
         if sizes.k < rule.k:
             return False

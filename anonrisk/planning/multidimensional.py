@@ -15,8 +15,10 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
 from anonrisk.planning.goals import budgets, outcome
+from anonrisk.planning.losses.base import tidy
+from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
-from anonrisk.planning.outcome import PlanOutcome
+from anonrisk.planning.outcome import PlanOutcome, bits_kept
 from anonrisk.planning.persons import PersonsLimit, PersonTally, PersonValues
 from anonrisk.planning.plan_steps import RecodedColumn, steps_of
 from anonrisk.planning.refine import fitted, refined
@@ -30,13 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonrisk.core.arrays import Integers
+    from anonrisk.core.arrays import Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.losses.base import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
@@ -48,6 +51,7 @@ def divide(
     tally: Tally,
     qid: Qid,
     k: int,
+    loss: CellLoss,
     *,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
@@ -63,10 +67,12 @@ def divide(
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
-    axes = [axis_of(held, name, max(k, 2), given.get(name)) for name in qid]
+    axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
     begins = None
     if start is not None:
         axes, begins = fitted(axes, start, held, max(k, 2))
+    # Edges may look at persons, losses look at records.
+    axes = _priced(axes, qid, tally, loss)
     asked = list(beside(goals, unit))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
@@ -136,7 +142,7 @@ def told(
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
-    losses = [float(a.losses(*parts.boxes[:, c].T) @ sizes) / n for c, a in enumerate(axes)]
+    losses = _lost(axes, parts).tolist()
     labels = regions.labels()
     codes = [
         labels[name][0] + 1 if name in labels else regions.boxes[:, c, 0]
@@ -154,6 +160,8 @@ def told(
         sum(losses) / len(qid),
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
+        bits=bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
+        range_loss=float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
     )
     return regions, outcome, losses
 
@@ -169,6 +177,17 @@ def regions_of(axes: Sequence[Axis], qid: Qid, tally: Tally, parts: Partition) -
         )
         cuts[mine, 1], boxes[:, c, 0], boxes[:, c, 1] = places
     return Regions(columns, cuts, boxes)
+
+
+def _priced(axes: Sequence[Axis], qid: Qid, tally: Tally, loss: CellLoss) -> list[Axis]:
+    return [axis.priced(loss, tally, name) for axis, name in zip(axes, qid, strict=True)]
+
+
+def _lost(axes: Sequence[Axis], parts: Partition) -> Floats:
+    """Give what a cell of each column loses on average."""
+    boxes = parts.boxes.transpose(1, 2, 0)
+    lost = [axis.losses(*box) @ parts.sizes for axis, box in zip(axes, boxes, strict=True)]
+    return tidy(np.array(lost) / int(parts.sizes.sum()))
 
 
 _Places = tuple["Integers", "Integers", "Integers"]
@@ -235,6 +254,7 @@ def multidimensional(
     made: Plan,
     tally: Tally,
     request: PlanRequest,
+    loss: CellLoss,
     *,
     asked: PlanRequest,
     given: Mapping[Name, Any],
@@ -251,6 +271,7 @@ def multidimensional(
         tally,
         qid,
         rule.k,
+        loss,
         given=given,
         weights=weights,
         goals=rule.goals,

@@ -119,8 +119,9 @@ def _given(domain: Domain, given: Any, column: Name) -> list[Recoding]:
 
 
 def _parts(domain: Domain) -> tuple[str, ...]:
-    """List the periods that are coarser than the values: days are, of instants alone."""
-    finest = "month" if domain.collapsed else "day" if domain.kind == "timestamp" else "week"
+    """List the periods that are coarser than the values: days are, where a day has several."""
+    several = len(np.unique(domain.positions())) < len(domain)
+    finest = "month" if domain.collapsed else "day" if several else "week"
     return PARTS[PARTS.index(finest) :]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.recode import Recoding
 
 # So few that a person can choose among them, and a search can try all combinations.
-_PREFIXES, _MOST = 3, 6
+_PREFIXES, _MERGES = 4, 5
 # A plan that names more values than this would be a table of its own.
 _MOST_KEPT = 1_000
 # By region, where a rare value may be told among others like it, the commonest are enough.
@@ -33,10 +33,10 @@ _CODE = re.compile(rf"(?=[^0-9]{{0,{_LONGEST}}}[0-9])[0-9A-Za-z .-]{{2,{_LONGEST
 # ZIP codes; days, at months and years; post codes of the Netherlands and of Britain; telephone
 # numbers, which begin with the country or the area.
 _SHAPES = (
-    (ZIP, (4, 3, 2)),
+    (ZIP, (4, 3, 2, 1)),
     (re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.+Z-]{2,30})?"), (7, 4, 3)),
-    (re.compile("[1-9][0-9]{3} ?[A-Za-z]{2}"), (4, 3, 2)),
-    (re.compile("[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}"), (4, 3, 2)),
+    (re.compile("[1-9][0-9]{3} ?[A-Za-z]{2}"), (4, 3, 2, 1)),
+    (re.compile("[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}"), (4, 3, 2, 1)),
     (re.compile("[+(0][0-9 ()./-]{6,24}"), (6, 4, 3)),
 )
 
@@ -54,17 +54,16 @@ def offer_texts(domain: Domain, counts: Integers, k: int, *, nested: bool) -> li
         # One step is enough, and all regions mean the same by it, which may also tell rarer values.
         sizes = _sizes(counts, k, 1, most_kept=_TOP)
         return [_merged(texts, counts, size, of_rest(size)) for size in sizes]
+    # Of many, those that are evenly apart.
+    places = np.linspace(0, len(prefixes) - 1, min(len(prefixes), _PREFIXES)).round().astype(int)
+    prefixes = [prefixes[i] for i in places]
     other = of_others(texts)
-    merged = []
-    for prefix in prefixes:
+    offered: list[Recoding] = [*prefixes]
+    for prefix in prefixes[:1]:
         labels, sums = _by_label(prefix, domain, counts)
-        merged += [_merged(labels, sums, size, other, prefix) for size in _sizes(sums, k, 1)]
-    most = max(_MOST - len(prefixes) - len(merged), 1)
-    return [
-        *prefixes,
-        *merged,
-        *(_merged(texts, counts, size, other) for size in _sizes(counts, k, most)),
-    ]
+        offered += [_merged(labels, sums, size, other, prefix) for size in _sizes(sums, k, 1)]
+    most = max(_MERGES - len(offered), 1)
+    return [*offered, *(_merged(texts, counts, size, other) for size in _sizes(counts, k, most))]
 
 
 def _sizes(counts: Integers, k: int, most: int, most_kept: int = _MOST_KEPT) -> list[int]:
@@ -100,8 +99,7 @@ def _prefixes(domain: Domain, counts: Integers, k: int) -> list[Prefix]:
         if helps and 1 < len(sums) < n_before:
             found.append(prefix)
             n_before = len(sums)
-    places = np.unique(np.linspace(0, len(found) - 1, min(len(found), _PREFIXES)).astype(int))
-    return [found[i] for i in places]
+    return found
 
 
 def _lengths(texts: list[str], counts: Integers) -> tuple[int, list[int]]:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from anonrisk.core import render
+from anonrisk.planning.losses.base import entropy_of
+
+if TYPE_CHECKING:
+    from anonrisk.core.arrays import Floats
+    from anonrisk.core.columns import Qid
+    from anonrisk.counts.tally import Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -18,8 +27,8 @@ class PlanOutcome(render.PrintedFields):
     n_below : int
         Before: records in classes smaller than the plan's k. After: records suppressed for it.
     loss : float
-        Mean over original records and columns of what a cell loses, by the plan's `loss`; a
-        suppressed record loses 1.
+        Mean over original records, and columns, of what is lost, by the plan's `loss`; a suppressed
+        record loses 1.
     discernibility : int
         Sum of the squares of class sizes; a suppressed record counts as much as all records.
     values : tuple of int
@@ -31,6 +40,11 @@ class PlanOutcome(render.PrintedFields):
         Of a prosecutor, over all records or persons; after a plan.
     scores : tuple of float
         The worst score of a class for each sensitive goal of the plan's `class_rules`, in order.
+    bits : float or None
+        Mean over original records and columns of the bits that a cell tells; a suppressed record
+        tells nothing.
+    range_loss : float or None
+        The loss by ``"range"``, whatever the plan's is, so that plans can be compared.
     """
 
     n_records: int
@@ -43,8 +57,17 @@ class PlanOutcome(render.PrintedFields):
     n_persons: int | None = None
     average_risk: float | None = None
     scores: tuple[float, ...] = ()
+    # Plans that were stored before these were told lack them.
+    bits: float | None = None
+    range_loss: float | None = None
 
     @property
     def highest_risk(self) -> float | None:
         """The risk of somebody in the smallest class, from a prosecutor."""
         return None if self.k is None else 1 / self.k
+
+
+def bits_kept(lost: Floats, tally: Tally, qid: Qid) -> float:
+    """Give the bits that a cell keeps, from the share of them that each column loses."""
+    had = np.array([entropy_of(tally.margin(name)) for name in qid])
+    return float(((1 - lost) * had).mean())

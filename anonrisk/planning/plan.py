@@ -46,7 +46,8 @@ class Plan(PlanFields):
     optimal : bool
         Whether no other combination of the offered recodings has a smaller loss.
     loss : str
-        By what recodings were compared: ``"range"`` or ``"private"``; see `anonrisk.plan`.
+        By what recodings were compared, as in `anonrisk.plan`; ``"function"`` for one of the
+        caller's.
     partial : bool
         Whether Ctrl-C stopped the search: the best plan so far, which need not be the best.
     regions : Regions or None

@@ -31,7 +31,7 @@ class PlanFields:
     after: PlanOutcome | None = None
     budget: ValueBudget | None = None
     optimal: bool = False
-    loss: str = "range"
+    loss: str = "entropy"
     note: str = field(default="", repr=False)
     partial: bool = False
     regions: Regions | None = None

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from anonrisk.planning.outcome import PlanOutcome
     from anonrisk.planning.plan_fields import PlanFields
 
+# Losses that no column has a part of.
+_OF_CLASSES = ("discernibility", "target", "function")
+
 
 def text(plan: PlanFields) -> str:
     """Print what becomes of each column, and the table before and after."""
@@ -62,10 +65,11 @@ def picture(plan: PlanFields, ax: Axes | None, kind: PlanPicture | None) -> Axes
     if kind is not None:
         one_of(kind, "kind", get_args(PlanPicture))
     known = bool(plan.steps) and all(step.n_below is not None for step in plan.steps)
+    known &= plan.loss not in _OF_CLASSES
     if kind == "path" and not known:
         raise PlanError(
-            "the way to this plan was not measured: the table was too large, or an older version "
-            "made the plan; draw kind='values'"
+            "the way to this plan was not measured: the table was too large, its loss is one of "
+            "classes, or an older version made the plan; draw kind='values'"
         )
     if kind == "values" or not known:
         return _values_picture(plan, ax, before, after)
@@ -101,7 +105,7 @@ def _path_picture(
     for place, written in enumerate(texts):
         pictures.beside(ax, place, end, written)
     pictures.with_room(ax, labels, [end] * len(texts), texts)
-    ax.set_xlabel("share of the records, and of the detail, one recoding after another")
+    ax.set_xlabel("share of records, and of detail, by step")
     if n_left_out > 0:
         pictures.noted(ax, f"{render.count_of(n_left_out, 'step')} before the last not shown")
     pictures.explained(ax)
@@ -137,12 +141,19 @@ def _headline(plan: PlanFields, before: PlanOutcome, after: PlanOutcome) -> str:
         return f"{render.count_of(n, 'record')} ({render.percent(n / before.n_records)})"
 
     loss = f"{render.percent(after.loss)} of the detail is lost"
+    if plan.loss in _OF_CLASSES:
+        loss = f"a {plan.loss} loss of {render.percent(after.loss)}"
     if plan.k is None:
         return f"With this plan {loss}"
     left_out = share(after.n_below) if after.n_below else "nobody"
+    who = "records" if plan.unit is None else "persons"
+    promise, now = f"gets {plan.k:,} {who} or more", "smaller ones"
+    if plan.goals or plan.rules:
+        promise, now = "keeps to all goals", "classes that do not"
+    verb = "is" if before.n_below == 1 else "are"
     return (
-        f"Every class gets {plan.k:,} records or more, where {share(before.n_below)} are in "
-        f"smaller ones now: {loss}, {left_out} left out"
+        f"Every class {promise}, where {share(before.n_below)} {verb} in {now} now: "
+        f"{loss}, {left_out} left out"
     )
 
 
@@ -219,9 +230,14 @@ def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, 
         ("smallest class", str(before.k), "-" if after.k is None else str(after.k)),
         (_broken(plan).removeprefix("classes "), share(before.n_below), share(0)),
         ("suppressed", share(0), share(after.n_below)),
+        ("bits a cell", _bits(before), _bits(after)),
         (
-            "private loss" if plan.loss == "private" else "loss",
+            "loss" if plan.loss == "entropy" else f"{plan.loss} loss",
             render.percent(before.loss),
             render.percent(after.loss),
         ),
     ]
+
+
+def _bits(outcome: PlanOutcome) -> str:
+    return "-" if outcome.bits is None else f"{outcome.bits:.2f}"

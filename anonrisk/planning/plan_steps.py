@@ -40,7 +40,8 @@ class PlanStep(render.PrintedFields):
     values : str
         What kind of values it has.
     loss : float
-        What a cell of the column loses on average, by the plan's `loss`, nobody suppressed.
+        What a cell of the column loses on average, nobody suppressed: by the plan's `loss`, or in
+        bits where that looks at classes.
     helped : int or None
         Records that would be in classes too small if all but this column were recoded, and are not
         with it; None where the table was too large to tell.

@@ -11,7 +11,8 @@ from anonrisk.counts.domain import DATES
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.errors import PlanError
 from anonrisk.planning.axes import Ladder, ruler
-from anonrisk.planning.lattice import Choice
+from anonrisk.planning.losses.base import GroupedColumn
+from anonrisk.planning.losses.choose import RANGE
 from anonrisk.planning.mondrian import cut_further
 from anonrisk.planning.region_part import RegionPart, keeping
 from anonrisk.planning.region_tree import RegionTree
@@ -84,7 +85,9 @@ def _fitted(
     if not isinstance(axis, Ladder):
         axis, starts = _with_edges(axis, recoding, tally, name, k)
     else:
-        groups, occurs = Choice.of(recoding, tally, name).groups, tally.margin(name) > 0
+        margin = tally.margin(name)
+        groups = GroupedColumn.of(recoding, name, tally.domains[name], margin).groups
+        occurs = margin > 0
         order = np.argsort(axis.place[occurs], kind="stable")
         place, group = axis.place[occurs][order], groups[occurs][order]
         first = runs_of(group)
@@ -118,4 +121,5 @@ def _with_edges(
     at = at[(before >= k) & (below[-1] - before >= k)]
     cut = 1 + np.flatnonzero(np.isin(at, list(asked)))
     missing = [] if recoding.for_missing is not None or not margin[-1] else [len(at) + 1]
-    return ruler(domain, at.tolist()), np.array([0, *cut, *missing])
+    # Whoever cuts by it sets the price.
+    return ruler(domain, at.tolist(), margin, RANGE), np.array([0, *cut, *missing])

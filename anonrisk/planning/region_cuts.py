@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Scores that differ by less are the same, and the earlier column is taken.
 _DIGITS = 12
+_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ class _Occurring:
 
     def scored(self, gained: Floats, rule: CutRule) -> Floats:
         """Score cuts by what they gain, or all alike by what the region loses."""
-        scores = np.where(gained > 0, self.before, 0.0) if rule.median else gained
+        # A rare part may lose less than nothing, and can be cut all the same.
+        lost = np.maximum(self.before, _LEAST)
+        scores = np.where(gained > 0, lost, 0.0) if rule.median else gained
         return np.round(scores * rule.weights[self.column], _DIGITS)
 
 

@@ -14,6 +14,7 @@ from anonrisk.counts.tally import Margins
 from anonrisk.errors import TooManyClassesError
 from anonrisk.planning.axes import axis_of
 from anonrisk.planning.class_rules import beside
+from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.multidimensional import limit_of, placed, regions_of, told
 from anonrisk.planning.outcome import PlanOutcome
 from anonrisk.planning.region_part import CutRule
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
+    from anonrisk.planning.losses.base import CellLoss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import SensitiveLimit
     from anonrisk.planning.region_tree import Partition
@@ -45,6 +47,7 @@ def large_plan(
     engine: Engine,
     frame: Any,
     request: PlanRequest,
+    loss: CellLoss,
     *,
     free: Qid,
     given: Mapping[Name, Any],
@@ -56,7 +59,7 @@ def large_plan(
     margins = margins_of(engine, frame, (*qid, *beside(rule.goals, None)), free)
     regions, after = divide_in_stages(
         engine, frame, margins, qid, rule.k,
-        given=given, weights=weights, goals=rule.goals, median=median,
+        loss=loss, given=given, weights=weights, goals=rule.goals, median=median,
     )  # fmt: skip
     (counted,) = engine.count(frame, Question((qid,)))
     before = PlanOutcome(
@@ -67,6 +70,8 @@ def large_plan(
         0.0,
         int((counted.sizes**2 * counted.classes).sum()),
         tuple(int((margins.margin(name) > 0).sum()) for name in qid),
+        bits=float(np.mean([entropy_of(margins.margin(name)) for name in qid])),
+        range_loss=0.0,
     )
     return replace(
         made, recodings=dict(regions.columns), regions=regions, before=before, after=after
@@ -95,6 +100,7 @@ def divide_in_stages(
     qid: Qid,
     k: int,
     *,
+    loss: CellLoss,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
     goals: Sequence[SensitiveGoal] = (),
@@ -102,7 +108,7 @@ def divide_in_stages(
 ) -> tuple[Regions, PlanOutcome]:
     """Do as `multidimensional.divide` where more combinations are than can be counted at once."""
     asked = beside(goals, None)
-    fine = [axis_of(margins, name, max(k, 2), given.get(name)) for name in qid]
+    fine = [axis_of(margins, name, max(k, 2), given.get(name), loss) for name in qid]
     axes = [StagedAxis.of(axis, margins.margin(name)) for axis, name in zip(fine, qid, strict=True)]
     limits = [(goal.column, _by_value(goal, margins)) for goal in goals]
     worth = weights or [1.0] * len(qid)

@@ -93,6 +93,7 @@ class StagedAxis:
                 axis,
                 begins=axis.begins[kept],
                 ends=axis.ends[kept],
+                members=axis.members[kept],
                 costs=axis.costs[kept],
                 choices=axis.choices[kept],
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import tell
+from anonrisk.planning.losses.base import ClassLoss
 
 if TYPE_CHECKING:
     from anonrisk.core.arrays import Floats
@@ -69,7 +70,8 @@ def _will_do(measured: MeasuredNode, allowed: int) -> bool:
 
 
 def _rank(measured: MeasuredNode) -> tuple[float, int, Node]:
-    return measured.loss, measured.n_below, measured.node
+    # Sums that differ by their rounding only are the same.
+    return round(measured.loss, 12), measured.n_below, measured.node
 
 
 def _greedy(lattice: Lattice, allowed: int) -> MeasuredNode | None:
@@ -108,8 +110,23 @@ def _descend(lattice: Lattice, start: MeasuredNode, allowed: int, at_once: int =
 
 
 def _without_suppression(lattice: Lattice, node: Node) -> float:
+    """Bound a loss from below; of classes nothing is known before they are measured."""
     parts = zip(lattice.weights, lattice.mean_loss, node, strict=True)
     return float(sum(w * loss[i] for w, loss, i in parts))
+
+
+def _least_losses(lattice: Lattice) -> Floats:
+    return _summed([w * x for w, x in zip(lattice.weights, lattice.mean_loss, strict=True)])
+
+
+def _least_gains(lattice: Lattice) -> Floats:
+    """Bound what each suppressed record adds to the loss of a node."""
+    if isinstance(lattice.loss, ClassLoss):
+        # Only where k records are all that is asked for, a larger class is never suppressed.
+        largest = lattice.k - 1 if lattice.required is None else lattice.n
+        return np.full(lattice.shape, lattice.loss.least_added(largest, lattice.n) / lattice.n)
+    most = _summed([w * x for w, x in zip(lattice.weights, lattice.most_loss, strict=True)])
+    return np.maximum(1 - most, 0.0) / lattice.n
 
 
 def _bounded(
@@ -117,26 +134,29 @@ def _bounded(
 ) -> tuple[MeasuredNode | None, bool]:
     """Measure nodes until every other is known to be no better.
 
-    Two bounds, both exact: the loss of a node is at least its loss without suppression plus what
-    its suppressed records add; and a node that refines another surely suppresses at least as many
-    as that surely does.
+    Bounds, all exact: the loss of a node is at least its loss without suppression plus what its
+    suppressed records add; a node that refines another surely suppresses at least as many as that
+    surely does; and it loses no more without suppression, which of a loss of classes is all that is
+    known, where of one of cells it is known beforehand.
     """
-    shape = lattice.shape
-    loss = _summed([w * x for w, x in zip(lattice.weights, lattice.mean_loss, strict=True)])
-    most = _summed([w * x for w, x in zip(lattice.weights, lattice.least_gain, strict=True)])
-    gain = np.maximum(1 - most, 0.0) / lattice.n
+    shape, learns = lattice.shape, isinstance(lattice.loss, ClassLoss) and lattice.loss.monotone
+    loss, gain = _least_losses(lattice), _least_gains(lattice)
     below = np.zeros(shape)
     open_ = np.ones(shape, dtype=bool)
-    finer_than = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
+    teaches = _summed([np.log(f.sum(axis=0)) for f in lattice.finer])
+    if learns:
+        teaches = np.minimum(teaches, _summed([np.log(f.sum(axis=1)) for f in lattice.finer]))
 
     def learn(measured: MeasuredNode) -> None:
-        finer = np.ix_(
-            *(np.flatnonzero(f[:, i]) for f, i in zip(lattice.finer, measured.node, strict=True))
-        )
+        ways = list(zip(lattice.finer, measured.node, strict=True))
+        finer = np.ix_(*(np.flatnonzero(f[:, i]) for f, i in ways))
         below[finer] = np.maximum(below[finer], measured.n_sure)
         open_[measured.node] = False
         if measured.n_sure > allowed:
             open_[finer] = False
+        if learns:
+            coarser = np.ix_(*(np.flatnonzero(f[i]) for f, i in ways))
+            loss[coarser] = np.maximum(loss[coarser], measured.unsuppressed)
 
     for measured in list(lattice.measured.values()):
         learn(measured)
@@ -147,8 +167,9 @@ def _bounded(
         tell("combinations of recodings decided", open_.size - n_open, open_.size)
         if not n_open:
             return best, True
-        # The node that most others refine teaches most.
-        place = int(np.argmax(np.where(open_, finer_than, -1.0)))
+        # The node that most others refine teaches most; or one that has many on either side,
+        # where it tells of both.
+        place = int(np.argmax(np.where(open_, teaches, -1.0)))
         found = lattice.measure(tuple(int(i) for i in np.unravel_index(place, shape)))
         learn(found)
         if _will_do(found, allowed) and (best is None or _rank(found) < _rank(best)):

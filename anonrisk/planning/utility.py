@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import render
-from anonrisk.counts.domain import DATES, NUMBERS
-from anonrisk.planning.losses import interval_loss
-from anonrisk.recode.labels import MARKER, extent, rest
+from anonrisk.counts.domain import NUMBERS
+from anonrisk.planning.changed_column import ChangedColumn, labels_of
+from anonrisk.planning.losses.base import entropy_of
+from anonrisk.planning.losses.function import FunctionLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.arrays import Integers, LossFunction
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.hierarchy import Hierarchy
-    from anonrisk.counts.domain import Domain
     from anonrisk.counts.tally import Tally
 
 _WORDS = {
@@ -65,7 +65,10 @@ class Moved(render.PrintedFields):
 
 @dataclass(frozen=True)
 class Utility:
-    """Measures of utility; None where a measure cannot be told."""
+    """Measures of utility; None where a measure cannot be told.
+
+    `loss` is the one that was asked for, by `loss_kind`, as `anonrisk.plan` has it.
+    """
 
     qid: Qid
     n_records: int
@@ -81,10 +84,13 @@ class Utility:
     private_information_loss: float | None
     moved: tuple[Moved, ...]
     untold: Qid = ()
+    loss: float | None = None
+    loss_kind: str = "entropy"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values."""
-        plain = {name: getattr(self, name) for name in (*_WORDS, "n_records", "n_suppressed")}
+        more = ("loss", "loss_kind", "n_records", "n_suppressed")
+        plain = {name: getattr(self, name) for name in (*_WORDS, *more)}
         return {**plain, "moved": [vars(moved) for moved in self.moved]}
 
     def to_frame(self) -> pd.DataFrame:
@@ -114,7 +120,8 @@ class Utility:
     def _title(self) -> str:
         names = render.joined(self.qid)
         records = render.count_of(self.n_records, "record")
-        return f"Utility for {names}: {records}, {self.n_suppressed:,} of them suppressed"
+        lost = "" if self.loss is None else f", {self.loss_kind} loss {render.percent(self.loss)}"
+        return f"Utility for {names}: {records}, {self.n_suppressed:,} of them suppressed{lost}"
 
     def _measures(self) -> list[tuple[str, str]]:
         told = {name: getattr(self, name) for name in _WORDS}
@@ -147,91 +154,6 @@ def _shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
-@dataclass(frozen=True)
-class _Label:
-    """What a value of the changed table stands for: original values, and what it loses."""
-
-    code: int
-    members: Booleans
-    loss: float
-    everything: bool
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One column before and after."""
-
-    n: int
-    n_suppressed: int
-    before: Integers
-    after: Integers
-    labels: list[_Label]
-
-    @property
-    def loss(self) -> float:
-        """T9."""
-        lost = sum(int(self.after[label.code]) * label.loss for label in self.labels)
-        return (lost + self.n_suppressed) / self.n
-
-    def shares(self) -> Iterator[tuple[int, float, float]]:
-        """Give for each label how often it occurs, Pr(B) and H(X | B)."""
-        for label in self.labels:
-            inside = self.before[label.members]
-            share = float(inside.sum()) / self.n
-            yield int(self.after[label.code]), share, _bits(inside)
-
-    @property
-    def monotone_entropy(self) -> float:
-        """T10, of this column."""
-        kept = sum(times * share * bits for times, share, bits in self.shares())
-        return kept + self.n_suppressed * _bits(self.before)
-
-    @property
-    def mutual_information(self) -> float:
-        """T11: log Pr(x | B) / Pr(x) is -log Pr(B), because x is in B."""
-        return -sum(times * float(np.log2(share)) for times, share, _ in self.shares()) / self.n
-
-    @property
-    def entropy(self) -> float:
-        """The entropy of the original column."""
-        return _bits(self.before)
-
-    @property
-    def suppressed(self) -> float:
-        """Share of suppressed cells."""
-        marked = sum(int(self.after[label.code]) for label in self.labels if label.everything)
-        return (marked + self.n_suppressed) / self.n
-
-    def private(self, before: Integers, after: Integers) -> float:
-        """T12, from counts of (value, sensitive value) before, and (label, sensitive) after."""
-        overall = before.sum(axis=0) / self.n
-        total = 0.0
-        for label in self.labels:
-            inside = before[label.members].sum(axis=0)
-            given = inside / inside.sum()
-            times = after[label.code]
-            present = times > 0
-            total += float(times[present] @ np.log2(given[present] / overall[present]))
-        return total / self.n
-
-    @property
-    def total_variation(self) -> float:
-        """Spread each label over what it stands for, and compare."""
-        believed = np.zeros(len(self.before))
-        for label in self.labels:
-            inside = np.where(label.members, self.before, 0)
-            believed += self.after[label.code] * inside / inside.sum()
-        n_left = self.after.sum()
-        if not n_left:
-            return 1.0
-        return float(np.abs(believed / n_left - self.before / self.n).sum() / 2)
-
-
-def _bits(counts: Integers) -> float:
-    shares = counts[counts > 0] / max(counts.sum(), 1)
-    return float(-(shares * np.log2(shares)).sum()) + 0.0
-
-
 def compare(
     before: Mapping[Name, Tally],
     after: Mapping[Name, Tally],
@@ -241,16 +163,17 @@ def compare(
     sensitive: Name | None,
     majority: int | None,
     hierarchies: Mapping[Name, Hierarchy],
+    loss: str | LossFunction,
 ) -> Utility:
     """Put the measures together from tallies by column (and sensitive value)."""
     n_left = 0 if sizes is None else sizes.n_records
     lost = n_records - n_left
-    columns: dict[Name, _Column | None] = {}
+    columns: dict[Name, ChangedColumn | None] = {}
     private: list[float | None] = []
     unknown = 0.0
     for name in before:
         was, now = before[name], after[name]
-        labels = _labels(
+        labels = labels_of(
             was.domains[name],
             now.domains[name],
             was.margin(name),
@@ -260,12 +183,12 @@ def compare(
         column = (
             None
             if labels is None
-            else _Column(n_records, lost, was.margin(name), now.margin(name), labels)
+            else ChangedColumn(n_records, lost, was.margin(name), now.margin(name), labels)
         )
         columns[name] = column
         if sensitive is not None:
             private.append(_private(column, was, now, name, sensitive))
-            unknown = _bits(was.margin(sensitive))
+            unknown = entropy_of(was.margin(sensitive))
     told = [column for column in columns.values() if column is not None]
     whole = len(told) == len(columns)
     information = float(np.mean([c.mutual_information for c in told])) if whole else None
@@ -279,7 +202,7 @@ def compare(
             s * s * c for s, c in zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True)
         )
     )
-    return Utility(
+    found = Utility(
         qid=tuple(before),
         n_records=n_records,
         n_suppressed=lost,
@@ -298,6 +221,40 @@ def compare(
         ),
         untold=tuple(name for name, column in columns.items() if column is None),
     )
+    word = "function" if callable(loss) else loss
+    measured = _loss(loss, found, told if whole else [], before, after, sizes, sensitive)
+    return replace(found, loss=measured, loss_kind=word)
+
+
+def _loss(  # noqa: PLR0917
+    asked: str | LossFunction,
+    found: Utility,
+    told: Sequence[ChangedColumn],
+    before: Mapping[Name, Tally],
+    after: Mapping[Name, Tally],
+    sizes: Any,
+    sensitive: Name | None,
+) -> float | None:
+    """Give the loss that was asked for; columns only where all of them can be told."""
+    n, lost = found.n_records, found.n_suppressed
+    if callable(asked):
+        each = np.zeros(0, dtype=np.int64)
+        if sizes is not None:
+            each = np.repeat(sizes.sizes, sizes.classes)
+        levels = {name: tally.margin(name) for name, tally in after.items()}
+        return ((n - lost) * FunctionLoss(asked).asked(each, levels) + lost) / n
+    known = {
+        "range": found.loss_metric,
+        "discernibility": found.discernibility / n**2,
+        "target": found.classification_metric,
+    }
+    if asked in known or not told:
+        return known.get(asked)
+    if asked == "entropy" or sensitive is None:
+        return float(np.mean([column.bits_lost for column in told]))
+    size = len(next(iter(before.values())).domains[sensitive]) + 1
+    pairs = (_pairs(t, name, sensitive, np.arange(size), size) for name, t in before.items())
+    return float(np.mean([c.private_loss(p) for c, p in zip(told, pairs, strict=True)]))
 
 
 def majority_of(tally: Tally, qid: Qid) -> int:
@@ -313,7 +270,7 @@ def majority_of(tally: Tally, qid: Qid) -> int:
 
 
 def _private(
-    column: _Column | None, was: Tally, now: Tally, name: Name, sensitive: Name
+    column: ChangedColumn | None, was: Tally, now: Tally, name: Name, sensitive: Name
 ) -> float | None:
     if column is None:
         return None
@@ -334,103 +291,7 @@ def _pairs(tally: Tally, name: Name, sensitive: Name, where: Integers, n_values:
     return counts
 
 
-def _labels(
-    old: Domain,
-    new: Domain,
-    before: Integers,
-    after: Integers,
-    hierarchy: Hierarchy | None,
-) -> list[_Label] | None:
-    """Find what each value of the changed column stands for; None if one names nothing."""
-    labels: list[_Label] = []
-    others: list[tuple[int, int]] = []
-    same = {value: i for i, value in enumerate(old.values.tolist())}
-    spelled = {text: i for i, text in enumerate(old.texts())}
-    for code, value in enumerate(new.values.tolist()):
-        found: _Label | None
-        if new.kind == "text":
-            found = _label(code, value, old, spelled, hierarchy)
-            top = rest(value) if old.kind == "text" and hierarchy is None else None
-            if found is None and top is not None:
-                others.append((code, top))
-                continue
-        elif (value in same and {old.kind, new.kind} <= {*NUMBERS}) or old.kind == new.kind:
-            found = _one(code, same[value], len(old)) if value in same else None
-        else:
-            found = None
-        if found is None or not before[found.members].any():
-            return None
-        labels.append(found)
-    rests = [_others(code, top, labels, before) for code, top in others]
-    if not all(before[found.members].any() for found in rests):
-        return None
-    labels += rests
-    if after[-1]:
-        known = before[-1] > 0
-        labels.append(_one(len(new), len(old), len(old)) if known else _all(len(new), len(old)))
-    return labels
-
-
-def _others(code: int, top: int, labels: list[_Label], before: Integers) -> _Label:
-    """Take all values for the others but those that are told, or but the commonest."""
-    members = np.ones(len(before), dtype=bool)
-    members[[*np.argsort(-before[:-1], kind="stable")[:top], -1]] = False
-    for label in () if top else labels:
-        members &= ~label.members | label.everything
-    loss = (int(members.sum()) - 1) / max(len(before) - 2, 1)
-    return _Label(code, members, max(loss, 0.0), everything=False)
-
-
-def _one(code: int, member: int, size: int) -> _Label:
-    members = np.zeros(size + 1, dtype=bool)
-    members[member] = True
-    return _Label(code, members, 0.0, everything=False)
-
-
-def _all(code: int, size: int) -> _Label:
-    return _Label(code, np.ones(size + 1, dtype=bool), 1.0, everything=True)
-
-
-def _label(  # noqa: PLR0911
-    code: int, text: str, old: Domain, spelled: Mapping[str, int], hierarchy: Hierarchy | None
-) -> _Label | None:
-    if text in spelled:
-        return _one(code, spelled[text], len(old))
-    if hierarchy is not None:
-        return _node(code, text, old, spelled, hierarchy)
-    if text == MARKER:
-        return _all(code, len(old))
-    members = np.zeros(len(old) + 1, dtype=bool)
-    if old.is_scale:
-        read = extent(text, dates=old.kind in DATES, whole=old.kind == "whole")
-        if read is None:
-            return None
-        places = old.positions()
-        members[:-1] = (places >= read[0]) & (places <= read[1])
-        return _Label(code, members, interval_loss(text, old), everything=False)
-    head = text.rstrip(MARKER)
-    if head == text:
-        return None
-    members[:-1] = [value.startswith(head) for value in old.texts()]
-    loss = (int(members.sum()) - 1) / max(len(old) - 1, 1)
-    return _Label(code, members, max(loss, 0.0), everything=False)
-
-
-def _node(
-    code: int, text: str, old: Domain, spelled: Mapping[str, int], hierarchy: Hierarchy
-) -> _Label | None:
-    below = [leaf for leaf, path in hierarchy.leaves.items() if text in path[:-1]]
-    if not below:
-        return _all(code, len(old)) if text == MARKER else None
-    if len(below) == len(hierarchy.leaves):
-        return _all(code, len(old))
-    members = np.zeros(len(old) + 1, dtype=bool)
-    members[[spelled[leaf] for leaf in below if leaf in spelled]] = True
-    loss = (len(below) - 1) / max(len(hierarchy.leaves) - 1, 1)
-    return _Label(code, members, loss, everything=False)
-
-
-def _moved(name: Name, was: Tally, now: Tally, column: _Column | None, lost: float) -> Moved:
+def _moved(name: Name, was: Tally, now: Tally, column: ChangedColumn | None, lost: float) -> Moved:
     numbers = was.domains[name].kind in NUMBERS and now.domains[name].kind in NUMBERS
     return Moved(
         name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import Group, Sensitive
 from anonrisk.errors import NoPlanHelpsError
-from anonrisk.planning.goal import Measured, PlanGoal, SensitiveGoal
+from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
 from anonrisk.policy.budgets.base import Seen, SensitiveBudget, SizeBudget, TableBudget
@@ -160,10 +160,10 @@ def _of_sizes(budget: SizeBudget, goal: PlanGoal, context: Context) -> PlanGoal:
     )
 
 
-def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> Measured:
+def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> GoalResult:
     """Measure as a gate does."""
     evidence = Evidence(groups=[Group(None, sizes)])
     value = attempt(lambda: budget.value(Seen(ClassSizes.of(sizes), evidence, context)))
     if isinstance(value, Problem):
-        return Measured(None, met=False, why=value.message)
-    return Measured(float(value.number), status_of(budget, value) == PASS)
+        return GoalResult(None, met=False, why=value.message)
+    return GoalResult(float(value.number), status_of(budget, value) == PASS)

@@ -175,22 +175,26 @@ class Level(Recoding):
 
     def mapping(self) -> dict[str, str]:
         """Map each value of the hierarchy to the label of its node."""
+        tree = self._tree()
+        return {leaf: tree.group(leaf, self.level)[-1] for leaf in tree.leaves}
+
+    def _tree(self) -> Hierarchy:
         if self.hierarchy is None:
             raise PlanError(
                 "a stored plan does not hold the values of its hierarchies; give them when you "
                 "read it, as in Plan.from_json(text, hierarchies={column: …})"
             )
-        return {leaf: self.hierarchy.group(leaf, self.level)[-1] for leaf in self.hierarchy.leaves}
+        return self.hierarchy
 
     def knows(self, domain: Domain) -> Booleans:
         """Tell of each value whether it is a leaf of the hierarchy."""
-        mapping = self.mapping()
-        return np.array([value in mapping for value in domain.texts()], dtype=bool)
+        leaves = self._tree().leaves
+        return np.array([value in leaves for value in domain.texts()], dtype=bool)
 
     @property
     def for_unseen(self) -> str:
         """The root of the hierarchy."""
-        return text.MARKER if self.hierarchy is None else _root(self.hierarchy)
+        return _root(self._tree())
 
     def groups(self, domain: Domain) -> tuple[Integers, list[str] | None]:
         """Give values below one node one group."""

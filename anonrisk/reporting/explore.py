@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
@@ -10,12 +10,14 @@ from anonrisk.api.roles import roles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
+from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.progress import shown, tell
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines.limits import check_finite
 from anonrisk.errors import ArgumentError, EmptyTableError
 from anonrisk.planning.explore import combinations, levels_of
 from anonrisk.planning.full_domain import value_budget
+from anonrisk.planning.losses.choose import OF_COLUMNS
 from anonrisk.planning.offer import CUTS, offers
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def explore(
     sensitive: Names | None = None,
     hierarchies: Mapping[Any, Any] | None = None,
     bins: Cuts = "auto",
+    loss: ColumnLoss = "entropy",
     max_suppression: float = 0.02,
     floor: int = 5,
     name: str | None = None,
@@ -57,6 +60,9 @@ def explore(
         Columns whose l and t are told too; left out, those declared.
     hierarchies, bins
         As in `anonrisk.plan`: which levels are offered for a column.
+    loss : {"entropy", "range"}
+        By what the detail that a level keeps is told, as in `anonrisk.plan`: those that add up over
+        columns, because the page adds them up.
     max_suppression : float
         The largest share of the people that may be left out, to begin with.
     floor : int
@@ -83,8 +89,8 @@ def explore(
     -----
     One count of the table, then arithmetic. A column has the levels that `anonrisk.plan` would
     choose among, ten at most, and all columns together 10,000 combinations at most; `to_dict`
-    and the page say which levels were left out and why. Detail kept is 1 minus the loss T9 of the
-    recoding, people who are left out not counted. l and t are those of the table
+    and the page say which levels were left out and why. Detail kept is 1 minus the loss of the
+    recoding (T11 or T9), people who are left out not counted. l and t are those of the table
     without the classes smaller than `k`, or than `floor` where that is more.
 
     The page is an internal working document. It holds many counts of one table, and
@@ -117,6 +123,7 @@ def explore(
     k = whole_number(k, "k", at_least=2)
     floor = whole_number(floor, "floor", at_least=LEAST_FLOOR)
     one_of(bins, "bins", CUTS)
+    one_of(loss, "loss", get_args(ColumnLoss))
     require_share(max_suppression, "max_suppression")
     engine, question, distances = _asked(frame, qids, sensitive)
     if question.unit is not None:
@@ -141,7 +148,7 @@ def explore(
     shares = dict(zip(question.qid, about.per_column, strict=True))
     least = max(k, floor)
     offered = offers(tally, shares, given, k=least, bins=bins)
-    levels, left_out = levels_of(tally, offered)
+    levels, left_out = levels_of(tally, offered, OF_COLUMNS[loss])
     with shown(progress=progress):
         found = combinations(tally, levels, k=k, sensitive=distances, kept=least)
     return Explorer(
@@ -150,6 +157,7 @@ def explore(
             levels,
             left_out,
             margins={column: tally.margin(column) for column in question.qid},
+            loss=loss,
             distances=distances,
             columns=tuple(engine.schema(frame).columns),
             k=k,

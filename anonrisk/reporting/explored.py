@@ -13,6 +13,7 @@ from anonrisk._version import __version__
 from anonrisk.api.assess import MEANINGS
 from anonrisk.core.render import shown
 from anonrisk.errors import PolicyError
+from anonrisk.planning.losses.base import entropy_of
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.plan_document import without_digest
 from anonrisk.policy.policy import Policy
@@ -33,6 +34,14 @@ SCHEMA_VERSION = 1
 _TITLE = "How coarse must each column be?"
 # Shares finer than these are not read by anybody.
 _DETAIL_STEP, _T_STEP = 0.001, 0.01
+_ROUND_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_DETAIL = {
+    "entropy": "the share of a column's bits that its cells still tell, on average over columns: "
+    "what one learns by reading a cell, as against before; all where values stay, nothing where "
+    "every cell is left out",
+    "range": "1 minus the share of a column's range, or of a hierarchy's leaves, that a cell "
+    "covers on average (loss metric, Iyengar 2002)",
+}
 _SUPPRESSIONS = (0.0, 0.01, 0.02, 0.05, 0.1)
 # Combinations that are listed, of those that no other beats.
 _MOST_BEST = 20
@@ -60,6 +69,7 @@ def summarise(
     left_out: Sequence[LeftOutLevel],
     *,
     margins: Mapping[Name, Integers],
+    loss: str,
     distances: Mapping[Name, str],
     columns: Qid,
     k: int,
@@ -72,16 +82,17 @@ def summarise(
     """Give all that an explorer holds as plain values that serialise as JSON."""
     n_records = int(next(iter(margins.values())).sum())
     n = int(rounded_up(np.array(n_records), floor))
-    # Moving fewer people than the floor from one value to another moves no share by a step.
-    step = max(_DETAIL_STEP, floor / n)
-    told = [
-        {
-            "name": name_of(column),
-            "levels": [_level(column, one, margins[column], floor, step) for one in levels[column]],
-            **_for_hierarchies(column),
-        }
-        for column in levels
-    ]
+    told: list[dict[str, Any]] = []
+    for column, choices in levels.items():
+        step = _step(loss, margins[column], floor / n)
+        told.append(
+            {
+                "name": name_of(column),
+                "levels": [_level(column, one, margins[column], floor, step) for one in choices],
+                "detail_step": step,
+                **_for_hierarchies(column),
+            }
+        )
     below = rounded_up(found.below, floor)
     shape = [len(column["levels"]) for column in told]
     return {
@@ -95,7 +106,7 @@ def summarise(
         "max_suppression": max_suppression,
         "suppressions": sorted({*_SUPPRESSIONS, max_suppression}),
         "columns": told,
-        "detail_step": step,
+        "loss": loss,
         "left_out": [
             {
                 "column": name_of(one.column),
@@ -124,9 +135,12 @@ def summarise(
             for column, distance in distances.items()
         ],
         "best": _best(below, _detail(told)),
-        "plan": _plan_parts(columns),
+        "plan": _plan_parts(columns, loss),
         "policy": _policy(tuple(levels), tuple(distances), k),
-        "meanings": {word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
+        "meanings": {
+            **{word: MEANINGS[word] for word in ("k", "uniqueness", "ldiv", "tcloseness")},
+            "detail": _DETAIL[loss],
+        },
         "internal": INTERNAL,
         "never_shown": _never(floor),
     }
@@ -160,6 +174,20 @@ def _masthead(
 
 
 # ---- levels --------------------------------------------------------------------------------------
+
+
+def _step(loss: str, margin: Integers, moved: float) -> float:
+    """Give a step that a loss does not move by if so large a share goes from one value to another.
+
+    An entropy moves by h(share) at most, and the loss is a quotient of two. That of the column is
+    not told by its step: that is a round number.
+    """
+    if loss != "entropy":
+        return max(_DETAIL_STEP, moved)
+    share = min(moved, 0.5)
+    most = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
+    step = 2 * most / max(entropy_of(margin), 1e-9)
+    return next(one for one in _ROUND_STEPS if one >= min(step, 1.0))
 
 
 def _level(
@@ -199,7 +227,7 @@ def _label(recoding: Recoding) -> str:
 
 
 def _detail(columns: Sequence[Mapping[str, Any]]) -> Floats:
-    """Give the detail that each combination keeps: 1 minus the mean loss of its levels (T9)."""
+    """Give the detail that each combination keeps: 1 minus the mean loss of its levels."""
     total = np.zeros(())
     for column in columns:
         total = np.add.outer(total, [level["loss"] for level in column["levels"]])
@@ -244,9 +272,9 @@ def _never(floor: int) -> str:
 # ---- what is taken away --------------------------------------------------------------------------
 
 
-def _plan_parts(columns: Qid) -> list[str]:
+def _plan_parts(columns: Qid, loss: str) -> list[str]:
     """Give a plan as JSON without k, the largest suppression and the recodings, in four parts."""
-    stored = without_digest(Plan({}, columns=columns, note="chosen in the explorer"))
+    stored = without_digest(Plan({}, columns=columns, loss=loss, note="chosen in the explorer"))
     parts, opened = ["{"], ""
     for key, value in stored.items():
         parts[-1] += f"{opened}\n  {json.dumps(key)}: "

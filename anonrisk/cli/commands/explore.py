@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
@@ -10,6 +10,7 @@ from anonrisk.cli.commands import check
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
+from anonrisk.core.literals import ColumnLoss
 from anonrisk.core.render import shown
 from anonrisk.reporting.text import FLOOR
 
@@ -56,6 +57,12 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     options.of_hierarchies(group)
     options.of_bins(group)
+    group.add_argument(
+        "--loss",
+        choices=get_args(ColumnLoss),
+        default="entropy",
+        help="by what the detail of a level is told: bits, or range (default: entropy)",
+    )
     options.of_output(parser)
 
 
@@ -88,6 +95,7 @@ def _explorer(given: argparse.Namespace, source: Source) -> Explorer:
         sensitive=given.sensitive,
         hierarchies=dict(given.hierarchies) or None,
         bins=given.bins,
+        loss=given.loss,
         max_suppression=given.max_suppression,
         floor=given.floor,
         name=check.table_of(given),

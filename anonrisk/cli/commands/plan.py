@@ -65,10 +65,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--loss",
         choices=get_args(Loss),
-        default="range",
-        help="what is kept: detail of the columns, or what they tell of a sensitive one "
-        "(default: range)",
+        default="entropy",
+        help="what is kept: bits of the cells, range, small classes, a target that can be "
+        "predicted, or what cells tell of a sensitive column (default: entropy)",
     )
+    group.add_argument("--target", metavar="COLUMN", help="for --loss target")
     group.add_argument("--sensitive", metavar="COLUMN", help="for --loss private")
     group.add_argument(
         "--previous",
@@ -90,7 +91,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     policy = _policy(given)
     # Which column is sensitive may be declared in the file.
     every = to or (given.loss == "private" and given.sensitive is None)
-    more = [name for name in (given.sensitive, given.unit) if name is not None]
+    more = [name for name in (given.sensitive, given.target, given.unit) if name is not None]
     previous, numbers, dates = _previous(given)
     if policy is None:
         columns = wanted(None if every else given.qids, more, numbers=numbers, dates=dates)
@@ -114,6 +115,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
             population_size=given.population_size,
             bins=given.bins,
             loss=given.loss,
+            target=given.target,
             sensitive=given.sensitive,
             max_suppression=given.max_suppression,
             max_loss=given.max_loss,

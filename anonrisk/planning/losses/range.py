@@ -1,12 +1,14 @@
-"""What a generalised cell loses: of the range or the leaves (T9), or about a sensitive value."""
+"""The part of a column's range, or of the leaves of its hierarchy, that a cell covers (T9)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonrisk.counts.domain import DATES
+from anonrisk.planning.losses.base import CellLoss
 from anonrisk.recode import Keep, Level, Star, TopBottom
 from anonrisk.recode.labels import extent
 
@@ -14,27 +16,61 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.arrays import Floats, Integers
-    from anonrisk.core.columns import Name
     from anonrisk.core.hierarchy import Hierarchy
     from anonrisk.counts.domain import Domain
-    from anonrisk.counts.tally import Tally
+    from anonrisk.planning.losses.base import GroupedColumn, Scale
     from anonrisk.recode import Recoding
 
 
-def group_losses(
+@dataclass(frozen=True)
+class RangeLoss(CellLoss):
+    """(U − L) / range of an interval, (leaves − 1) / (all leaves − 1) of a node (Iyengar 2002)."""
+
+    word: ClassVar[str] = "range"
+
+    def of_groups(self, column: GroupedColumn) -> Floats:
+        """Read what labels cover; what is missing stays itself."""
+        known = column.groups[:-1]
+        n_known = column.n_groups - (column.recoding.for_missing is None)
+        losses = _known(column.recoding, column.domain, known, n_known, column.labels)
+        return np.append(losses, np.zeros(column.n_groups - n_known))
+
+    def along(self, scale: Scale) -> RangeSpan:
+        """Remember what each position covers."""
+        return RangeSpan(scale.least, scale.largest)
+
+
+@dataclass(frozen=True)
+class RangeSpan:
+    """The least and the largest number that each position of a scale stands for."""
+
+    least: Floats
+    largest: Floats
+
+    def losses(self, first: Integers, last: Integers) -> Floats:
+        """Give the part of the range between; missing values stay alone, or all is lost."""
+        missing = len(self.least)
+        known = np.minimum(last, missing - 1)
+        spread = self.largest[-1] - self.least[0]
+        covered = np.maximum(self.largest[known] - self.least[np.minimum(first, known)], 0.0)
+        shares = covered / spread if spread > 0 else np.zeros(len(first))
+        return np.where(last < missing, shares, np.where(first == last, 0.0, 1.0))
+
+
+def _known(
     recoding: Recoding,
     domain: Domain,
     groups: Integers,
+    n_groups: int,
     labels: Sequence[str] | None,
 ) -> Floats:
     """Give what a cell of each group loses, between 0 and 1."""
-    n_groups = int(groups.max(initial=-1)) + 1 if labels is None else len(labels)
     if isinstance(recoding, Keep):
         return np.zeros(n_groups)
     if isinstance(recoding, Star):
         return np.ones(n_groups)
     if isinstance(recoding, Level) and recoding.hierarchy is not None:
-        return node_losses(recoding.hierarchy, recoding.mapping(), labels or [])
+        return _node_losses(recoding.hierarchy, recoding.mapping(), labels or [])
     if isinstance(recoding, TopBottom):
         return _spread(domain, groups, n_groups)
     if domain.is_scale and labels is not None:
@@ -42,51 +78,17 @@ def group_losses(
     return _shared(groups, n_groups)
 
 
-def private_losses(groups: Integers, n_groups: int, name: Name, pairs: Tally) -> Floats:
-    """Give what a cell of each group leaves unknown of a sensitive value, between 0 and 1.
-
-    Parameters
-    ----------
-    groups : array
-        The group of each value of the column, missing last.
-    n_groups : int
-        How many there are.
-    name : name
-        The column.
-    pairs : Tally
-        Of the column and the sensitive one.
-
-    Notes
-    -----
-    Mahiou & Nagle 4.5 (Goldberger & Tassa 2010): a record of the group B loses −log Pr(y | B), on
-    average H(Y | B); here as a share of the bits of as many equally likely values, so that a
-    suppressed record, which tells nothing, loses 1. The print calls this loss Π_MI, the name of
-    another one (4.4), which does not look at the sensitive value at all.
-    """
-    (other,) = pairs.domains.keys() - {name}
-    n_values = len(pairs.domains[other]) + 1
-    keys, counts = groups[pairs.codes[name]] * n_values + pairs.codes[other], pairs.counts
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    both = np.bincount(number, counts)
-    group = (keys // n_values)[first]
-    of_group = np.bincount(group, both, n_groups)
-    bits = np.bincount(group, both * np.log2(of_group[group] / both), n_groups)
-    present = len(np.unique(pairs.codes[other]))
-    return np.asarray(bits / np.maximum(of_group, 1) / np.log2(max(present, 2)))
-
-
 def interval_loss(label: str, domain: Domain) -> float:
     """Give the part of the range of a column that a label covers: (U − L) / range."""
     read = extent(label, dates=domain.kind in DATES, whole=domain.kind == "whole")
     if read is None or not len(domain):
         return 1.0
-    places = domain.positions()
-    low, high = float(places[0]), float(places[-1])
+    low, high = replace(domain, values=domain.values[[0, -1]]).positions().tolist()
     covered = min(read[1], high) - max(read[0], low)
     return max(covered, 0.0) / (high - low) if high > low else 0.0
 
 
-def node_losses(hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]) -> Floats:
+def _node_losses(hierarchy: Hierarchy, mapping: dict[str, str], labels: Sequence[str]) -> Floats:
     """Give the part of the leaves that hang below each label: (leaves − 1) / (all leaves − 1)."""
     below: dict[str, int] = {}
     for label in mapping.values():
