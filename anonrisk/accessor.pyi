@@ -350,7 +350,7 @@ class AnonAccessor(Generic[FrameT]):
         budget: float | None = None,
         max_suppression: float = 0.02,
         max_loss: float | None = None,
-        method: PlanMethod = "full-domain",
+        method: PlanMethod = "auto",
         split: Split = "gain",
         ldiv: float | None = None,
         kind: Diversity = "distinct",

@@ -191,15 +191,15 @@ def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
 
 def test_a_stopped_search_still_beats_its_start(monkeypatch):
     table = pd.DataFrame(people(200))
-    full = table.anon.plan(QIDS, 5)
+    full = table.anon.plan(QIDS, 5, method="full-domain")
     monkeypatch.setattr(search, "MAX_WORK", 1)
-    early = table.anon.plan(QIDS, 5)
+    early = table.anon.plan(QIDS, 5, method="full-domain")
     assert full.optimal
     assert not early.optimal
     assert early.after.loss >= full.after.loss
     monkeypatch.setattr(search, "MAX_WORK", 10**9)
     monkeypatch.setattr(search, "MAX_NODES", 1)
-    neighbours = table.anon.plan(QIDS, 5)
+    neighbours = table.anon.plan(QIDS, 5, method="full-domain")
     assert full.after.loss <= neighbours.after.loss <= early.after.loss
 
 
@@ -278,9 +278,9 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
     table = pd.DataFrame(people(200))
-    assert table.anon.plan(QIDS, 5).optimal
+    assert table.anon.plan(QIDS, 5, method="full-domain").optimal
     monkeypatch.setattr(search, *limit)
-    plan = table.anon.plan(QIDS, 5)
+    plan = table.anon.plan(QIDS, 5, method="full-domain")
     assert not plan.optimal
     assert not Plan.from_json(plan.to_json()).optimal
     assert "the best of those offered" not in repr(plan)
@@ -298,8 +298,9 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
         }
     )
     plan = table.anon.plan(
-        ["salary", "street", "code"], 10, hierarchies={"street": tree}, max_suppression=0.1
-    )
+        ["salary", "street", "code"], 10,
+        hierarchies={"street": tree}, max_suppression=0.1, method="full-domain",
+    )  # fmt: skip
     text = plan.to_json()
     cells = {str(cell) for cell in table.to_numpy().ravel()}
     words = text.replace('"', " ").replace(",", " ").split()
@@ -518,14 +519,15 @@ def test_what_cannot_be_planned(call, error, text):
 
 def test_weights_keep_what_is_precious():
     table = pd.DataFrame(people(600))
-    precious = table.anon.plan(["age", "zip"], 5, weights={"age": 20, "zip": 1})
-    other = table.anon.plan(["age", "zip"], 5, weights={"age": 1, "zip": 20})
+    whole = {"method": "full-domain"}
+    precious = table.anon.plan(["age", "zip"], 5, weights={"age": 20, "zip": 1}, **whole)
+    other = table.anon.plan(["age", "zip"], 5, weights={"age": 1, "zip": 20}, **whole)
     assert precious.after.values[0] > other.after.values[0]
     assert precious.after.values[1] < other.after.values[1]
 
 
 def test_plan_prints_before_and_after():
-    plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5)
+    plan = pd.DataFrame(people()).anon.plan(["age", "sex"], 5, method="full-domain")
     text = repr(plan)
     assert text.startswith("Plan for age + sex: k = 5, the best of those offered\ncolumn   from")
     assert "smallest class" in text

@@ -65,7 +65,7 @@ def plan(  # noqa: PLR0915
     budget: float | None = None,
     max_suppression: float = 0.02,
     max_loss: float | None = None,
-    method: PlanMethod = "full-domain",
+    method: PlanMethod = "auto",
     split: Split = "gain",
     ldiv: float | None = None,
     kind: Diversity = "distinct",
@@ -132,10 +132,11 @@ def plan(  # noqa: PLR0915
         The largest share of the records that may be left out; a policy may say less.
     max_loss : float, optional
         The largest loss, of the kind chosen, that is acceptable.
-    method : {"full-domain", "multidimensional", "auto"}
+    method : {"auto", "full-domain", "multidimensional"}
         Whether a column is equally coarse for all records, or by region: as coarse as the records
-        with similar values of the other columns need, and nobody is suppressed. ``"auto"`` takes
-        what loses less; the plan's `note` says why.
+        with similar values of the other columns need, and nobody is suppressed. ``"auto"`` makes
+        both, and a full-domain plan whose classes are cut further by region, and takes what loses
+        least; the plan's `note` says why. Only a full-domain plan can be written as code.
     split : {"gain", "median"}
         Where a region is cut: where most loss is gained for the records that are parted, or as in
         the paper in the column that loses most, numbers in the middle.
@@ -206,7 +207,7 @@ def plan(  # noqa: PLR0915
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"age": [31, 33, 35, 38, 41, 44, 46, 49], "sex": list("ffmmffmm")})
-    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0)
+    >>> plan = df.anon.plan(["age", "sex"], k=2, max_suppression=0, method="full-domain")
     >>> plan
     Plan for age + sex: k = 2, the best of those offered
     column   from              to                              left    loss   helped
@@ -314,7 +315,7 @@ def plan(  # noqa: PLR0915
             asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":
-            return best(by_column, lambda start: by_region(start=start), max_loss)
+            return best(by_column, lambda start: by_region(start=start), max_loss, weighted)
         return worthwhile(by_region(), max_loss)
 
     with shown(progress=progress):
@@ -347,7 +348,8 @@ def _settled(
             f"{useless[0]} has no use with method='multidimensional'; it is for "
             "method='full-domain'"
         )
-    return method if by_region or method != "auto" else "full-domain"
+    whole = useless or not by_region
+    return "full-domain" if method == "auto" and whole else method
 
 
 def _tally(engine: Engine, frame: Any, columns: Qid, free: Qid, *, stages: bool) -> Tally | None:

@@ -316,31 +316,46 @@ def best(
     full_domain: Callable[[], Plan],
     by_region: Callable[[Plan | None], Plan],
     max_loss: float | None,
+    weights: Sequence[float] | None = None,
 ) -> Plan:
-    """Make a plan of every kind, take the one that loses least, the simplest of equals; say why."""
+    """Make a plan of every kind, take the one that loses least, the simplest of equals; say why.
+
+    After Ctrl-C during the search for a full-domain plan it is the best so far, and partial.
+    """
     ways: dict[str, Callable[[], Plan]] = {
-        FULL_DOMAIN: full_domain,
         BY_REGION: partial(by_region, None),
+        FULL_DOMAIN: full_domain,
         REFINED: lambda: by_region(made[FULL_DOMAIN]),
     }
     made: dict[str, Plan] = {}
     refused: dict[str, PlanError] = {}
+    stopped = False
     for what, make in ways.items():
-        if what == REFINED and FULL_DOMAIN not in made:
+        if what == REFINED and (stopped or FULL_DOMAIN not in made):
             continue
         try:
             made[what] = make()
+            stopped |= made[what].partial
         except PlanError as error:
             refused[what] = error
     if not made:
         raise refused[FULL_DOMAIN]
-    losses = {what: _after(plan).loss for what, plan in made.items()}
+    losses = {what: _weighted(plan, weights) for what, plan in sorted(made.items())}
     taken = min(losses, key=lambda what: round(losses[what], 12))
     others = [f"{what} {loss:.3f}" for what, loss in losses.items() if what != taken]
     if FULL_DOMAIN in refused:
         others.append("no full-domain plan keeps to the limits")
     note = f"{taken}: it loses {losses[taken]:.3f}; {', '.join(others) or 'nothing else does'}"
-    return replace(worthwhile(made[taken], max_loss), note=note)
+    return replace(worthwhile(made[taken], max_loss), note=note, partial=stopped)
+
+
+def _weighted(plan: Plan, weights: Sequence[float] | None) -> float:
+    """Give the loss of a plan, its columns worth what the caller says."""
+    loss, steps = _after(plan).loss, [step.loss for step in plan.steps]
+    if weights is None or not steps:
+        return loss
+    # What is left beside the columns is lost with suppressed records, whatever they are worth.
+    return loss + float(np.average(steps, weights=weights) - np.mean(steps))
 
 
 def worthwhile(by_region: Plan, max_loss: float | None) -> Plan:

@@ -46,9 +46,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     group.add_argument(
         "--method",
         choices=get_args(PlanMethod),
-        default="full-domain",
-        help="a column is equally coarse for all records, or by region; or what loses less "
-        "(default: full-domain)",
+        default="auto",
+        help="a column is equally coarse for all records, or by region, or what loses less "
+        "(default: auto)",
     )
     options.of_hierarchies(group)
     group.add_argument(
