@@ -84,7 +84,7 @@ def test_it_is_taken_where_it_wins_and_named():
     )
     assert plan.method == "multidimensional"
     assert plan.note == (
-        f"refined full-domain: it loses {plan.after.loss:.3f}; full-domain {full:.3f}, "
+        f"refined full-domain: it loses {plan.after.loss:.3f}; full-domain {full:.3f} or less, "
         f"multidimensional {by_region:.3f}"
     )
     assert plan.after.loss < 0.95 * by_region

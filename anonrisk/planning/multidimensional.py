@@ -313,7 +313,7 @@ FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined fu
 
 
 def best(
-    full_domain: Callable[[], Plan],
+    full_domain: Callable[..., Plan],
     by_region: Callable[[Plan | None], Plan],
     max_loss: float | None,
     weights: Sequence[float] | None = None,
@@ -324,7 +324,8 @@ def best(
     """
     ways: dict[str, Callable[[], Plan]] = {
         BY_REGION: partial(by_region, None),
-        FULL_DOMAIN: full_domain,
+        # Where it cannot lose less, the rest of a long search would be for nothing.
+        FULL_DOMAIN: lambda: full_domain(rival=_weighted(made.get(BY_REGION), weights)),
         REFINED: lambda: by_region(made[FULL_DOMAIN]),
     }
     made: dict[str, Plan] = {}
@@ -342,15 +343,23 @@ def best(
         raise refused[FULL_DOMAIN]
     losses = {what: _weighted(plan, weights) for what, plan in sorted(made.items())}
     taken = min(losses, key=lambda what: round(losses[what], 12))
-    others = [f"{what} {loss:.3f}" for what, loss in losses.items() if what != taken]
+    # Of whole columns there may be better ones, which is not looked for where others win.
+    unsure = {w for w, plan in made.items() if w == FULL_DOMAIN and not plan.optimal}
+    others = [
+        f"{what} {loss:.3f}{' or less' * (what in unsure)}"
+        for what, loss in losses.items()
+        if what != taken
+    ]
     if FULL_DOMAIN in refused:
         others.append("no full-domain plan keeps to the limits")
     note = f"{taken}: it loses {losses[taken]:.3f}; {', '.join(others) or 'nothing else does'}"
     return replace(worthwhile(made[taken], max_loss), note=note, partial=stopped)
 
 
-def _weighted(plan: Plan, weights: Sequence[float] | None) -> float:
-    """Give the loss of a plan, its columns worth what the caller says."""
+def _weighted(plan: Plan | None, weights: Sequence[float] | None) -> float:
+    """Give the loss of a plan, its columns worth what the caller says; none loses everything."""
+    if plan is None:
+        return np.inf
     loss, steps = _after(plan).loss, [step.loss for step in plan.steps]
     if weights is None or not steps:
         return loss
