@@ -189,7 +189,7 @@ def _met(
         if found.least_below > made.may_leave_out(n):
             why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
         else:
-            why = "the table that is left would break another. Lower one, or"
+            why = "no record would be left, or those left would break another. Lower one, or"
         raise PlanError(
             f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
             "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")
