@@ -289,7 +289,7 @@ def plan(  # noqa: PLR0915
                 free=free, given=given, weights=weighted, median=split == "median",
             )  # fmt: skip
             return worthwhile(large, max_loss)
-    request.check_complete(tally)
+    request.check_values(tally)
     lost = loss_of(loss, tally, request.qid, *loss_about)
     tally = tally.only(counted) if loss_about else tally
     n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())

@@ -189,10 +189,11 @@ def _met(
         stops = (
             f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
         )
-        if found.least_below > made.may_leave_out(n):
+        # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
+        if found.least_below > made.may_leave_out(n) and (unfinished or found.least_below < n):
             why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
         else:
-            why = "the table that is left would break another. Lower one, or"
+            why = "no record would be left, or those left would break another. Lower one, or"
         raise PlanError(
             f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
             "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")

@@ -130,6 +130,9 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
         groups, _ = regions.columns[name].groups(tally.domains[name])
         places.append(np.append(groups, regions.columns[name].missing)[tally.codes[name]])
     found, labels = regions.find(places), regions.labels()
+    if (found < 0).any():
+        # A class that is left as stars may be told by no part of its own.
+        raise PlanError("regions that are told by their labels alone do not hold every record")
     codes = [labels[n][0][found] + 1 if n in labels else tally.codes[n] for n in qid]
     codes += [tally.codes[name] for name in others]
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
@@ -266,6 +269,11 @@ def multidimensional(
 
     With a full-domain plan to start from, its classes are cut.
     """
+    if request.fixed:
+        raise PlanError(
+            f"column {request.fixed[0]!r} stays as it is, since the policy looks at its groups one "
+            "by one, and regions would put some together: use method='full-domain'"
+        )
     qid, rule = request.qid, request.on_all_columns()
     regions, after, losses = divide(
         tally,

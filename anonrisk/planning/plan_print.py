@@ -10,7 +10,7 @@ from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import PlanPicture
 from anonrisk.errors import PlanError
 from anonrisk.planning import guarantee
-from anonrisk.recode.labels import extent
+from anonrisk.recode.labels import MARKER, extent
 from anonrisk.recode.regions import ByRegion, DateRanges, NumberRanges
 
 if TYPE_CHECKING:
@@ -211,6 +211,9 @@ def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
     ends = [(found, name) for found, name in read if found is not None]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
+    if not names:
+        # Regions tell no more than whether there is a value.
+        return repr(MARKER)
     if names[0] == names[-1]:
         return names[0]
     return f"finest {names[0]}, coarsest {names[-1]}"
