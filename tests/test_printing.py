@@ -26,6 +26,7 @@ from anonrisk.core.results import Interval
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.identity import IdentityProtector
+from anonrisk.planning.goal import PlannedBudget
 from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
 from anonrisk.predict.zipf import Zipf
 from anonrisk.priors import Repository
@@ -148,8 +149,12 @@ RESULTS = {
     "Moved": lambda t: RESULTS["Utility"](t).moved[0],
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
     "Plan": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0),
+    "PlanDiff": lambda t: RESULTS["Plan"](t).diff(t.anon.plan(t.q, 3, max_suppression=0.5)),
     "PlanOutcome": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).before,
     "PlanStep": lambda t: t.anon.plan(t.q, 2, max_suppression=1.0).steps[0],
+    "PlannedBudget": lambda t: PlannedBudget(
+        "k", "missed", "fail", 5, 3, tuple(t.q), why="the table is too small"
+    ),
     "Policy": lambda t: t.policy,
     "PopulationEstimate": lambda t: t.sizes.predict_population(12 * len(t.df)),
     "PredictedClasses": lambda t: t.sizes.predict_classes(len(t.df)),

@@ -434,9 +434,9 @@ def test_comparison_with_limits(value, limit, at_least, expected):
 
 def test_nan_and_infinity_never_pass():
     budget = BUDGETS["max_unique_fraction"](0.1)
-    assert judge._status(budget, judge.Value(math.nan)) == "could_not_assess"
-    assert judge._status(budget, judge.Value(0.0, estimate=math.nan)) == "could_not_assess"
-    assert judge._status(budget, judge.Value(math.inf)) == "fail"
+    assert judge.status_of(budget, judge.Value(math.nan)) == "could_not_assess"
+    assert judge.status_of(budget, judge.Value(0.0, estimate=math.nan)) == "could_not_assess"
+    assert judge.status_of(budget, judge.Value(math.inf)) == "fail"
 
 
 @pytest.mark.parametrize(
