@@ -19,7 +19,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.losses.choose import ENTROPY
-from anonrisk.planning.region_large import divide_in_stages, margins_of
+from anonrisk.planning.region_large import WHY_IN_STAGES, divide_in_stages, margins_of
 from anonrisk.planning.region_stages import MAX_JOBS
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -141,13 +141,12 @@ def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
     with monkeypatch.context() as patch:
         # The columns come one by one; together they are too many.
         patch.setattr(bounds, "MAX_CLASSES", 399)
-        plan = table.anon.plan(
-            names, 5, method="multidimensional", hierarchies={"ill": TREE}, sensitive="sex", ldiv=2
-        )
+        plan = table.anon.plan(names, 5, hierarchies={"ill": TREE}, sensitive="sex", ldiv=2)
     regions, after, done, asked = in_stages(plain, names, 5, 399, (goal,), {"ill": TREE})
     assert plan.regions == regions
     assert plan.after == after
     assert "; distinct ldiv of sex at least 2; risk" in flat(repr(plan))
+    assert plan.note == WHY_IN_STAGES
     assert [len(rows) for found in jobs if found is not None for rows in found[:1]] == [
         n for n in asked if n <= 399
     ]
