@@ -496,3 +496,30 @@ def test_dates_are_cut_where_periods_begin(days):
     below = [int(counts[values < edge].sum()) for edge in edges]
     assert min(below) >= 7
     assert max(below) <= 500 - 7
+
+
+@pytest.mark.parametrize("cells", [[1.1, 2.2], [dt.date(850, 2, 3), dt.date(1950, 2, 3)], [0, 999]])
+def test_cells_that_stay_lose_nothing_however_far_apart(cells):
+    table = pd.DataFrame({"x": cells * 6, "sex": list("ffm") * 4})
+    for loss in ("range", "entropy"):
+        plan = table.anon.plan(["x", "sex"], 2, loss=loss, **BY_REGION)
+        assert plan.recodings["x"].kept
+        assert (plan.after.loss, plan.after.range_loss) == (0, 0)
+        assert table.anon.apply(plan).equals(table)
+
+
+@pytest.mark.parametrize("method", ["auto", "full-domain", "multidimensional"])
+def test_extreme_numbers_and_days_are_cut_or_refused_in_words(method):
+    def planned(cells):
+        table = pd.DataFrame({"x": cells})
+        plan = table.anon.plan("x", 4, method=method)
+        assert table.anon.apply(plan).anon.k("x") >= 4
+        return plan
+
+    for close in ([0, 5e-324, 1e-310, 2e-310], [0, 5e-324, 1.0, 2.0]):
+        assert "x" in repr(planned(np.repeat(close, 3)))
+    before_christ = ["-0044-03-15", "-0003-01-01", "0800-12-25", "9999-12-31"]
+    assert "x" in repr(planned(np.repeat(np.array(before_christ, dtype="datetime64[s]"), 3)))
+    with pytest.raises(errors.UnsupportedColumnError, match="distance is infinite") as raised:
+        planned(np.repeat([-1.7e308, 1.0, 1.7e308], 5))
+    assert "1.7" not in str(raised.value)

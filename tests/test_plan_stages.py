@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.change import RecodeByRegion
 from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.planning.losses.choose import ENTROPY
-from anonrisk.planning.region_large import divide_in_stages, margins_of
+from anonrisk.planning.region_large import WHY_IN_STAGES, divide_in_stages, margins_of
 from anonrisk.planning.region_stages import MAX_JOBS
 
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
@@ -91,6 +92,18 @@ def test_goals_are_kept_in_stages():
     assert done.anon.k(list(names)) == after.k >= 3
 
 
+def test_goals_are_told_where_no_score_was_counted():
+    table = pd.DataFrame(people(200))
+    plan = table.anon.plan("zip", 3, method="multidimensional", sensitive="illness", ldiv=2)
+    staged = replace(plan, after=replace(plan.after, scores=()))
+    assert "every class of zip; distinct ldiv of illness at least 2; risk" in flat(repr(staged))
+    assert "at least 2; risk" not in flat(repr(plan))
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
 def test_a_table_that_changes_meanwhile_is_refused():
     table = pd.DataFrame(people(300))
 
@@ -128,12 +141,12 @@ def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
     with monkeypatch.context() as patch:
         # The columns come one by one; together they are too many.
         patch.setattr(bounds, "MAX_CLASSES", 399)
-        plan = table.anon.plan(
-            names, 5, method="multidimensional", hierarchies={"ill": TREE}, sensitive="sex", ldiv=2
-        )
+        plan = table.anon.plan(names, 5, hierarchies={"ill": TREE}, sensitive="sex", ldiv=2)
     regions, after, done, asked = in_stages(plain, names, 5, 399, (goal,), {"ill": TREE})
     assert plan.regions == regions
     assert plan.after == after
+    assert "; distinct ldiv of sex at least 2; risk" in flat(repr(plan))
+    assert plan.note == WHY_IN_STAGES
     assert [len(rows) for found in jobs if found is not None for rows in found[:1]] == [
         n for n in asked if n <= 399
     ]

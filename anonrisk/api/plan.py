@@ -32,7 +32,7 @@ from anonrisk.planning.multidimensional import best, multidimensional, worthwhil
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.previous import as_before, check_previous
-from anonrisk.planning.region_large import countable_in_stages, large_plan
+from anonrisk.planning.region_large import WHY_IN_STAGES, countable_in_stages, large_plan
 from anonrisk.recode import Keep
 
 if TYPE_CHECKING:
@@ -288,6 +288,7 @@ def plan(  # noqa: PLR0915
                 with_rules(start, request), engine, frame, request, OF_COLUMNS[kept],
                 free=free, given=given, weights=weighted, median=split == "median",
             )  # fmt: skip
+            large = replace(large, note=WHY_IN_STAGES if method == "auto" else "")
             return worthwhile(large, max_loss)
     request.check_values(tally)
     lost = loss_of(loss, tally, request.qid, *loss_about)

@@ -33,9 +33,15 @@ def check_noise(name: Name, law: str, scale: float) -> None:
 
 
 def check_finite(values: NDArray[Any], counts: NDArray[np.int64], name: Name) -> None:
-    """Refuse infinite numbers, which have no distances."""
-    if values.dtype.kind == "f":
-        refuse_infinite(int(counts[np.isinf(values)].sum()), name)
+    """Refuse infinite numbers, and numbers too far apart to have a distance."""
+    if values.dtype.kind != "f":
+        return
+    refuse_infinite(int(counts[np.isinf(values)].sum()), name)
+    if len(values) and math.isinf(float(values.max()) - float(values.min())):
+        raise UnsupportedColumnError(
+            f"column {name!r} holds numbers whose distance is infinite to a computer: divide the "
+            "column by 10, or make those numbers missing first"
+        )
 
 
 def refuse_infinite(n_infinite: int, name: Name) -> None:

@@ -33,7 +33,12 @@ def _holds(plan: PlanFields) -> Iterator[str]:
     who = "record" if plan.unit is None else "person"
     yield f"{render.count_of(after.k or 0, who)} or more in every class of {_named(plan.qids)}"
     goals = [(rule, goal) for rule in plan.class_rules for goal in rule.goals]
-    for (rule, goal), score in zip(goals, after.scores, strict=True):
+    # Counted in stages, every region keeps to the limits, and no score is known.
+    scores = after.scores or [None] * len(goals)
+    for (rule, goal), score in zip(goals, scores, strict=True):
+        if score is None:
+            yield str(goal)
+            continue
         name = FORMULAS[goal.score].measure.rpartition("_")[2]
         of = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
         yield f"{goal.score} {name} {score:.3g} of {render.shown(goal.column)}{of}"

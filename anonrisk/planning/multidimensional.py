@@ -145,7 +145,9 @@ def told(
     regions = regions_of(axes, qid, tally, parts)
     sizes = parts.sizes
     n = int(sizes.sum())
-    losses = _lost(axes, parts).tolist()
+    # Cells that stay lose nothing, however far the edges around them are apart.
+    changed = np.array([not regions.columns[name].kept for name in qid])
+    losses = (_lost(axes, parts) * changed).tolist()
     labels = regions.labels()
     codes = [
         labels[name][0] + 1 if name in labels else regions.boxes[:, c, 0]
@@ -164,7 +166,7 @@ def told(
         int((classes**2).sum()),
         tuple(len(np.unique(code)) for code in codes),
         bits=bits_kept(_lost(_priced(axes, qid, tally, ENTROPY), parts), tally, qid),
-        range_loss=float(_lost(_priced(axes, qid, tally, RANGE), parts).mean()),
+        range_loss=float((_lost(_priced(axes, qid, tally, RANGE), parts) * changed).mean()),
     )
     return regions, outcome, losses
 

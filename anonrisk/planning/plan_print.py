@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, get_args
 
+import numpy as np
+
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import PlanPicture
@@ -192,31 +194,31 @@ def _becomes(plan: PlanFields, name: Name) -> str:
     if plan.regions is None or not isinstance(recoding, ByRegion) or recoding.kept:
         return str(recoding)
     boxes = plan.regions.boxes[:, list(plan.recodings).index(name)]
-    # Of numbers and days the last place is for missing values.
-    last = recoding.n_places - 1 - isinstance(recoding, NumberRanges)
-    n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < last)).sum())
-    if not n_cut:
-        return str(recoding)
-    told = f"told in {render.count_of(n_cut, 'region')}"
     if isinstance(recoding, NumberRanges):
-        return f"ranges by region: {_finest_to_coarsest(recoding, boxes)}, {told}"
-    return f"{recoding}, {told}"
+        return _ranges(recoding, *recoding.with_labels(boxes))
+    n_cut = int(((boxes[:, 0] > 0) | (boxes[:, 1] < recoding.n_places - 1)).sum())
+    return f"{recoding}, {_told_in(n_cut)}" if n_cut else str(recoding)
 
 
-def _finest_to_coarsest(recoding: NumberRanges, boxes: Integers) -> str:
+def _told_in(n_regions: int) -> str:
+    return f"told in {render.count_of(n_regions, 'region')}"
+
+
+def _ranges(recoding: NumberRanges, numbers: Integers, labels: list[str]) -> str:
     """Name the narrowest and the widest range that a region has, of those with two ends."""
     dates = isinstance(recoding, DateRanges)
-    _, labels = recoding.with_labels(boxes)
-    read = ((extent(name, dates=dates, whole=recoding.whole), name) for name in labels)
-    ends = [(found, name) for found, name in read if found is not None]
+    read = [extent(name, dates=dates, whole=recoding.whole) for name in labels]
+    # A star has no ends: it may be of some numbers and missing values.
+    told = {i: (found, labels[i]) for i, found in enumerate(read) if found is not None}
+    if not told:
+        alone = int((numbers < 0).sum())
+        return f"all {MARKER!r}" + (f", missing ones {_told_in(alone)}" if alone else "")
+    n_told = int(np.isin(numbers, [-1, *told]).sum())
+    ends = [*told.values()]
     closed = [(high - low, name) for (low, high), name in ends if math.isfinite(high - low)]
     names = [name for _, name in sorted(closed or [(low, name) for (low, _), name in ends])]
-    if not names:
-        # Regions tell no more than whether there is a value.
-        return repr(MARKER)
-    if names[0] == names[-1]:
-        return names[0]
-    return f"finest {names[0]}, coarsest {names[-1]}"
+    both = names[0] if names[0] == names[-1] else f"finest {names[0]}, coarsest {names[-1]}"
+    return f"ranges by region: {both}, {_told_in(n_told)}"
 
 
 def _outcomes_table(plan: PlanFields) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     from anonrisk.recode.regions import Regions
 
 
+WHY_IN_STAGES = (
+    "multidimensional, cut in stages: the table has more combinations of values than can be "
+    "counted at once, which a full-domain plan needs"
+)
+
+
 def countable_in_stages(request: PlanRequest) -> bool:
     """Tell whether what is asked is of records, and of one class after another."""
     return request.unit is None and not request.of_policy and not request.wholes

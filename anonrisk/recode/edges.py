@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _CELLS = 256
 # Edges of even width, quantiles, and periods of the calendar among which regions are cut.
 _EVEN, _QUANTILES, _PERIODS = 64, 64, 128
+# Numbers that are closer have no number with a name between them.
+_CLOSEST = 1e-290
+# The first day of the year 1 and the last of 9999, in days since 1970: no others have a name.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def nice_step(at_most: float) -> float:
@@ -107,7 +111,7 @@ def without_tails(values: Floats, counts: Integers, k: int) -> tuple[Floats, Int
     """Put the k least and the k largest records to one value each.
 
     No edge then depends on a value that only a few have, and each has k records on either side. Of
-    fewer than that, one value or none is left.
+    fewer than that, or of numbers too close to be cut, one value or none is left.
 
     Examples
     --------
@@ -116,6 +120,10 @@ def without_tails(values: Floats, counts: Integers, k: int) -> tuple[Floats, Int
     """
     low = int(np.searchsorted(np.cumsum(counts), k))
     high = len(counts) - int(np.searchsorted(np.cumsum(counts[::-1]), k))
+    gaps = np.diff(values[low:high])
+    # Times of one day are one position.
+    if ((gaps > 0) & (gaps < _CLOSEST)).any():
+        high = low
     core = counts[low:high].copy()
     if len(core):
         core[0] += counts[:low].sum()
@@ -244,6 +252,7 @@ def fine_dates(domain: Domain, counts: Integers, k: int) -> list[float]:
     unit = "D" if short else "M" if spread <= 31 * _PERIODS else "Y"
     ends = core[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
     starts = np.arange(ends[0] + 1, ends[1] + 1).astype("datetime64[D]").astype(np.int64)
+    starts = starts[(starts >= _FIRST_DAY) & (starts <= _LAST_DAY)]
     return with_records(starts.astype(np.float64), days, counts, k)
 
 
