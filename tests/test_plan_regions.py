@@ -106,16 +106,20 @@ def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
         return
     word = {"loss": "target", "target": "sex"} if loss is mixed else {"loss": "discernibility"}
     plan = planned(table, names, k, **word)
-    columns = columns_of(table, k)
-    for column in columns.values():
-        column.of_classes = loss
-    expected = Counter()
-    for label, n in by_the_book(records_of(table), columns, k):
-        expected[label] += n
+    books = []
+    for guide in (loss, None):
+        columns = columns_of(table, k)
+        for column in columns.values():
+            column.of_classes = guide
+        books.append(Counter())
+        for label, n in by_the_book(records_of(table), columns, k):
+            books[-1][label] += n
     found = classes_of(table.astype({"age": "Int64"}).anon.apply(plan), names)
-    assert sorted(found.values()) == sorted(expected.values())
+    if loss is squared:
+        books = [min(books, key=lambda book: sum(n * n for n in book.values()))]
+    assert sorted(found.values()) in [sorted(book.values()) for book in books]
     if not plan.recodings["age"].kept:
-        assert found == expected
+        assert found in books
 
 
 @given(table=small_tables(), k=st.integers(2, 4))

@@ -189,7 +189,8 @@ def plan(  # noqa: PLR0915
     Of classes, what is gained is n² − Σ nᵢ², or how much less the target is mixed,
     n − Σ c²/n for c records of each value (Gini): a cut that leaves the commonest value the same on
     both sides, and T8 as it was, may be the way to one that does not. Where cuts gain the same, the
-    bits of cells decide, so that regions become as small as the goals allow; no cut raises T8.
+    bits of cells decide, so that regions become as small as the goals allow; no cut raises T8. The
+    table is cut by bits alone too, and what loses less is taken.
 
     References
     ----------

@@ -272,11 +272,11 @@ def multidimensional(
     With a full-domain plan to start from, its classes are cut.
     """
     qid, rule = request.qid, request.on_all_columns()
-    regions, after, losses = divide(
+    cut = partial(
+        divide,
         tally,
         qid,
         rule.k,
-        loss,
         given=given,
         weights=weights,
         goals=rule.goals,
@@ -284,6 +284,12 @@ def multidimensional(
         median=median,
         start=None if start is None else start.recodings,
     )
+    if isinstance(loss, ClassLoss):
+        # The best cut of every region is not the best of all: bits may leave less, but not more.
+        ways = [_measured(cut(way), tally, qid, loss) for way in (loss, ENTROPY)]
+        regions, after, losses = min(ways, key=lambda way: way[1].loss)
+    else:
+        regions, after, losses = cut(loss)
     required = Requirements(
         tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
     )
@@ -292,10 +298,6 @@ def multidimensional(
     if not (kept.rows.all() and kept.holds):
         raise PlanError(f"no plan by region reaches {request.told()}; try method='full-domain'")
     after = replace(after, k=int(kept.sizes.min()))
-    if isinstance(loss, ClassLoss):
-        keys, _ = radix.keys_of(zip(coded.codes[: len(qid)], coded.sizes[: len(qid)], strict=True))
-        _, classes = np.unique(keys, return_inverse=True)
-        after = replace(after, loss=loss.mean(classes, tally))
     columns = [
         RecodedColumn(
             name,
@@ -316,6 +318,17 @@ def multidimensional(
         budgets=budgets(asked, required, coded, kept.rows),
         steps=steps_of(columns, tally, required),
     )
+
+
+def _measured(
+    made: tuple[Regions, PlanOutcome, list[float]], tally: Tally, qid: Qid, loss: ClassLoss
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Tell what the classes of regions lose."""
+    regions, after, losses = made
+    coded = by_region(regions, tally, qid, ())
+    keys, _ = radix.keys_of(zip(coded.codes, coded.sizes, strict=True))
+    _, classes = np.unique(keys, return_inverse=True)
+    return regions, replace(after, loss=loss.mean(classes, tally)), losses
 
 
 FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined full-domain"
