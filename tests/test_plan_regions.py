@@ -89,6 +89,40 @@ def test_the_regions_are_those_of_the_book(table, k, loss):
     assert plan.after.n_classes == len(expected)
 
 
+def squared(records):
+    return len(records) ** 2
+
+
+def mixed(records):
+    """Records that differ from one drawn from them, both drawn at random, times their number."""
+    pairs = [a["sex"] != b["sex"] for a in records for b in records]
+    return sum(pairs) / len(records)
+
+
+@settings(max_examples=40)
+@given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from([squared, mixed]))
+def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
+    names = ["age", "ill"]
+    if table["sex"].nunique() < 2:
+        return
+    word = {"loss": "target", "target": "sex"} if loss is mixed else {"loss": "discernibility"}
+    plan = planned(table, names, k, **word)
+    books = []
+    for guide in (loss, None):
+        columns = columns_of(table, k)
+        for column in columns.values():
+            column.of_classes = guide
+        books.append(Counter())
+        for label, n in by_the_book(records_of(table), columns, k):
+            books[-1][label] += n
+    found = classes_of(table.astype({"age": "Int64"}).anon.apply(plan), names)
+    if loss is squared:
+        books = [min(books, key=lambda book: sum(n * n for n in book.values()))]
+    assert sorted(found.values()) in [sorted(book.values()) for book in books]
+    if not plan.recodings["age"].kept:
+        assert found in books
+
+
 @given(table=small_tables(), k=st.integers(2, 4))
 def test_the_regions_of_a_limit_are_those_of_the_book(table, k):
     def diverse(part):

@@ -15,7 +15,7 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
 from anonrisk.planning.goals import budgets, outcome
-from anonrisk.planning.losses.base import tidy
+from anonrisk.planning.losses.base import ClassLoss, tidy
 from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
-    from anonrisk.planning.losses.base import CellLoss
+    from anonrisk.planning.losses.base import CellLoss, Loss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
@@ -51,7 +51,7 @@ def divide(
     tally: Tally,
     qid: Qid,
     k: int,
-    loss: CellLoss,
+    loss: Loss,
     *,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
@@ -67,13 +67,15 @@ def divide(
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
-    axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
+    of_cells = ENTROPY if isinstance(loss, ClassLoss) else loss
+    axes = [axis_of(held, name, max(k, 2), given.get(name), of_cells) for name in qid]
     begins = None
     if start is not None:
         axes, begins = fitted(axes, start, held, max(k, 2))
     # Edges may look at persons, losses look at records.
-    axes = _priced(axes, qid, tally, loss)
-    asked = list(beside(goals, unit))
+    axes = _priced(axes, qid, tally, of_cells)
+    about = loss.about if isinstance(loss, ClassLoss) else ()
+    asked = list(dict.fromkeys((*about, *beside(goals, unit))))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
     sizes = [axis.size for axis in axes] + [len(tally.domains[name]) + 1 for name in asked]
@@ -82,14 +84,17 @@ def divide(
     counts = np.rint(np.bincount(number, tally.counts)).astype(np.int64)
     # Half as wide, they are gathered twice as fast.
     positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
-    units = None if unit is None else positions[-1].astype(np.int64)
+    values = dict(zip(asked, positions[len(qid) :], strict=True))
+    units = None if unit is None else values[unit].astype(np.int64)
     limits: list[RegionLimit] = [
-        limit_of(goal, positions[len(qid) + asked.index(goal.column)], counts, tally, units)
-        for goal in goals
+        limit_of(goal, values[goal.column], counts, tally, units) for goal in goals
     ]
     if units is not None:
         limits.append(PersonsLimit(units, k))
-    rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
+    of_parts = None
+    if isinstance(loss, ClassLoss):
+        of_parts = loss.of_parts([values[name] for name in about])
+    rule = CutRule(k, weights or [1.0] * len(qid), limits, median, of_parts)
     if begins is None:
         parts = partition(axes, positions[: len(qid)], counts, rule)
     else:
@@ -259,7 +264,7 @@ def multidimensional(
     made: Plan,
     tally: Tally,
     request: PlanRequest,
-    loss: CellLoss,
+    loss: Loss,
     *,
     asked: PlanRequest,
     given: Mapping[Name, Any],
@@ -277,11 +282,11 @@ def multidimensional(
             "by one, and regions would put some together: use method='full-domain'"
         )
     qid, rule = request.qid, request.on_all_columns()
-    regions, after, losses = divide(
+    cut = partial(
+        divide,
         tally,
         qid,
         rule.k,
-        loss,
         given=given,
         weights=weights,
         goals=rule.goals,
@@ -289,6 +294,12 @@ def multidimensional(
         median=median,
         start=None if start is None else start.recodings,
     )
+    if isinstance(loss, ClassLoss):
+        # The best cut of every region is not the best of all: bits may leave less, but not more.
+        ways = [_measured(cut(way), tally, qid, loss) for way in (loss, ENTROPY)]
+        regions, after, losses = min(ways, key=lambda way: way[1].loss)
+    else:
+        regions, after, losses = cut(loss)
     required = Requirements(
         tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
     )
@@ -317,6 +328,17 @@ def multidimensional(
         budgets=budgets(asked, required, coded, kept.rows),
         steps=steps_of(columns, tally, required),
     )
+
+
+def _measured(
+    made: tuple[Regions, PlanOutcome, list[float]], tally: Tally, qid: Qid, loss: ClassLoss
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Tell what the classes of regions lose."""
+    regions, after, losses = made
+    coded = by_region(regions, tally, qid, ())
+    keys, _ = radix.keys_of(zip(coded.codes, coded.sizes, strict=True))
+    _, classes = np.unique(keys, return_inverse=True)
+    return regions, replace(after, loss=loss.mean(classes, tally)), losses
 
 
 FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined full-domain"
