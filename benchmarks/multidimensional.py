@@ -32,9 +32,10 @@ from benchmarks._bench import Row, compared
 from benchmarks.plan import skewed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from anonrisk import Plan
+    from anonrisk.core.literals import ColumnLoss
 
 RECORDS = 10_000_000
 CLASS = "salary_class"
@@ -43,10 +44,10 @@ CLASS = "salary_class"
 ARX = {0.0: (1, 2, 1, 1, 3, 2, 2, 1), 0.04: (1, 0, 1, 1, 3, 2, 2, 0)}
 K = 5
 # What others publish is by range (T9); entropy is what a plan keeps to unless asked otherwise.
-LOSSES = ("range", "entropy")
+LOSSES: tuple[ColumnLoss, ...] = ("range", "entropy")
 
 
-def by_region(frame: pd.DataFrame, loss: str) -> Plan:
+def by_region(frame: pd.DataFrame, loss: ColumnLoss) -> Plan:
     return anonrisk.plan(frame, list(frame.columns), K, method="multidimensional", loss=loss)
 
 
@@ -56,7 +57,9 @@ def timed(n_records: int) -> list[Row]:
     for size in (n_records // 100, n_records // 10, n_records):
         for name, frame in {"uniform": _bench.people(size), "skewed": skewed(size)}.items():
             columns = list(frame.columns)
-            plans = {loss: partial(by_region, frame, loss) for loss in LOSSES}
+            plans: dict[str, Callable[[], object]] = {
+                loss: partial(by_region, frame, loss) for loss in LOSSES
+            }
             times = _bench.interleaved(
                 {**plans, "sort": partial(frame.sort_values, columns)},
                 rounds=1 if size > 1_000_000 else 3,
