@@ -126,7 +126,7 @@ def left_of_adult(data: Path) -> pd.DataFrame:
     }
     kept |= {
         "full-domain, 2% left out, loss='target'": {**full, "loss": "target", "target": CLASS},
-        "by region, loss='target'": {**by_region, "loss": "target", "target": CLASS},
+        "by region, loss='target'": {**regions, "loss": "target", "target": CLASS},
     }
     n, squares = len(table), (table.groupby(names).size() ** 2).sum()
     whole = anonrisk.utility(table, table, names).mutual_information
