@@ -127,10 +127,9 @@ def agrees(plan, cells, on_unseen, run):
     ("dialect", "execute"),
     [
         ("sqlite", in_sqlite),
-        ("duckdb", in_duckdb),
         ("duckdb", in_duckdb_with_nan),
-        ("postgresql", in_duckdb),
-        ("ansi", in_duckdb),
+        pytest.param("postgresql", in_duckdb, marks=pytest.mark.slow),
+        pytest.param("ansi", in_duckdb, marks=pytest.mark.slow),
     ],
 )
 def test_databases_do_what_apply_does(dialect, execute, on_unseen):

@@ -167,8 +167,9 @@ class Plan(PlanFields):
     def to_pyspark(self, *, on_unseen: OnUnseen = "refuse") -> str:
         """Write the plan as PySpark code: a function `anonymise(df)`.
 
-        The code names the values of hierarchies that the plan uses. It counts once, and raises
-        where more than `max_suppression` of the records would be left out.
+        The code names the values of hierarchies that the plan uses, and by region those that k
+        records share. It counts once, and raises where more than `max_suppression` of the records
+        would be left out. More regions than a query bears are refused, as in `to_sql`.
 
         Parameters
         ----------
