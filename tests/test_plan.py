@@ -618,3 +618,22 @@ def test_a_document_with_junk_in_it_is_refused_or_read(method, junk):
         assert repr(plan)
         assert plan.k is None or plan.k >= 1
         assert 0 <= plan.max_suppression <= 1
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "junk"),
+    [
+        ("before", "n_records", 0),
+        ("before", "loss", "secret"),
+        ("after", "values", [None, None]),
+        ("after", "k", []),
+        ("regions", "boxes", [[10**30] * 4]),
+        ("regions", "cuts", [[10**30] * 4]),
+    ],
+)
+def test_a_document_with_junk_for_a_figure_is_refused(part, name, junk):
+    plan = pd.DataFrame(people(60)).anon.plan(["age", "sex"], 5, method="multidimensional")
+    stored = plan.to_dict()
+    stored[part] = {**stored[part], name: junk}
+    with pytest.raises(errors.PlanError, match="this is not a stored plan"):
+        Plan.from_dict(stored)

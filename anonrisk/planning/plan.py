@@ -95,6 +95,11 @@ class Plan(PlanFields):
     ) -> Self:
         """Read back what `to_dict` gave; see `from_json`."""
         plan = cls(**plan_document.read(stored, hierarchies))
+        try:
+            # Figures are not part of the digest, and whoever looks at them must not be the first.
+            plan_print.text(plan)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise PlanError("this is not a stored plan: its figures cannot be read") from None
         if not edited:
             plan_document.check_digest(stored, plan.digest)
         return plan

@@ -94,7 +94,7 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
             partial=bool(stored.get("partial", False)),
             **parts,
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, PlanError):
             raise
         raise PlanError("this is not a stored plan") from None
