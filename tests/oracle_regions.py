@@ -9,6 +9,9 @@ from collections import Counter
 class Bits:
     """Losses in bits, cell by cell: −log2 Pr(x | label), over the entropy of the column."""
 
+    # What a list of records loses, where that is to be gained, and a millionth of the bits.
+    of_classes = None
+
     def bits_lost(self, cells):
         times, n = Counter(self.cells), len(self.cells)
         entropy = -sum(c / n * math.log2(c / n) for c in times.values())
@@ -135,6 +138,9 @@ def per_bit(column, records, parts, name):
     gained = n * column.loss([r[name] for r in records]) - sum(
         len(part) * column.loss([r[name] for r in part]) for part in parts
     )
+    if column.of_classes is not None:
+        gained *= 1e-6
+        gained += column.of_classes(records) - sum(map(column.of_classes, parts))
     bits = sum(len(part) * math.log2(n / len(part)) for part in parts)
     return gained / bits if gained > 1e-12 else 0.0
 

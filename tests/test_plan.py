@@ -142,7 +142,12 @@ def at_least_as_good_as_datafly(table, qids, hierarchies, k):
     for share in (0.0, 0.03):
         allowed = math.floor(share * len(table))
         plan = table.anon.plan(
-            qids, k, hierarchies=hierarchies, max_suppression=share, loss="range"
+            qids,
+            k,
+            hierarchies=hierarchies,
+            max_suppression=share,
+            loss="range",
+            method="full-domain",
         )
         done = table.anon.apply(plan)
         assert plan.optimal
@@ -598,3 +603,18 @@ def test_many_columns_have_two_values_each_where_there_is_room():
     values = budget.chernoff_values(3 * 10**8, 10, 0.5)
     assert 2**24 < values < 2**25
     assert sorted(budget.shares(values, [1.0] * 25, [100] * 25)) == [1] + [2] * 24
+
+
+@pytest.mark.parametrize("junk", [None, "secret", -1, [], [[]], {}, {"a": 1}, 1e308, True])
+@pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
+def test_a_document_with_junk_in_it_is_refused_or_read(method, junk):
+    """Also where somebody says to have edited it, or where it has no digest to fit."""
+    stored = pd.DataFrame(people(60)).anon.plan(["age", "sex"], 5, method=method).to_dict()
+    for key in stored:
+        try:
+            plan = Plan.from_dict({**stored, key: junk}, edited=True)
+        except errors.PlanError:
+            continue
+        assert repr(plan)
+        assert plan.k is None or plan.k >= 1
+        assert 0 <= plan.max_suppression <= 1

@@ -305,6 +305,19 @@ def test_a_policy_may_be_a_file(tmp_path):
             {"ldiv": {"l": 2}, "sensitive": "ill", "missing_sensitive": "error"},
             "column ill is missing in 1 row; the policy refuses that",
         ),
+        (
+            {"ldiv": {"l": 2}, "sensitive": "ill", "missing": "wildcard"},
+            "missing='wildcard' lets classes overlap",
+        ),
+        ({"unit": "who", "missing": "wildcard"}, "counts records, not the persons of unit 'who'"),
+        (
+            {
+                "tcloseness": {"t": 0.5, "distance": "ordered", "severity": "warn"},
+                "sensitive": "ill",
+                "missing_sensitive": "value",
+            },
+            "sensitive column 'ill' have no order of their own",
+        ),
     ],
 )
 def test_what_no_plan_helps_against(keywords, text):
@@ -382,3 +395,33 @@ def test_another_table_that_breaks_the_rules_is_refused():
     plan = table.anon.plan("x", ldiv=3, sensitive="ill", method="full-domain", max_suppression=0)
     with pytest.raises(errors.PlanError, match="that break distinct ldiv of ill at least 3"):
         table[table["ill"] != "hiv"].anon.apply(plan)
+
+
+def test_regions_do_not_go_by_groups():
+    table = two_levels().assign(ward=["a", "b"] * 30)
+    policy = Policy(quasi="x", k=2, by="ward", unlisted="ignore")
+    with pytest.raises(errors.PlanError, match=r"'ward' stays as it is.*method='full-domain'"):
+        table.anon.plan(policy, method="multidimensional")
+    assert policy.check(table.anon.apply(table.anon.plan(policy))).passed
+
+
+@pytest.mark.parametrize("method", ["auto", "full-domain"])
+def test_a_table_of_which_nothing_is_left_is_no_plan(method):
+    table = two_levels(3)
+    must, should = (
+        Policy(quasi="x", k={"at_least": 5, "severity": word}, unlisted="ignore")
+        for word in ("fail", "warn")
+    )
+    with pytest.raises(errors.PlanError, match="no record would be left"):
+        table.anon.plan(must, max_suppression=1, method=method)
+    plan = table.anon.plan(should, max_suppression=1, method=method)
+    assert [one.status for one in plan.budgets] == ["missed"]
+    assert should.check(table.anon.apply(plan)).passed
+
+
+def test_numbers_of_which_only_missing_ones_are_told_print():
+    random = np.random.default_rng(1)
+    table = pd.DataFrame({"x": random.integers(0, 2, 20).astype(float)})
+    table.loc[:7, "x"] = None
+    plan = table.anon.plan("x", k=8, method="multidimensional")
+    assert "ranges by region: '*', told" in repr(plan)

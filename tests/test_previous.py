@@ -19,9 +19,9 @@ TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 
 def test_the_same_recodings_where_they_will_do(frame):
     table = frame(people(300))
-    plan = table.anon.plan(QIDS, 4, max_suppression=0.05)
+    plan = table.anon.plan(QIDS, 4, max_suppression=0.05, method="full-domain")
     later = frame(people(400, seed=5))
-    fresh = later.anon.plan(QIDS, 4, max_suppression=0.05)
+    fresh = later.anon.plan(QIDS, 4, max_suppression=0.05, method="full-domain")
     kept = later.anon.plan(QIDS, 4, max_suppression=0.05, previous=plan)
     assert kept.digest == plan.digest != fresh.digest
     assert not plan.diff(kept)
@@ -101,7 +101,7 @@ def test_levels_of_a_hierarchy():
 
 def test_what_cannot_be_followed():
     table = pd.DataFrame(people(120))
-    plan = table.anon.plan(["age", "sex"], 3)
+    plan = table.anon.plan(["age", "sex"], 3, method="full-domain")
     with pytest.raises(errors.ArgumentError, match="recodes age, which would be told in full"):
         table.anon.plan("sex", 3, previous=plan)
     by_region = table.anon.plan(["age", "sex"], 3, method="multidimensional")
@@ -114,7 +114,7 @@ def test_what_cannot_be_followed():
 def test_a_policy_and_a_plan_before():
     table = pd.DataFrame(people(200)).drop(columns=["who", "born", "zip"])
     policy = Policy(quasi=["age", "sex"], insensitive=["illness"], k=4)
-    plan = table.anon.plan(policy)
+    plan = table.anon.plan(policy, method="full-domain")
     later = pd.DataFrame(people(260, seed=3)).drop(columns=["who", "born", "zip"])
     kept = later.anon.plan(policy, previous=plan)
     assert policy.check(later.anon.apply(kept)).passed
@@ -124,7 +124,7 @@ def test_a_policy_and_a_plan_before():
 def test_cut_as_before_two_releases_tell_no_more_than_one():
     random = np.random.default_rng(3)
     table = pd.DataFrame({"age": random.integers(20, 80, 200), "sex": random.choice([*"fm"], 200)})
-    plan = table.anon.plan(["age", "sex"], 10, max_suppression=0)
+    plan = table.anon.plan(["age", "sex"], 10, max_suppression=0, method="full-domain")
     later = pd.concat([table, table.sample(50, random_state=1)], ignore_index=True)
     kept = later.anon.plan(["age", "sex"], 10, max_suppression=0, previous=plan)
     second = later.anon.apply(kept).add_suffix("_later")

@@ -14,7 +14,7 @@ from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import require
-from anonrisk.core.literals import ColumnLoss, PlanMethod, Split
+from anonrisk.core.literals import PlanMethod, Split
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.protocols import StatesGoals
 from anonrisk.core.render import count_of
@@ -26,8 +26,7 @@ from anonrisk.planning.before import before_plan
 from anonrisk.planning.class_rules import beside
 from anonrisk.planning.full_domain import best_of
 from anonrisk.planning.goals import settle, with_rules
-from anonrisk.planning.losses.base import ClassLoss
-from anonrisk.planning.losses.choose import OF_COLUMNS, loss_of
+from anonrisk.planning.losses.choose import BY_REGION, OF_COLUMNS, loss_of
 from anonrisk.planning.multidimensional import best, multidimensional, worthwhile
 from anonrisk.planning.offer import CUTS
 from anonrisk.planning.plan import Plan
@@ -119,8 +118,8 @@ def plan(  # noqa: PLR0915
         (``"discernibility"``), or that most of a class have the same value of the `target`. A
         function is called with the sizes of the classes that would be published, an array, and a
         dict of column to the number of their records with each label, an array; it gives what such
-        a record loses on average, from 0 to 1. With all of them a suppressed record loses 1. What
-        is not of cells is for whole columns only, ``"full-domain"``.
+        a record loses on average, from 0 to 1. With all of them a suppressed record loses 1.
+        ``"private"`` and functions are for whole columns only, ``"full-domain"``.
     target : name, optional
         The column for ``loss="target"``, no quasi-identifier: what somebody will predict.
     sensitive : name or list of names, optional
@@ -187,6 +186,11 @@ def plan(  # noqa: PLR0915
     long as every part keeps k records and the other goals; equal records stay together. Of all
     columns the one is cut that gains most loss per bit, (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ).
     In a hierarchy, nodes that have k records part from their parent, and the others stay with it.
+    Of classes, what is gained is n² − Σ nᵢ², or how much less the target is mixed,
+    n − Σ c²/n for c records of each value (Gini): a cut that leaves the commonest value the same on
+    both sides, and T8 as it was, may be the way to one that does not. Where cuts gain the same, the
+    bits of cells decide, so that regions become as small as the goals allow; no cut raises T8. The
+    table is cut by bits alone too, and what loses less is taken.
 
     References
     ----------
@@ -240,7 +244,7 @@ def plan(  # noqa: PLR0915
     if population_size is not None:
         population_size = whole_number(population_size, "population_size", at_least=1)
     one_of(split, "split", get_args(Split))
-    private, by_region = kept == "private", kept in get_args(ColumnLoss)
+    private, by_region = kept == "private", kept in BY_REGION
     whole_only = {
         "population_size=": population_size is not None,
         "budget=": budget is not None,
@@ -279,7 +283,7 @@ def plan(  # noqa: PLR0915
     )
     with shown(progress=progress):
         tell("counting the classes")
-        stages = method != "full-domain" and countable_in_stages(request)
+        stages = method != "full-domain" and countable_in_stages(request) and kept in OF_COLUMNS
         together = (*dict.fromkeys((*counted, *loss_about)),)
         tally = _tally(engine, frame, together, free, stages=stages)
         if tally is None:
@@ -290,9 +294,9 @@ def plan(  # noqa: PLR0915
             )  # fmt: skip
             large = replace(large, note=WHY_IN_STAGES if method == "auto" else "")
             return worthwhile(large, max_loss)
-    request.check_complete(tally)
+    request.check_values(tally)
     lost = loss_of(loss, tally, request.qid, *loss_about)
-    tally = tally.only(counted) if loss_about else tally
+    whole, tally = tally, tally.only(counted) if loss_about else tally
     n = tally.n_records if request.unit is None else int((tally.margin(request.unit) > 0).sum())
     # Of a policy's budgets some may only warn: then no plan reaches them, and says so.
     least = 1 if request.of_policy else request.k
@@ -308,11 +312,11 @@ def plan(  # noqa: PLR0915
             asked=request, n=population_size or n, beta=beta, weights=weighted, given=given,
             bins=bins, budget=budget, max_loss=max_loss,
         )  # fmt: skip
-        if method == "full-domain" or isinstance(lost, ClassLoss):
+        if method == "full-domain":
             return by_column()
         tell("cutting the table into regions")
         by_region = partial(
-            multidimensional, made, tally, wanted, lost,
+            multidimensional, made, whole, wanted, lost,
             asked=request, given=given, weights=weighted, median=split == "median",
         )  # fmt: skip
         if method == "auto":

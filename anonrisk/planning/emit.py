@@ -23,7 +23,7 @@ from anonrisk.recode import (
 from anonrisk.recode.labels import of_earlier, of_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.planning.plan_fields import PlanFields
@@ -37,26 +37,42 @@ _UNSEEN = "anonrisk: unseen"
 
 def sql_code(plan: PlanFields, dialect: str, table: str, on_unseen: str) -> str:
     """Write the plan as one SELECT over a table of the same columns."""
-    one_of(dialect, "dialect", DIALECTS)
-    write = _Sql(dialect, on_unseen)
+    write = SqlWriter(dialect, on_unseen)
+    marks = [f"{write.name(c)} = {write.text(_UNSEEN)}" for c in _marked(plan, on_unseen)]
+    return checked_select(plan, write, _new_cells(plan, write), table, lost=" OR ".join(marks))
+
+
+def checked_select(
+    plan: PlanFields,
+    write: SqlWriter,
+    new: Mapping[str, str],
+    source: str,
+    *,
+    steps: str = "",
+    carried: tuple[str, ...] = (),
+    lost: str = "",
+    size_of_lost: str = "0",
+) -> str:
+    """Select new cells from a source, without small classes; it fails where these are too many.
+
+    `steps` are the CTEs that the source needs, `carried` those of its columns that `lost` does,
+    which says what records are in no class.
+    """
     gone = set(map(str, plan.leave_out))
     names = [str(c) for c in plan.columns or plan.recodings if str(c) not in gone]
     quoted = [write.name(name) for name in names]
-    new = {str(name): recoding for name, recoding in plan.recodings.items()}
     cells = [
-        f"{write.cell(write.name(c), new[c])} AS {write.name(c)}" if c in new else write.name(c)
-        for c in names
+        f"{new[c]} AS {name}" if c in new else name for c, name in zip(names, quoted, strict=True)
     ]
-    recoded = f"SELECT {_listed(cells)}\nFROM {table}"
-    lost = " OR ".join(f"{write.name(c)} = {write.text(_UNSEEN)}" for c in _marked(plan, on_unseen))
+    recoded = f"SELECT {_listed([*cells, *carried])}\nFROM {source}"
     if plan.k is None and not lost:
-        return recoded
-    keys = ", ".join(map(write.name, new))
+        return f"WITH {steps}\n{recoded}" if steps else recoded
+    keys = ", ".join(write.name(str(name)) for name in plan.recodings)
     size = "1" if plan.k is None else f"COUNT(*) OVER (PARTITION BY {keys})"
-    size = f"CASE WHEN {lost} THEN 0 ELSE {size} END" if lost else size
+    size = f"CASE WHEN {lost} THEN {size_of_lost} ELSE {size} END" if lost else size
     k = plan.k or 1
     too_many = f"anonrisk_left_out > {_share(plan)} * anonrisk_records + 1e-9"
-    return f"""WITH anonrisk_recoded AS (
+    return f"""WITH {f"{steps}, " if steps else ""}anonrisk_recoded AS (
 {recoded}
 ), anonrisk_sized AS (
 SELECT *, {size} AS {_SIZE}
@@ -75,9 +91,21 @@ def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
 
     Cells are recoded by the same expressions as in Spark's SQL.
     """
-    write = _Sql("spark", on_unseen)
-    lost = _marked(plan, on_unseen)
-    counts = plan.k is not None or bool(lost)
+    write = SqlWriter("spark", on_unseen)
+    marks = [f"{write.name(c)} = {write.text(_UNSEEN)}" for c in _marked(plan, on_unseen)]
+    return checked_function(plan, _new_cells(plan, write), lost=" OR ".join(marks))
+
+
+def checked_function(
+    plan: PlanFields,
+    new: Mapping[str, str],
+    *,
+    steps: Sequence[Mapping[str, str]] = (),
+    carried: tuple[str, ...] = (),
+    lost: str = "",
+    size_of_lost: str = "0",
+) -> str:
+    """Write a function of PySpark that does as `checked_select`; each step adds columns."""
     lines = [
         "from pyspark.sql import DataFrame, Window",
         "from pyspark.sql import functions as F",
@@ -87,30 +115,30 @@ def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
         f'    """Recode {_quotable(plan.recodings)}'
         + ('."""' if plan.k is None else f', and leave out classes smaller than {plan.k}."""'),
         "    recoded = {",
+        *(f"        {name!r}: F.expr({cell!r})," for name, cell in new.items()),
+        "    }",
     ]
-    for name, recoding in plan.recodings.items():
-        if not isinstance(recoding, Keep):
-            cell = write.cell(write.name(str(name)), recoding)
-            lines.append(f"        {str(name)!r}: F.expr({cell!r}),")
-    lines += ["    }"]
     if plan.leave_out:
         lines.append(f"    df = df.drop(*{[str(name) for name in plan.leave_out]!r})")
+    lines.append("    quoted = {name: '`' + name.replace('`', '``') + '`' for name in df.columns}")
+    for step in steps:
+        added = (f"        F.expr({cell!r}).alias({name!r})," for name, cell in step.items())
+        lines += ["    df = df.select(", "        '*',", *added, "    )"]
     lines += [
-        "    quoted = {name: '`' + name.replace('`', '``') + '`' for name in df.columns}",
         "    df = df.select(*(",
         "        recoded[name].alias(name) if name in recoded else F.col(quoted[name])",
-        "        for name in df.columns",
-        "    ))",
+        "        for name in quoted",
+        f"    ){''.join(f', {name!r}' for name in carried)})",
     ]
-    if not counts:
+    if plan.k is None and not lost:
         return "\n".join([*lines, "    return df", ""])
     keys = ", ".join(f"quoted[{str(name)!r}]" for name in plan.recodings)
     window = f"F.count(F.lit(1)).over(Window.partitionBy({keys}))"
     lines.append(f"    size = {'F.lit(1)' if plan.k is None else window}")
-    lines += [
-        f"    size = F.when(F.col(quoted[{name!r}]) == {_UNSEEN!r}, 0).otherwise(size)"
-        for name in lost
-    ]
+    if lost:
+        instead = f"F.expr({size_of_lost!r})"
+        lines.append(f"    size = F.when(F.expr({lost!r}), {instead}).otherwise(size)")
+    helpers = ", ".join(map(repr, (_SIZE, *carried)))
     return "\n".join(
         [
             *lines,
@@ -119,10 +147,18 @@ def pyspark_code(plan: PlanFields, on_unseen: str) -> str:
             "    n_records, n_left_out = sized.agg(F.count(F.lit(1)), F.count(small)).first()",
             f"    if n_left_out > {_share(plan)} * n_records + 1e-9:",
             f"        raise ValueError({_too_many(plan)!r})",
-            f"    return sized.where(F.col({_SIZE!r}) >= {plan.k or 1}).drop({_SIZE!r})",
+            f"    return sized.where(F.col({_SIZE!r}) >= {plan.k or 1}).drop({helpers})",
             "",
         ]
     )
+
+
+def _new_cells(plan: PlanFields, write: SqlWriter) -> dict[str, str]:
+    return {
+        str(name): write.cell(write.name(str(name)), recoding)
+        for name, recoding in plan.recodings.items()
+        if not isinstance(recoding, Keep)
+    }
 
 
 def _marked(plan: PlanFields, on_unseen: str) -> list[str]:
@@ -156,10 +192,11 @@ def _digits(text: str, places: Iterable[int]) -> str:
     return " AND ".join(f"SUBSTR({text}, {place}, 1) IN ({digits})" for place in places)
 
 
-class _Sql:
+class SqlWriter:
     """Writes expressions of one dialect."""
 
     def __init__(self, dialect: str, on_unseen: str) -> None:
+        one_of(dialect, "dialect", DIALECTS)
         self.dialect, self.on_unseen = dialect, on_unseen
 
     def name(self, name: str) -> str:
@@ -216,14 +253,20 @@ class _Sql:
 
     def _bins(self, column: str, recoding: Bins) -> str:
         labels = [self.text(label) for label in recoding.labels]
-        cases = [f"WHEN {column} IS NULL{self._or_nan(column)} THEN NULL"]
-        cases += [
-            f"WHEN {column} < {of_number(edge)} THEN {label}"
-            for edge, label in zip(recoding.edges, labels, strict=False)
-        ]
-        return f"CASE {' '.join(cases)} ELSE {labels[-1]} END"
+        edges = [of_number(edge) for edge in recoding.edges]
+        return self.between(column, edges, labels, "NULL", self.or_nan(column))
 
-    def _or_nan(self, column: str) -> str:
+    def between(
+        self, column: str, edges: list[str], found: list[str], missing: str, or_nan: str = ""
+    ) -> str:
+        """Write what is found below the first edge, below the second, and beyond the last."""
+        cases = [f"WHEN {column} IS NULL{or_nan} THEN {missing}"]
+        cases += [
+            f"WHEN {column} < {edge} THEN {told}" for edge, told in zip(edges, found, strict=False)
+        ]
+        return f"CASE {' '.join(cases)} ELSE {found[-1]} END"
+
+    def or_nan(self, column: str) -> str:
         """NaN is a number to some, and larger than any other."""
         spelled = {"spark": f" OR isnan({column})", "duckdb": f" OR isnan({column}::DOUBLE)"}
         return spelled.get(self.dialect, "")
@@ -239,18 +282,19 @@ class _Sql:
             cases.append(f"WHEN {column} < {bottom} THEN {bottom}")
         return f"CASE {' '.join(cases)} ELSE {column} END"
 
-    def _as_text(self, column: str) -> str:
+    def as_text(self, column: str) -> str:
+        """Write a cell as text."""
         return f"CAST({column} AS {'STRING' if self.dialect == 'spark' else 'VARCHAR(255)'})"
 
     def _prefix(self, column: str, recoding: Prefix) -> str:
-        text = self._as_text(column)
+        text = self.as_text(column)
         head = f"SUBSTR({text}, 1, {recoding.length})"
         stars = self.text("*" * (recoding.width or 255))
         width = recoding.width or f"LENGTH({text})"
         return f"{head} || SUBSTR({stars}, 1, {width} - LENGTH({head}))"
 
     def _area(self, column: str, recoding: ZipArea) -> str:
-        text = self._as_text(column)
+        text = self.as_text(column)
         head = f"SUBSTR({text}, 1, {recoding.digits})"
         known = ", ".join(self.text(area) for area in recoding.known) or "NULL"
         five, four = _digits(text, range(1, 6)), _digits(text, range(7, 11))
@@ -266,7 +310,7 @@ class _Sql:
 
     def _merge(self, column: str, recoding: MergeRare) -> str:
         first = recoding.beginning
-        begun = self._as_text(column) if first is None else self._prefix(column, first)
+        begun = self.as_text(column) if first is None else self._prefix(column, first)
         kept = ", ".join(self.text(value) for value in recoding.kept) or "NULL"
         return (
             f"CASE WHEN {column} IS NULL THEN NULL WHEN {begun} IN ({kept}) THEN {begun} "
@@ -322,7 +366,7 @@ class _Sql:
         if self.dialect == "sqlite":
             # PRINTF would write a missing number as zeros.
             return f"CASE WHEN {number} IS NOT NULL THEN PRINTF('%0{width}d', {number}) END"
-        text = self._as_text(f"CAST({number} AS INTEGER)")
+        text = self.as_text(f"CAST({number} AS INTEGER)")
         return f"LPAD({text}, {width}, '0')"
 
     def _level(self, column: str, recoding: Level) -> str:
@@ -330,7 +374,7 @@ class _Sql:
         for leaf, label in recoding.mapping().items():
             below.setdefault(label, []).append(self.text(leaf))
         cases = " ".join(
-            f"WHEN {self._as_text(column)} IN ({', '.join(leaves)}) THEN {self.text(label)}"
+            f"WHEN {self.as_text(column)} IN ({', '.join(leaves)}) THEN {self.text(label)}"
             for label, leaves in below.items()
         )
         rest = self._unseen(column, recoding)
@@ -341,4 +385,4 @@ class _Sql:
             top = self.on_unseen == "top"
             return self.text(recoding.for_unseen if top else _UNSEEN)
         message = f"anonrisk: the hierarchy misses a value of column {column}"
-        return self._as_text(self.error(message, column))
+        return self.as_text(self.error(message, column))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +66,12 @@ def full_domain(
     bins: str,
     budget: float | None,
     max_loss: float | None,
+    rival: float = math.inf,
 ) -> Plan:
     """Find the best combination of offered recodings, each for a whole column.
 
-    `request` is what it must keep to, and `asked` all that it is to tell of.
+    `request` is what it must keep to, and `asked` all that it is to tell of; `rival` is what a plan
+    of another kind loses.
     """
     tell("making the recodings")
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
@@ -93,7 +96,7 @@ def full_domain(
         tally, offered, request.k, weights, loss, required=None if plain else required
     )
     tell("looking for a first plan")
-    found = search(lattice, allowed)
+    found = search(lattice, allowed, rival)
     best = _met(lattice, found, request, made, max_loss)
     chosen = {
         name: lattice.choices[c][i].recoding
@@ -186,10 +189,11 @@ def _met(
         stops = (
             f"max_suppression={percent(made.max_suppression)} stops it, the least that would do is "
         )
-        if found.least_below > made.may_leave_out(n):
+        # With stars everywhere, and everybody left out, it is the whole table that breaks a goal.
+        if found.least_below > made.may_leave_out(n) and (unfinished or found.least_below < n):
             why = f"{stops}{percent(found.least_below / n)}. Raise it, lower k, or"
         else:
-            why = "the table that is left would break another. Lower one, or"
+            why = "no record would be left, or those left would break another. Lower one, or"
         raise PlanError(
             f"no combination of the offered recodings reaches {goals}: {why} offer coarser "
             "recodings" + (f" for {', '.join(unfinished)}" if unfinished else "")

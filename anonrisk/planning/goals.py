@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines import refusals
-from anonrisk.errors import NoPlanHelpsError, PlanError
+from anonrisk.errors import AnonRiskError, NoPlanHelpsError, PlanError
 from anonrisk.measures.risk import of_release
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.planning.class_rules import ClassRule, needed
+from anonrisk.planning.class_rules import ClassRule, needed, ranks_of
 from anonrisk.planning.goal import (
     MET,
     MISSED,
@@ -120,8 +120,8 @@ class PlanRequest:
         ]
         return ", ".join((f"k={self.k}", *dict.fromkeys((*about, *wholes))))
 
-    def check_complete(self, tally: Tally) -> None:
-        """Refuse missing cells that no recoding makes known."""
+    def check_values(self, tally: Tally) -> None:
+        """Refuse what no recoding helps against: missing cells, values without an order."""
         if self.unit is not None:
             n_missing = int(tally.margin(self.unit)[-1])
             if n_missing:
@@ -133,6 +133,11 @@ class PlanRequest:
                 raise NoPlanHelpsError(
                     f"no plan helps: column {shown(name)} is missing in {rows}; {what}"
                 )
+        for goal in self.about if self.of_policy else ():
+            try:
+                ranks_of(goal, tally.domains[goal.column])
+            except AnonRiskError as error:
+                raise NoPlanHelpsError(f"no plan helps: {error}") from None
 
 
 def settle(request: PlanRequest, make: Callable[[PlanRequest], Plan]) -> Plan:

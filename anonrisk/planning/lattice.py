@@ -228,7 +228,7 @@ class Lattice:
         rows = rolled.counts >= self.k
         sizes = rolled.counts[rows]
         n_below = self.n - int(sizes.sum())
-        return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=True)
+        return KeptClasses(rows, n_below, sizes, sizes, len(rows), holds=len(sizes) > 0)
 
     def coded(self, node: Node) -> Coded:
         """Give the combinations of a node as codes."""

@@ -15,7 +15,7 @@ from anonrisk.measures.scores import FORMULAS
 from anonrisk.planning.axes import Ladder, axis_of
 from anonrisk.planning.class_rules import Coded, Requirements, beside, ranks_of
 from anonrisk.planning.goals import budgets, outcome
-from anonrisk.planning.losses.base import tidy
+from anonrisk.planning.losses.base import ClassLoss, tidy
 from anonrisk.planning.losses.choose import ENTROPY, RANGE
 from anonrisk.planning.mondrian import partition
 from anonrisk.planning.outcome import PlanOutcome, bits_kept
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.axes import Axis, Ruler
     from anonrisk.planning.goal import SensitiveGoal
     from anonrisk.planning.goals import PlanRequest
-    from anonrisk.planning.losses.base import CellLoss
+    from anonrisk.planning.losses.base import CellLoss, Loss
     from anonrisk.planning.plan import Plan
     from anonrisk.planning.region_part import RegionLimit
     from anonrisk.planning.region_tree import Partition
@@ -51,7 +51,7 @@ def divide(
     tally: Tally,
     qid: Qid,
     k: int,
-    loss: CellLoss,
+    loss: Loss,
     *,
     given: Mapping[Name, Any],
     weights: Sequence[float] | None,
@@ -67,13 +67,15 @@ def divide(
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
     # What a plan tells of a value stays a value of many, also where classes may be smaller.
-    axes = [axis_of(held, name, max(k, 2), given.get(name), loss) for name in qid]
+    of_cells = ENTROPY if isinstance(loss, ClassLoss) else loss
+    axes = [axis_of(held, name, max(k, 2), given.get(name), of_cells) for name in qid]
     begins = None
     if start is not None:
         axes, begins = fitted(axes, start, held, max(k, 2))
     # Edges may look at persons, losses look at records.
-    axes = _priced(axes, qid, tally, loss)
-    asked = list(beside(goals, unit))
+    axes = _priced(axes, qid, tally, of_cells)
+    about = loss.about if isinstance(loss, ClassLoss) else ()
+    asked = list(dict.fromkeys((*about, *beside(goals, unit))))
     codes = [axis.place[tally.codes[name]] for axis, name in zip(axes, qid, strict=True)]
     codes += [tally.codes[name] for name in asked]
     sizes = [axis.size for axis in axes] + [len(tally.domains[name]) + 1 for name in asked]
@@ -82,14 +84,17 @@ def divide(
     counts = np.rint(np.bincount(number, tally.counts)).astype(np.int64)
     # Half as wide, they are gathered twice as fast.
     positions: list[NDArray[Any]] = [code[first].astype(np.int32) for code in codes]
-    units = None if unit is None else positions[-1].astype(np.int64)
+    values = dict(zip(asked, positions[len(qid) :], strict=True))
+    units = None if unit is None else values[unit].astype(np.int64)
     limits: list[RegionLimit] = [
-        limit_of(goal, positions[len(qid) + asked.index(goal.column)], counts, tally, units)
-        for goal in goals
+        limit_of(goal, values[goal.column], counts, tally, units) for goal in goals
     ]
     if units is not None:
         limits.append(PersonsLimit(units, k))
-    rule = CutRule(k, weights or [1.0] * len(qid), limits, median)
+    of_parts = None
+    if isinstance(loss, ClassLoss):
+        of_parts = loss.of_parts([values[name] for name in about])
+    rule = CutRule(k, weights or [1.0] * len(qid), limits, median, of_parts)
     if begins is None:
         parts = partition(axes, positions[: len(qid)], counts, rule)
     else:
@@ -130,6 +135,9 @@ def by_region(regions: Regions, tally: Tally, qid: Qid, others: Qid) -> Coded:
         groups, _ = regions.columns[name].groups(tally.domains[name])
         places.append(np.append(groups, regions.columns[name].missing)[tally.codes[name]])
     found, labels = regions.find(places), regions.labels()
+    if (found < 0).any():
+        # A class that is left as stars may be told by no part of its own.
+        raise PlanError("regions that are told by their labels alone do not hold every record")
     codes = [labels[n][0][found] + 1 if n in labels else tally.codes[n] for n in qid]
     codes += [tally.codes[name] for name in others]
     return Coded(codes, tally.counts, [int(code.max(initial=0)) + 1 for code in codes])
@@ -256,7 +264,7 @@ def multidimensional(
     made: Plan,
     tally: Tally,
     request: PlanRequest,
-    loss: CellLoss,
+    loss: Loss,
     *,
     asked: PlanRequest,
     given: Mapping[Name, Any],
@@ -268,12 +276,17 @@ def multidimensional(
 
     With a full-domain plan to start from, its classes are cut.
     """
+    if request.fixed:
+        raise PlanError(
+            f"column {request.fixed[0]!r} stays as it is, since the policy looks at its groups one "
+            "by one, and regions would put some together: use method='full-domain'"
+        )
     qid, rule = request.qid, request.on_all_columns()
-    regions, after, losses = divide(
+    cut = partial(
+        divide,
         tally,
         qid,
         rule.k,
-        loss,
         given=given,
         weights=weights,
         goals=rule.goals,
@@ -281,6 +294,12 @@ def multidimensional(
         median=median,
         start=None if start is None else start.recodings,
     )
+    if isinstance(loss, ClassLoss):
+        # The best cut of every region is not the best of all: bits may leave less, but not more.
+        ways = [_measured(cut(way), tally, qid, loss) for way in (loss, ENTROPY)]
+        regions, after, losses = min(ways, key=lambda way: way[1].loss)
+    else:
+        regions, after, losses = cut(loss)
     required = Requirements(
         tally, qid, request.rules, request.wholes, about=asked.about, unit=request.unit
     )
@@ -311,11 +330,22 @@ def multidimensional(
     )
 
 
+def _measured(
+    made: tuple[Regions, PlanOutcome, list[float]], tally: Tally, qid: Qid, loss: ClassLoss
+) -> tuple[Regions, PlanOutcome, list[float]]:
+    """Tell what the classes of regions lose."""
+    regions, after, losses = made
+    coded = by_region(regions, tally, qid, ())
+    keys, _ = radix.keys_of(zip(coded.codes, coded.sizes, strict=True))
+    _, classes = np.unique(keys, return_inverse=True)
+    return regions, replace(after, loss=loss.mean(classes, tally)), losses
+
+
 FULL_DOMAIN, BY_REGION, REFINED = "full-domain", "multidimensional", "refined full-domain"
 
 
 def best(
-    full_domain: Callable[[], Plan],
+    full_domain: Callable[..., Plan],
     by_region: Callable[[Plan | None], Plan],
     max_loss: float | None,
     weights: Sequence[float] | None = None,
@@ -326,7 +356,8 @@ def best(
     """
     ways: dict[str, Callable[[], Plan]] = {
         BY_REGION: partial(by_region, None),
-        FULL_DOMAIN: full_domain,
+        # Where it cannot lose less, the rest of a long search would be for nothing.
+        FULL_DOMAIN: lambda: full_domain(rival=_weighted(made.get(BY_REGION), weights)),
         REFINED: lambda: by_region(made[FULL_DOMAIN]),
     }
     made: dict[str, Plan] = {}
@@ -344,15 +375,23 @@ def best(
         raise refused[FULL_DOMAIN]
     losses = {what: _weighted(plan, weights) for what, plan in sorted(made.items())}
     taken = min(losses, key=lambda what: round(losses[what], 12))
-    others = [f"{what} {loss:.3f}" for what, loss in losses.items() if what != taken]
+    # Of whole columns there may be better ones, which is not looked for where others win.
+    unsure = {w for w, plan in made.items() if w == FULL_DOMAIN and not plan.optimal}
+    others = [
+        f"{what} {loss:.3f}{' or less' * (what in unsure)}"
+        for what, loss in losses.items()
+        if what != taken
+    ]
     if FULL_DOMAIN in refused:
         others.append("no full-domain plan keeps to the limits")
     note = f"{taken}: it loses {losses[taken]:.3f}; {', '.join(others) or 'nothing else does'}"
     return replace(worthwhile(made[taken], max_loss), note=note, partial=stopped)
 
 
-def _weighted(plan: Plan, weights: Sequence[float] | None) -> float:
-    """Give the loss of a plan, its columns worth what the caller says."""
+def _weighted(plan: Plan | None, weights: Sequence[float] | None) -> float:
+    """Give the loss of a plan, its columns worth what the caller says; none loses everything."""
+    if plan is None:
+        return np.inf
     loss, steps = _after(plan).loss, [step.loss for step in plan.steps]
     if weights is None or not steps:
         return loss

@@ -10,7 +10,7 @@ from anonrisk.core import documents
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import OnUnseen
 from anonrisk.errors import ArgumentError, PlanError
-from anonrisk.planning import emit, plan_document, plan_print
+from anonrisk.planning import emit, emit_regions, plan_document, plan_print
 from anonrisk.planning.plan_diff import PlanDiff
 from anonrisk.planning.plan_fields import PlanFields
 
@@ -175,8 +175,10 @@ class Plan(PlanFields):
         on_unseen : {"refuse", "suppress", "top"}
             As in `anonrisk.apply`.
         """
-        self._refuse_regions()
+        self._refuse_goals()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+        if self.regions is not None:
+            return emit_regions.pyspark_code(self, self.regions, on_unseen)
         return emit.pyspark_code(self, on_unseen)
 
     def to_sql(
@@ -196,21 +198,17 @@ class Plan(PlanFields):
         on_unseen : {"refuse", "suppress", "top"}
             As in `anonrisk.apply`.
         """
-        self._refuse_regions()
+        self._refuse_goals()
         one_of(on_unseen, "on_unseen", get_args(OnUnseen))
+        if self.regions is not None:
+            return emit_regions.sql_code(self, self.regions, dialect, table, on_unseen)
         return emit.sql_code(self, dialect, table, on_unseen)
 
-    def _refuse_regions(self) -> None:
+    def _refuse_goals(self) -> None:
         if self.goals or self.rules or self.unit is not None:
             raise PlanError(
                 "a plan about persons, sensitive values or several sets of columns is no code that "
                 "people could read: store it with to_json() and use anonrisk.apply"
-            )
-        if self.regions is not None:
-            raise PlanError(
-                f"a multidimensional plan of {len(self.regions):,} regions is no code that people "
-                "could read: store it with to_json() and use anonrisk.apply, or make a plan with "
-                "method='full-domain'"
             )
 
     def plot(self, ax: Axes | None = None, *, kind: PlanPicture | None = None) -> Axes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.arguments import whole_number
 from anonrisk.core.hierarchy import Hierarchy
 from anonrisk.errors import PlanError
 from anonrisk.planning import goal_document
@@ -77,10 +78,15 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
         if regions is not None:
             parts["regions"] = Regions.read(regions, recodings)
         parts |= goal_document.read(stored, _name)
+        k, share = stored["k"], float(stored["max_suppression"])
+        if k is not None and whole_number(k, "k", at_least=1) and not recodings:
+            raise PlanError("this is not a stored plan: it recodes nothing")
+        if not 0 <= share <= 1:
+            raise PlanError("this is not a stored plan: max_suppression is no share")
         return dict(
             recodings=recodings,
-            k=stored["k"],
-            max_suppression=float(stored["max_suppression"]),
+            k=k,
+            max_suppression=share,
             columns=tuple(_name(c) for c in stored["columns"]),
             optimal=bool(stored["optimal"]),
             loss=str(stored.get("loss", "range")),
@@ -88,7 +94,7 @@ def read(stored: Mapping[str, Any], hierarchies: Mapping[Name, Any] | None) -> d
             partial=bool(stored.get("partial", False)),
             **parts,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, PlanError):
             raise
         raise PlanError("this is not a stored plan") from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from anonrisk.engines.numpy.count import runs_of
 from anonrisk.planning.axes import Ladder
-from anonrisk.planning.region_part import keeping, runs
+from anonrisk.planning.region_part import keeping, lost_apart, runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Scores that differ by less are the same, and the earlier column is taken.
 _DIGITS = 12
 _LEAST = 1e-9
+# What cells weigh beside a loss of classes: enough to choose between cuts that gain the same of it.
+_OF_CELLS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,19 @@ class ProposedCut:
 def proposals(part: RegionPart, axes: Sequence[Axis], rule: CutRule) -> list[ProposedCut]:
     """Propose ways to cut regions; with limits, numbers also in the middle, which may keep them."""
     made = []
+    loss = rule.classes
+    lost = np.zeros(0) if loss is None else loss.lost(part.owners, part.counts, part.rows)
     for c, axis in enumerate(axes):
         if rule.weights[c] <= 0 or not (part.first[c] < part.last[c]).any():
             continue
         seen = _Occurring.in_regions(part, c, axis)
         if isinstance(axis, Ladder):
-            made.append(_down(seen, axis, part, rule))
+            made.append(_down(seen, axis, part, rule, lost))
         else:
             ways = {rule.median, rule.median or bool(rule.limits)}
-            made += [_across(seen, axis, rule, middle=middle) for middle in sorted(ways)]
+            made += [
+                _across(seen, axis, part, rule, lost, middle=middle) for middle in sorted(ways)
+            ]
     return made
 
 
@@ -92,7 +98,9 @@ class _Occurring:
         return np.round(scores * rule.weights[self.column], _DIGITS)
 
 
-def _down(seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule) -> ProposedCut:
+def _down(
+    seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule, lost: Floats
+) -> ProposedCut:
     """Go one step down: parts of it that keep to k and the limits go, the rest stays together."""
     step = axis.step(seen.first, seen.last)
     lowest = len(axis.begins) - 1
@@ -120,7 +128,13 @@ def _down(seen: _Occurring, axis: Ladder, part: RegionPart, rule: CutRule) -> Pr
         of, np.where(stays, 0, counts * np.log2(seen.sizes[of] / parted)), len(step)
     )
     bits: Floats = np.asarray(spent + kept * np.log2(seen.sizes / np.maximum(kept, 1)))
-    gained = _per_bit(seen.sizes * seen.before - left, bits, (step < lowest) & (kept < seen.sizes))
+    gain = seen.sizes * seen.before - left
+    if rule.classes is not None:
+        rows = stays[np.searchsorted(keys, part.owners * axis.size + of_rows)]
+        parts = np.where(rows, axis.size, of_rows)
+        now = lost_apart(part, parts, axis.size + 1, rule.classes)
+        gain = lost - now + _OF_CELLS * gain
+    gained = _per_bit(gain, bits, (step < lowest) & (kept < seen.sizes))
     return ProposedCut(seen.column, axis, seen.scored(gained, rule), at, keys[stays])
 
 
@@ -147,7 +161,9 @@ def _rest(
     return stays
 
 
-def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> ProposedCut:
+def _across(
+    seen: _Occurring, axis: Ruler, part: RegionPart, rule: CutRule, lost: Floats, *, middle: bool
+) -> ProposedCut:
     """Cut between two positions that occur; missing values are above all, alone or not."""
     below = np.cumsum(seen.counts)
     starts = runs_of(seen.of)
@@ -165,7 +181,11 @@ def _across(seen: _Occurring, axis: Ruler, rule: CutRule, *, middle: bool) -> Pr
     left = low * axis.losses(seen.first[of], seen.position[places])
     left = left + high * axis.losses(following[places], seen.last[of])
     bits = low * np.log2(n / low) + high * np.log2(n / high)
-    gained = _per_bit(n * seen.before[of] - left, bits, np.ones(len(of), dtype=bool))
+    gain = n * seen.before[of] - left
+    if rule.classes is not None:
+        now = np.add(*rule.classes.sides(part, seen.column, below, above))[places]
+        gain = lost[of] - now + _OF_CELLS * gain
+    gained = _per_bit(gain, bits, np.ones(len(of), dtype=bool))
     rank = np.where(gained > 0, np.minimum(low, high), 0) if middle else np.round(gained, _DIGITS)
     starts = runs_of(of)
     best = np.maximum.reduceat(rank, starts)

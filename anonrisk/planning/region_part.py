@@ -13,7 +13,7 @@ from anonrisk.engines.numpy.count import runs_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.measures.formula import Formula
 
 
@@ -22,6 +22,21 @@ class RegionLimit(Protocol):
 
     def holds(self, of: Integers, counts: Integers, rows: Integers) -> Booleans:
         """Tell which of some parts keep to it; `of` is the part of each of the rows."""
+
+
+class PartLoss(Protocol):
+    """What parts of regions lose by the records that they hold; in which unit does not matter."""
+
+    def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:
+        """Give what the records of each part lose together; `of` is the part of each row."""
+
+    def sides(
+        self, part: RegionPart, column: int, below: Integers, above: Integers
+    ) -> tuple[Floats, Floats]:
+        """Give what both sides lose of a cut behind each position that a region has of a column.
+
+        `below` and `above` are the records of the sides, by region and position.
+        """
 
 
 @dataclass(frozen=True)
@@ -68,12 +83,16 @@ class CutRule:
         paper; else where most loss is gained per bit: (n·L − Σ nᵢ·Lᵢ) / Σ nᵢ·log₂(n/nᵢ) for n
         records of loss L cut into parts of nᵢ and Lᵢ. Records can be halved only so many times
         before k are left, so that bits are what is spent.
+    classes : PartLoss, optional
+        What regions lose as a whole, where that is to be gained; then cells decide between cuts
+        that gain the same.
     """
 
     k: int
     weights: Sequence[float]
     limits: Sequence[RegionLimit] = ()
     median: bool = False
+    classes: PartLoss | None = None
 
 
 def runs(
@@ -192,3 +211,10 @@ def keeping(
     for limit in limits:
         kept &= limit.holds(number, part.counts[order], part.rows[order])
     return owners, kept
+
+
+def lost_apart(part: RegionPart, values: Integers, size: int, loss: PartLoss) -> Floats:
+    """Give what regions lose where their records are parted by a value."""
+    order, number, owners, _ = grouped(part.owners, values, size)
+    lost = loss.lost(number, part.counts[order], part.rows[order])
+    return np.asarray(np.bincount(owners, lost, len(part.sizes)), dtype=np.float64)

@@ -37,11 +37,15 @@ class BestNode:
     stopped: bool = False
 
 
-def search(lattice: Lattice, allowed: int) -> BestNode:
-    """Find the node of least loss among those that suppress at most so many records."""
+def search(lattice: Lattice, allowed: int, rival: float = math.inf) -> BestNode:
+    """Find the node of least loss among those that suppress at most so many records.
+
+    Where a plan of another kind loses no more than `rival`, only a node that loses less is worth
+    the whole search; else it is the best that was come across.
+    """
     best, optimal = None, False
     with interruptible() as interruption:
-        best, optimal = _search(lattice, allowed)
+        best, optimal = _search(lattice, allowed, rival)
     measured = list(lattice.measured.values())
     if interruption.stopped:
         best = min((one for one in measured if _will_do(one, allowed)), key=_rank, default=None)
@@ -52,16 +56,17 @@ def search(lattice: Lattice, allowed: int) -> BestNode:
     return BestNode(best, optimal and not interruption.stopped, least, interruption.stopped)
 
 
-def _search(lattice: Lattice, allowed: int) -> tuple[MeasuredNode | None, bool]:
+def _search(lattice: Lattice, allowed: int, rival: float) -> tuple[MeasuredNode | None, bool]:
     best = _greedy(lattice, allowed)
     if best is not None:
         best = _descend(lattice, best, allowed)
     if math.prod(lattice.shape) <= MAX_NODES:
-        return _bounded(lattice, best, allowed)
+        return _bounded(lattice, best, allowed, rival)
     if best is not None:
         top = _descend(lattice, lattice.measure(lattice.top), allowed)
         best = min(best, top, key=_rank) if _will_do(top, allowed) else best
-        best = _descend(lattice, best, allowed, at_once=2)
+        # What two columns at once gain is little beside what another kind of plan does.
+        best = _descend(lattice, best, allowed, at_once=2) if best.loss < 2 * rival else best
     return best, False
 
 
@@ -130,9 +135,9 @@ def _least_gains(lattice: Lattice) -> Floats:
 
 
 def _bounded(
-    lattice: Lattice, best: MeasuredNode | None, allowed: int
+    lattice: Lattice, best: MeasuredNode | None, allowed: int, rival: float
 ) -> tuple[MeasuredNode | None, bool]:
-    """Measure nodes until every other is known to be no better.
+    """Measure nodes until every other is known to be no better, or to lose as much as the rival.
 
     Bounds, all exact: the loss of a node is at least its loss without suppression plus what its
     suppressed records add; a node that refines another surely suppresses at least as many as that
@@ -161,12 +166,12 @@ def _bounded(
     for measured in list(lattice.measured.values()):
         learn(measured)
     while lattice.work <= MAX_WORK and len(lattice.measured) < MAX_MEASURED:
-        if best is not None:
-            open_ &= loss + below * gain < best.loss * (1 - 1e-12)
+        least = rival if best is None else min(best.loss, rival)
+        open_ &= loss + below * gain < least * (1 - 1e-12)
         n_open = int(np.count_nonzero(open_))
         tell("combinations of recodings decided", open_.size - n_open, open_.size)
         if not n_open:
-            return best, True
+            return best, best is None or best.loss <= rival
         # The node that most others refine teaches most; or one that has many on either side,
         # where it tells of both.
         place = int(np.argmax(np.where(open_, teaches, -1.0)))

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.question import question_of
 from anonrisk.counts.question import Group, Sensitive
 from anonrisk.errors import NoPlanHelpsError
 from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
@@ -67,6 +68,7 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
         )
     context = context_of(policy, table.roles)
     goals = tuple(_goals(policy, table, context))
+    _check_missing(policy, table, goals)
     qid = tuple(dict.fromkeys(name for goal in goals for name in goal.qid))
     complete = dict.fromkeys(qid, _MISSING[policy.missing]) if policy.missing in _MISSING else {}
     if policy.missing_sensitive != "value":
@@ -81,6 +83,24 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
         complete=complete,
         of_policy=True,
     )
+
+
+def _check_missing(policy: Terms, table: CheckedTable, goals: tuple[PlanGoal, ...]) -> None:
+    """Refuse a rule for missing cells under which a gate could not assess any table."""
+    of_sizes = all(goal.about is None and not goal.why_not for goal in goals)
+    sets = [list(goal.qid) for goal in goals]
+    asked = attempt(
+        lambda: question_of(
+            table.frame,
+            sets,
+            unit=table.roles.unit,
+            missing=policy.missing,
+            several=True,
+            wildcard=of_sizes,
+        )
+    )
+    if isinstance(asked, Problem):
+        raise _unhelpful(asked.message)
 
 
 def _unhelpful(why: str) -> NoPlanHelpsError:
@@ -162,6 +182,7 @@ def _of_sizes(budget: SizeBudget, goal: PlanGoal, context: Context) -> PlanGoal:
 
 def _measured(budget: SizeBudget, context: Context, sizes: ClassCounts) -> GoalResult:
     """Measure as a gate does."""
+    sizes = replace(sizes, missing=context.missing)
     evidence = Evidence(groups=[Group(None, sizes)])
     value = attempt(lambda: budget.value(Seen(ClassSizes.of(sizes), evidence, context)))
     if isinstance(value, Problem):

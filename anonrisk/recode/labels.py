@@ -28,7 +28,7 @@ _DAY = r"(\d{4}(?:-\d{2}){0,2})"
 _EARLIER, _LATER = re.compile(rf"^<{_DAY}$"), re.compile(rf"^>={_DAY}$")
 _DAYS = re.compile(rf"^{_DAY}(?: to {_DAY})?$")
 _REST = re.compile(r"all others|other( \d+| than top (?P<top>\d+))?")
-_EPOCH = dt.date(1970, 1, 1).toordinal()
+EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
 def of_number(number: float) -> str:
@@ -179,7 +179,7 @@ def _period_extent(  # noqa: PLR0911
     if found := _DAYS.match(label):
         return float(_ends(found[1])[0]), float(_ends(found[2] or found[1])[1])
     if found := _WEEK.match(label):
-        monday = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() - _EPOCH
+        monday = dt.date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() - EPOCH
         return float(monday), float(monday + 6)
     found = _PERIOD.match(label)
     if found is None:
@@ -200,18 +200,18 @@ def _ends(written: str) -> tuple[int, int]:
     """Give the first and the last day of a year, a month or a day."""
     year, *rest = map(int, written.split("-"))
     if len(rest) == 2:
-        day = dt.date(year, *rest).toordinal() - _EPOCH
+        day = dt.date(year, *rest).toordinal() - EPOCH
         return day, day
     return _day(year, *(rest or [1])), _last(year, *(rest or [12]))
 
 
 def _date(day: float) -> dt.date:
-    return dt.date.fromordinal(int(day) + _EPOCH)
+    return dt.date.fromordinal(int(day) + EPOCH)
 
 
 def _day(year: int, month: int) -> int:
-    return dt.date(year, month, 1).toordinal() - _EPOCH
+    return dt.date(year, month, 1).toordinal() - EPOCH
 
 
 def _last(year: int, month: int) -> int:
-    return dt.date(year, month, calendar.monthrange(year, month)[1]).toordinal() - _EPOCH
+    return dt.date(year, month, calendar.monthrange(year, month)[1]).toordinal() - EPOCH

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from anonrisk.core.arrays import Booleans, Floats, Integers
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.domain import Domain
+    from anonrisk.counts.tally import Tally
+    from anonrisk.planning.region_part import PartLoss
     from anonrisk.recode import Recoding
 
 # What rounding may leave of nothing.
@@ -154,6 +156,19 @@ class ClassLoss(ABC):
     @abstractmethod
     def of_classes(self, classes: GroupedClasses) -> Floats:
         """Give what a record of each class loses, from 0 to 1."""
+
+    @property
+    def about(self) -> Qid:
+        """The columns beside the quasi-identifiers that it looks at."""
+        return ()
+
+    def of_parts(self, values: Sequence[Integers]) -> PartLoss:
+        """Prepare what regions lose, with the values of `about`; else it is for whole columns."""
+        raise NotImplementedError
+
+    def mean(self, classes: Integers, tally: Tally) -> float:
+        """Give what a record loses on average where combinations are in classes of any form."""
+        raise NotImplementedError
 
     @abstractmethod
     def least_added(self, largest: int, n: int) -> float:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ENTROPY, RANGE = EntropyLoss(), RangeLoss()
 # Losses that add up over columns, and need no other one.
 OF_COLUMNS: dict[str, CellLoss] = {loss.word: loss for loss in (ENTROPY, RANGE)}
+# What a region loses is known from its own records, or from the extent of its cells. What a cell
+# tells of a sensitive value is not: it depends on who is in the region, and on the whole column.
+BY_REGION = (*OF_COLUMNS, DiscernibilityLoss.word, TargetLoss.word)
 
 
 def loss_of(asked: Any, tally: Tally, qid: Qid, about: Name | None = None) -> Loss:

@@ -10,8 +10,12 @@ import numpy as np
 from anonrisk.planning.losses.base import ClassLoss
 
 if TYPE_CHECKING:
-    from anonrisk.core.arrays import Floats
+    from collections.abc import Sequence
+
+    from anonrisk.core.arrays import Floats, Integers
+    from anonrisk.counts.tally import Tally
     from anonrisk.planning.losses.base import GroupedClasses
+    from anonrisk.planning.region_part import RegionPart
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,32 @@ class DiscernibilityLoss(ClassLoss):
         """Give the share of the table that each class is."""
         return np.asarray(classes.sizes / classes.sizes.sum())
 
+    def of_parts(self, values: Sequence[Integers]) -> SquaredSizes:  # noqa: ARG002
+        """Look at nothing but sizes."""
+        return SquaredSizes()
+
+    def mean(self, classes: Integers, tally: Tally) -> float:
+        """Square the sizes of classes."""
+        return float((np.bincount(classes, tally.counts) ** 2).sum()) / tally.n_records**2
+
     def least_added(self, largest: int, n: int) -> float:
         """Take the largest class: its records have least to lose."""
         return max(n - largest, 0) / n
+
+
+class SquaredSizes:
+    """Pairs of records that nobody can tell apart: n² of a part, so that every cut gains."""
+
+    def lost(self, of: Integers, counts: Integers, rows: Integers) -> Floats:  # noqa: ARG002
+        """Square the sizes of parts."""
+        return np.asarray(np.bincount(of, counts) ** 2, dtype=np.float64)
+
+    def sides(
+        self,
+        part: RegionPart,  # noqa: ARG002
+        column: int,  # noqa: ARG002
+        below: Integers,
+        above: Integers,
+    ) -> tuple[Floats, Floats]:
+        """Square the sizes of both sides."""
+        return below.astype(np.float64) ** 2, above.astype(np.float64) ** 2
