@@ -131,9 +131,9 @@ def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
         "sex": random.choice(["f", "m"], 400).tolist(),
     }
     jobs = []
-    counted = region.counted
+    brought = region.brought
     monkeypatch.setattr(
-        region, "counted", lambda *given: jobs.append(found := counted(*given)) or found
+        region, "brought", lambda *given: jobs.append(found := brought(*given)) or found
     )
     table, plain = tables.spark_table(spark, cells), pd.DataFrame(cells)
     names = ("income", "born", "ill")
