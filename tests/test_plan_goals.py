@@ -417,11 +417,3 @@ def test_a_table_of_which_nothing_is_left_is_no_plan(method):
     plan = table.anon.plan(should, max_suppression=1, method=method)
     assert [one.status for one in plan.budgets] == ["missed"]
     assert should.check(table.anon.apply(plan)).passed
-
-
-def test_numbers_of_which_only_missing_ones_are_told_print():
-    random = np.random.default_rng(1)
-    table = pd.DataFrame({"x": random.integers(0, 2, 20).astype(float)})
-    table.loc[:7, "x"] = None
-    plan = table.anon.plan("x", k=8, method="multidimensional")
-    assert "ranges by region: '*', told" in repr(plan)
