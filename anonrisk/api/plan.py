@@ -135,7 +135,7 @@ def plan(  # noqa: PLR0915
         Whether a column is equally coarse for all records, or by region: as coarse as the records
         with similar values of the other columns need, and nobody is suppressed. ``"auto"`` makes
         both, and a full-domain plan whose classes are cut further by region, and takes what loses
-        least; the plan's `note` says why. Only a full-domain plan can be written as code.
+        least; the plan's `note` says why.
     split : {"gain", "median"}
         Where a region is cut: where most loss is gained for the records that are parted, or as in
         the paper in the column that loses most, numbers in the middle.
