@@ -60,6 +60,7 @@ def wide(found):
             "recodings": {f"column {i}": found.recodings["zip"] for i in MANY},
             "before": dataclasses.replace(found.before, values=tuple(i + 9 for i in MANY)),
             "after": dataclasses.replace(found.after, values=tuple(i + 1 for i in MANY)),
+            "steps": tuple(dataclasses.replace(found.steps[0], column=f"column {i}") for i in MANY),
         },
         "QidReport": lambda: {"sets": found.sets * 500},
         "Suda": lambda: {"contributions": {f"column {i}": i / 500 for i in MANY}},
