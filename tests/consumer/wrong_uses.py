@@ -26,7 +26,7 @@ def functions(df: pd.DataFrame) -> None:
     anonrisk.predict_population(df, "zip", 1000, model="pitmann")  # wrong: 'pitmann'
     anonrisk.perturb(df, "income", 2, seed=1, law="gauss")  # wrong: 'gauss'
     anonrisk.perturb(df, "income", 2)  # wrong: "seed"
-    anonrisk.generalize(df, "born", part="week")  # wrong: 'week'
+    anonrisk.generalize(df, "born", part="weak")  # wrong: 'weak'
     anonrisk.trajectory(df, "card", "station", points="some")  # wrong: 'some'
     anonrisk.pseudonymize(df, "patient", key="secret")  # wrong: "key"
     anonrisk.suppress(df, "zip", k="5")  # wrong: "k"
