@@ -554,3 +554,12 @@ def test_extreme_numbers_and_days_are_cut_or_refused_in_words(method):
     with pytest.raises(errors.UnsupportedColumnError, match="distance is infinite") as raised:
         planned(np.repeat([-1.7e308, 1.0, 1.7e308], 5))
     assert "1.7" not in str(raised.value)
+
+
+@pytest.mark.parametrize("asked", [{"k": 1}, {"tcloseness": 0.9, "sensitive": "ill"}])
+def test_no_region_is_of_one_record(asked):
+    jobs = ["hangman", "oracle", *["clerk"] * 4, *["nurse"] * 4]
+    table = pd.DataFrame({"age": range(20, 80, 6), "job": jobs, "ill": ["flu", "cold"] * 5})
+    plan = table.anon.plan(["age", "job"], method="multidimensional", **asked)
+    assert plan.after.k >= 2
+    assert not {"hangman", "oracle"} & {*re.findall("[a-z]+", plan.to_json())}

@@ -105,10 +105,13 @@ class PlanRequest:
         return replace(self, goals=tuple(goals))
 
     def on_all_columns(self) -> ClassRule:
-        """Ask of the classes of all columns what is asked of any of them, which is enough."""
+        """Ask of the classes of all columns what is asked of any of them, which is enough.
+
+        A plan by region names the values of its regions: these are never those of one record.
+        """
         strict = self.strict()
         goals = tuple(dict.fromkeys(goal for rule in strict.rules for goal in rule.goals))
-        return ClassRule(self.qid, strict.k, goals)
+        return ClassRule(self.qid, max(strict.k, 2), goals)
 
     def told(self) -> str:
         """Say what is asked of the table, for whoever is told that it cannot be had."""

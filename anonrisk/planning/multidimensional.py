@@ -66,12 +66,11 @@ def divide(
     it is their classes that are cut.
     """
     held = tally if unit is None else PersonTally(**vars(tally), unit=unit)
-    # What a plan tells of a value stays a value of many, also where classes may be smaller.
     of_cells = ENTROPY if isinstance(loss, ClassLoss) else loss
-    axes = [axis_of(held, name, max(k, 2), given.get(name), of_cells) for name in qid]
+    axes = [axis_of(held, name, k, given.get(name), of_cells) for name in qid]
     begins = None
     if start is not None:
-        axes, begins = fitted(axes, start, held, max(k, 2))
+        axes, begins = fitted(axes, start, held, k)
     # Edges may look at persons, losses look at records.
     axes = _priced(axes, qid, tally, of_cells)
     about = loss.about if isinstance(loss, ClassLoss) else ()

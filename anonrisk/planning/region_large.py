@@ -114,7 +114,7 @@ def divide_in_stages(
 ) -> tuple[Regions, PlanOutcome]:
     """Do as `multidimensional.divide` where more combinations are than can be counted at once."""
     asked = beside(goals, None)
-    fine = [axis_of(margins, name, max(k, 2), given.get(name), loss) for name in qid]
+    fine = [axis_of(margins, name, k, given.get(name), loss) for name in qid]
     axes = [StagedAxis.of(axis, margins.margin(name)) for axis, name in zip(fine, qid, strict=True)]
     limits = [(goal.column, _by_value(goal, margins)) for goal in goals]
     worth = weights or [1.0] * len(qid)
