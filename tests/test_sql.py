@@ -222,12 +222,32 @@ def test_enumerations_are_values(connection):
 def test_other_databases_are_refused():
     from anonrisk.engines.sql import SqlTable
 
-    class Connection:
-        class dialect:  # noqa: N801
-            name = "mysql"
-
+    elsewhere = sa.create_mock_engine("mysql://", None)
+    connection = sa.Connection.__new__(sa.Connection)
+    connection.dialect = elsewhere.dialect
     with pytest.raises(UnsupportedFrameError, match="mysql"):
-        SqlTable(Connection(), None)
+        SqlTable(connection, None)
+    with pytest.raises(UnsupportedFrameError, match="str is no connection"):
+        SqlTable("mysql://", None)
+
+
+def test_duckdb_is_asked_by_its_own_package_too():
+    duckdb = pytest.importorskip("duckdb")
+    from anonrisk.engines.sql import SqlTable
+
+    frame = pandas_of(random_cells(3, 80))
+    with duckdb.connect() as connection:
+        connection.register("given", frame)
+        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        table = SqlTable(connection, sa.table("t"))
+        for unit in (None, "u"):
+            for qids in (["q"], ["i", ODD, "q"]):
+                found = anonrisk.classes(table, qids, unit=unit)
+                assert found == anonrisk.classes(frame, qids, unit=unit)
+                for name, more in MEASURES:
+                    measure = getattr(anonrisk, name)
+                    expected = measure(frame, qids, "s", unit=unit, **more)
+                    assert agree(measure(table, qids, "s", unit=unit, **more), expected)
 
 
 def test_errors_of_the_database_are_withheld(connection):

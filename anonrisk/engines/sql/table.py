@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
+from anonrisk.engines.sql.database import database_of
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.errors import EmptyTableError, UnsupportedColumnError, UnsupportedFrameError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
+    from anonrisk.engines.sql.database import Database
 
 # Types of cells that are one value each, by what the database itself calls them.
 _TEXT = {"postgresql": ("text", "character varying", "name"), "duckdb": ("VARCHAR",)}
@@ -59,7 +61,7 @@ _DIFFERENT = ("a", "A", "a ", "\N{LATIN SMALL LETTER A WITH ACUTE}", "a\N{COMBIN
 class SqlTable:
     """What can be selected from through an open connection: a table, a view or a query."""
 
-    connection: sa.Connection
+    connection: Any
     source: Any
 
     def __post_init__(self) -> None:
@@ -70,10 +72,15 @@ class SqlTable:
                 "use SQLite, DuckDB or PostgreSQL, or read the table into pandas or Spark"
             )
 
+    @cached_property
+    def database(self) -> Database:
+        """What statements are sent to."""
+        return database_of(self.connection)
+
     @property
     def dialect(self) -> str:
         """Name of the database."""
-        return str(self.connection.dialect.name)
+        return self.database.dialect
 
     @cached_property
     def names(self) -> list[str]:
@@ -82,13 +89,12 @@ class SqlTable:
             # Drivers remember what the same text gave before; a table may have changed since.
             anew = f"/* {token_hex(8)} */"
             nothing = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
-            result = self.connection.execute(nothing.prefix_with(anew))
-            return [str(name) for name in result.keys()]  # noqa: SIM118
+            return self.database.names(nothing.prefix_with(anew))
 
     def fetch(self, query: Any, doing: str) -> list[Any]:
         """Run a query and read all its rows, which are few."""
         with guarded(doing):
-            return list(self.connection.execute(query))
+            return self.database.rows(query)
 
     def has_rows(self) -> bool:
         """Tell whether there is any row; no cell leaves the database."""
