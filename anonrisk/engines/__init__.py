@@ -30,7 +30,7 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import spark
 
         if isinstance(frame, spark.frame_types()):
-            return spark.SparkEngine()
+            return cast("Engine", spark.engine_of(frame))
     if "pyspark.pandas" in sys.modules:
         from anonrisk.engines import pandas_on_spark
 
