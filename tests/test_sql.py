@@ -125,6 +125,7 @@ def test_wrong_names_are_refused_not_read_as_text(connection):
         anonrisk.k(table_of(connection), "ZIP")
 
 
+@pytest.mark.slow
 def test_columns_that_came_and_went_are_noticed(connection):
     for _ in range(7):
         databases.write(connection, "t", {"zip": ["x", "x"]})
@@ -231,6 +232,7 @@ def test_other_databases_are_refused():
         SqlTable("mysql://", None)
 
 
+@pytest.mark.slow
 def test_duckdb_is_asked_by_its_own_package_too():
     duckdb = pytest.importorskip("duckdb")
     from anonrisk.engines.sql import SqlTable
