@@ -310,7 +310,6 @@ def test_what_a_database_is_not_asked_for_is_refused_by_its_verb_and_kind(connec
         (lambda: engine.count(table, ManySets(question)), "'count' of ManySets"),
         (lambda: engine.rewrite(table, Recode({})), "'rewrite' by Recode"),
         (lambda: engine.tally(table, question), "'tally'"),
-        (lambda: engine.schema(table).is_whole("q"), "the type of 'q'"),
     ):
         with pytest.raises(UnsupportedFrameError, match=f"not asked for {words}: read the table"):
             asked()
