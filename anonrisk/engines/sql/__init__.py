@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.counts import question as questions
 from anonrisk.counts.change import LabelsAsColumns
-from anonrisk.counts.question import Question
-from anonrisk.engines.sql import count, score
+from anonrisk.engines.sql import count, score, sets
 from anonrisk.engines.sql.schema import SqlSchema, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.counts.change import Change
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.question import Asks, Score, Scored, Sensitive
 
 __all__ = ["SqlEngine", "SqlTable"]
 
@@ -29,22 +27,28 @@ class SqlEngine:
     """Counts and scores tables in a database; everything else is refused."""
 
     name = "sql"
-    # One statement a set: a search of sets is refused before it counts any.
-    sets_a_pass = 1
+    sets_a_pass = sets.SqlSets.batch
 
     def schema(self, table: SqlTable) -> SqlSchema:
         """Tell what a table is."""
         return SqlSchema(table)
 
-    def count(self, table: SqlTable, asked: Asks[Any]) -> list[ClassCounts]:
-        """Count the classes of each quasi-identifier."""
-        if not isinstance(asked, Question):
-            raise refused(f"'count' of {type(asked).__name__}")
-        return count.class_sizes(table, asked)
+    def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Count classes, or rows."""
+        match asked:
+            case questions.Question():
+                return count.class_sizes(table, asked)
+            case questions.ManySets(question):
+                return sets.SqlSets(table, question)
+        raise refused(f"'count' of {type(asked).__name__}")
 
     def score(
-        self, table: SqlTable, question: Question, sensitive: Sensitive, scores: Sequence[Score]
-    ) -> Scored:
+        self,
+        table: SqlTable,
+        question: questions.Question,
+        sensitive: questions.Sensitive,
+        scores: Sequence[questions.Score],
+    ) -> questions.Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
 
