@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.counts import question as questions
 from anonrisk.counts.change import LabelsAsColumns
-from anonrisk.engines.sql import count, score, sets
+from anonrisk.engines.sql import count, match, population, score, sets
 from anonrisk.engines.sql.schema import SqlSchema, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -51,6 +51,24 @@ class SqlEngine:
     ) -> questions.Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
+
+    def tally(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Count or sum over classes; with their values only where they are not too many."""
+        match asked:
+            case questions.SumsOfWeights(question, weight):
+                return population.weighted(table, question, weight)
+            case questions.IfIndependent(question, fraction):
+                return population.independence(table, question, fraction)
+        raise refused(f"'tally' of {type(asked).__name__}")
+
+    def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Match the classes of a release with those of a population, or of households."""
+        match asked:
+            case questions.InPopulation(question, against):
+                return match.matched(table, question, against)
+            case questions.InHousehold(question, against):
+                return match.households(table, question, against)
+        raise refused(f"'match' of {type(asked).__name__}")
 
     def rewrite(self, table: SqlTable, change: Change) -> SqlTable:
         """Bring the index back, of which there is none; refuse all else."""
