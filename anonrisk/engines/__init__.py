@@ -41,10 +41,16 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import sql
 
         if isinstance(frame, sql.SqlTable):
-            return cast("Engine", sql.SqlEngine())
+            return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def _scan_engine(frame: Any) -> Any:
+    """Give the engine of files that are scanned, which are asked as databases are."""
+    scan = sys.modules.get("anonrisk.engines.scan")
+    return scan.ScanEngine() if scan is not None and isinstance(frame, scan.ScanTable) else None
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:
