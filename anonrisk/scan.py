@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import ScannedFormat, Spill
@@ -14,6 +14,7 @@ from anonrisk.errors import ArgumentError, MissingLibraryError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from anonrisk.engines.reading.files import Part, Wanted
     from anonrisk.scanned import ScannedTable
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -92,13 +93,6 @@ def scan(
         one_of(format, "format", get_args(ScannedFormat))
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError("sep is one character, and no quotation mark")
-    try:
-        from anonrisk.scanned import ScannedTable
-    except ImportError:
-        raise MissingLibraryError(
-            "scanning files needs DuckDB, SQLAlchemy, SQLGlot and pyarrow: "
-            "pip install 'anonrisk[scan]'"
-        ) from None
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     named = [os.fspath(path) for path in given]
     for path in named:
@@ -108,6 +102,19 @@ def scan(
                 "over a network; copy it here, or read it with Spark"
             )
     text = files.TextFormat(sep, encoding, tuple(na), dict(dtypes or {}))
-    return ScannedTable.opened(
-        files.find(named), files.Wanted(), text, format=format, memory=memory, spill=spill
-    )
+    about = {"format": format, "memory": memory, "spill": spill}
+    return scanned(files.find(named), files.Wanted(), text, **about)
+
+
+def scanned(
+    parts: Sequence[Part], wanted: Wanted, text: files.TextFormat, **about: Any
+) -> ScannedTable:
+    """Open files that were found, of which only some columns may be wanted."""
+    try:
+        from anonrisk.scanned import ScannedTable
+    except ImportError:
+        raise MissingLibraryError(
+            "scanning files needs DuckDB, SQLAlchemy, SQLGlot and pyarrow: "
+            "pip install 'anonrisk[scan]'"
+        ) from None
+    return ScannedTable.opened(parts, wanted, text, **about)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.accessor import AnonAccessor
 from anonrisk.core import render
-from anonrisk.engines.scan import ScanEngine, ScanTable
+from anonrisk.engines.scan import ScanTable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,5 +33,6 @@ class ScannedTable(render.PrintedTable, ScanTable):
         return "column", "role"
 
     def _rows(self) -> list[list[str]]:
-        roles = ScanEngine().schema(self).roles
-        return [[render.named(name), (roles and roles.of(name)) or "-"] for name in self.names]
+        return [
+            [render.named(name), (self.roles and self.roles.of(name)) or "-"] for name in self.names
+        ]

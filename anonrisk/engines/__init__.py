@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table()"
+    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -50,7 +50,9 @@ def engine_for(frame: Any) -> Engine:
 def _scan_engine(frame: Any) -> Any:
     """Give the engine of files that are scanned, which are asked as databases are."""
     scan = sys.modules.get("anonrisk.engines.scan")
-    return scan.ScanEngine() if scan is not None and isinstance(frame, scan.ScanTable) else None
+    if scan is None or not isinstance(frame, scan.ScanTable):
+        return None
+    return scan.ScanEngine(frame)
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:

@@ -104,6 +104,8 @@ class ScannedFiles:
     @contextmanager
     def one_state(self) -> Iterator[ScannedFiles]:
         """Let all that is asked inside see the files as they were."""
+        if not self.close.alive:
+            raise EngineError("this table was closed; scan its files again")
         with self._asked.one_state():
             yield self
 
@@ -118,8 +120,6 @@ class ScannedFiles:
     def _of_the_same_files(self, ask: Callable[[Any], list[Any]], query: Any) -> list[Any]:
         import duckdb
 
-        if not self.close.alive:
-            raise EngineError("this table was closed; scan its files again")
         try:
             found = ask(query)
         except duckdb.OutOfMemoryException:

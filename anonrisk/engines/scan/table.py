@@ -10,6 +10,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from anonrisk.core.literals import ScannedFormat
+from anonrisk.core.render import bytes_of
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.reading import files, parquet_files
 from anonrisk.engines.scan import columns
@@ -22,7 +23,6 @@ from anonrisk.errors import ArgumentError, UnreadableTableError, UnsupportedColu
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
     from anonrisk.engines.scan.columns import Columns
@@ -77,7 +77,8 @@ class ScanTable(SqlTable):
         except BaseException:
             database.close()
             raise
-        return cls(database, sa.table(columns.VIEW), found, kind, attrs)
+        roles = _noted(found.names, attrs).roles
+        return cls(database, sa.table(columns.VIEW), found, kind, attrs, roles=roles)
 
     @cached_property
     def database(self) -> Database:
@@ -120,34 +121,31 @@ class ScanTable(SqlTable):
 
 
 class ScanSchema(SqlSchema):
-    """What a table in files is: Parquet carries the roles and marks that pandas or Spark noted."""
-
-    @property
-    def roles(self) -> Roles | None:
-        """The roles that the files carry."""
-        return self._noted.roles
+    """What a table in files is: Parquet carries the marks that pandas or Spark noted."""
 
     @property
     def perturbed(self) -> Mapping[Name, str]:
         """The columns that a random step has changed, and by which."""
-        return self._noted.perturbed
-
-    @property
-    def _noted(self) -> PandasSchema:
-        """What the files say of their columns, read as it is of a table of pandas."""
-        empty = pd.DataFrame(columns=pd.Index(self.columns, dtype=object))
-        empty.attrs = dict(self.frame.attrs)
-        return PandasSchema(empty)
+        return _noted(self.columns, self.frame.attrs).perturbed
 
 
 class ScanEngine(SqlEngine):
     """Counts and scores tables in files."""
 
-    name = "scan"
+    def __init__(self, table: ScanTable) -> None:
+        """Say by its name what is counted, and how much of it."""
+        self.name = f"scan (DuckDB), {bytes_of(table.n_bytes)}"
 
     def schema(self, table: SqlTable) -> ScanSchema:
         """Tell what a table is."""
         return ScanSchema(table)
+
+
+def _noted(names: Sequence[Name], attrs: Mapping[Any, Any]) -> PandasSchema:
+    """Read what files say of their columns, as it is read of a table of pandas."""
+    empty = pd.DataFrame(columns=list(names))
+    empty.attrs = dict(attrs)
+    return PandasSchema(empty)
 
 
 def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
