@@ -83,11 +83,11 @@ def measured(spark: SparkSession, n: int, folder: str, rounds: int) -> dict[str,
 def rows_of(small: dict[str, list[float]], large: dict[str, list[float]]) -> list[Row]:
     """Each call against the grouping, and how often the time of a tenth of the records."""
     rows = []
-    for name in large:
+    for name, taken in large.items():
         if name == "groupBy":
             continue
-        row = compared(name, large[name], large["groupBy"], BARS.get(name))
-        grown = min(large[name]) / min(small[name])
+        row = compared(name, taken, large["groupBy"], BARS.get(name))
+        grown = min(taken) / min(small[name])
         rows.append(Row(f"{name} ({times(grown)} times a tenth's)", *_rest(row)))
     return rows
 
