@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.assessment import Assessment
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
@@ -50,6 +51,7 @@ MEANINGS = {
 }
 
 
+@in_one_state
 def assess(
     frame: Any,
     qids: Names | AssessesTables | None = None,

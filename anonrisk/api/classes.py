@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import MissingOrWildcard
 
 
+@in_one_state
 def classes(
     frame: Any,
     qids: Names | None = None,

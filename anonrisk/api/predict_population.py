@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _TOLERANCE = 0.01
 
 
+@in_one_state
 def predict_population(
     frame: Any,
     qids: Names | None = None,

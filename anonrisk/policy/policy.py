@@ -270,9 +270,11 @@ class Policy(Terms):
         >>> Policy.draft(df).roles.sensitive
         ('diagnosis',)
         """
+        from anonrisk.engines.one_state import one_state
         from anonrisk.policy.drafting import draft
 
-        written, drafted = draft(frame, ready, name, time_budget)
+        with one_state(frame, "draft"):
+            written, drafted = draft(frame, ready, name, time_budget)
         policy = cls.from_dict(written)
         object.__setattr__(policy, "drafted", drafted)
         return policy

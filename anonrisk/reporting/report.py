@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.reporting.page import Report
 
 
+@in_one_state
 def report(
     frame: Any,
     policy_or_qids: Policy | Names | None = None,
