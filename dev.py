@@ -110,14 +110,14 @@ ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
-ONE, SOME = ("--of-a-file", "1"), ("--of-a-file", "5")
+ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "3", "4"))
 LANES = (
     Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *SOME)),
+    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
