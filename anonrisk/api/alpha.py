@@ -26,8 +26,10 @@ def alpha(
 
     Parameters
     ----------
-    frame, qids, sensitive, unit, missing, missing_sensitive
-        As in `anonrisk.ldiv`. With a `unit`, persons with the value over persons in the class.
+    frame, qids, sensitive, missing, missing_sensitive
+        As in `anonrisk.ldiv`.
+    unit
+        As in `anonrisk.classes`. A share is of persons with the value over persons in the class.
 
     Returns
     -------

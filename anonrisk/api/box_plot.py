@@ -182,8 +182,10 @@ def box_plot(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     by : name, optional
         A box for each group of this column: classes are formed on the quasi-identifier and `by`
         together. Naming it is asking for its values: they appear in the result.

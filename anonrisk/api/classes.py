@@ -26,7 +26,8 @@ def classes(
     Parameters
     ----------
     frame : DataFrame
-        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+        A table of pandas, Polars, Spark (classic or Connect) or pandas-on-Spark, or one that
+        speaks the Arrow stream.
     qids : name or list of names, optional
         The columns that together may single somebody out; left out, those that were declared.
     unit : name, optional

@@ -21,8 +21,10 @@ def degree(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
 
     Returns
     -------

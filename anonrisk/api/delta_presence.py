@@ -25,8 +25,10 @@ def delta_presence(
 
     Parameters
     ----------
-    frame, qids, missing
+    frame, qids
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population : DataFrame
         As in `anonrisk.risk`.
 

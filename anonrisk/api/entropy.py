@@ -28,8 +28,10 @@ def entropy(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     order : float
         Order of the Rényi entropy: 1 is Shannon's, 0 counts the values, ``math.inf`` looks at the
         commonest one only.

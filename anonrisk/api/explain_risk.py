@@ -22,8 +22,10 @@ def explain_risk(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`; with ``missing="drop"`` records that miss any of the columns are
+    frame, qids, unit
+        As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`; with ``missing="drop"`` records that miss any of the columns are
         left out throughout, also where that column is dropped.
 
     Returns

@@ -31,8 +31,10 @@ def is_quasi_identifier(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     alpha : float
         The share, between 0 and 1.
     population_size : int

@@ -121,8 +121,10 @@ def kl_after(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     steps : list of mappings of column to width or recoding
         What is done to the table, each step by itself: a number makes intervals of that width,
         which begin at its multiples; anything else is a recoding of `anonrisk.recode`, such as

@@ -24,8 +24,10 @@ def kmap(
 
     Parameters
     ----------
-    frame, qids, missing
+    frame, qids
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population : DataFrame
         As in `anonrisk.risk`.
 

@@ -29,8 +29,8 @@ def ldiv(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit`, a person counts once per class and value.
+    frame, qids, unit
+        As in `anonrisk.classes`. A person counts once per class and value.
     sensitive : name or list of names, optional
         The column that must not be learned; of several, the worst counts. Left out, those that
         were declared.
@@ -41,6 +41,8 @@ def ldiv(
         For ``kind="recursive"``: how often the commonest value may outweigh the rest.
     joint : bool
         Take the other sensitive columns into the quasi-identifier: an attacker may know them.
+    missing : {"value", "drop", "error"}
+        Whether a missing quasi-identifier is a value like any other, is left out, or is refused.
     missing_sensitive : {"value", "drop", "error"}
         Whether a missing sensitive value is a value like any other, is left out, or is refused.
 

@@ -36,8 +36,10 @@ def predict_population(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    frame, qids, unit
+        As in `anonrisk.classes`. Here every person must be in one class.
+    missing
+        As in `anonrisk.ldiv`.
     population_size : int
         Number of people in the population. Instead of it, `sampling_fraction` or `weight` can be
         given.

@@ -36,8 +36,10 @@ def predict_singletons(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    frame, qids, unit
+        As in `anonrisk.classes`. Here every person must be in one class.
+    missing
+        As in `anonrisk.ldiv`.
     group_size : int
         Number of people in the group.
     draw : {"auto", "subgroup", "replacement"}

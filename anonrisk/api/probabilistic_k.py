@@ -35,8 +35,10 @@ def probabilistic_k(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population_size : int
         Size of the population that the table is a sample of.
     beta : float

@@ -37,8 +37,10 @@ def suda(
 
     Parameters
     ----------
-    frame, qids, missing
-        As in `anonrisk.classes`; with ``missing="drop"`` a dropped record has no score.
+    frame, qids
+        As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`; with ``missing="drop"`` a dropped record has no score.
     max_size : int
         The most columns of a minimal unique.
     sampling_fraction : float, optional

@@ -39,7 +39,7 @@ def suppress(
 
     Parameters
     ----------
-    frame, qids, unit
+    frame, unit, qids
         As in `anonrisk.classes`. Unless `missing="wildcard"`, cells are marked from the last
         quasi-identifier on, so name the most precious first.
     k : int

@@ -47,8 +47,10 @@ def report(
     policy_or_qids : Policy, or names, optional
         What the table must satisfy; or its quasi-identifier, for a report that decides nothing.
         Left out, the declared quasi-identifier.
-    sensitive, unit, missing
-        As in `anonrisk.assess`; a policy says them itself.
+    unit
+        As in `anonrisk.classes`; a policy says it itself.
+    sensitive, missing
+        As in `anonrisk.ldiv`; a policy says them itself.
     name : str, optional
         What the table is called.
     files : list of str, optional
@@ -62,7 +64,7 @@ def report(
     group_size : int, optional
         One more group to predict the singletons of.
     n_original : int, optional
-        As in `anonrisk.Policy.check`.
+        Number of rows before records were removed, for ``max_suppressed``.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 

@@ -89,7 +89,9 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
         # pandas has no hash tables for numbers in the byte order of another machine.
         return _factorized(column.to_numpy().astype(dtype.newbyteorder("="), copy=False))
     arrow = _arrow(column)
-    return _factorized(column.array) if arrow is None else _dictionary(arrow, name, role)
+    if arrow is None:
+        return _factorized(column.array)
+    return _arrow_span(arrow) or _dictionary(arrow, name, role)
 
 
 def _span(values: NDArray[Any]) -> Codes | None:
@@ -103,6 +105,18 @@ def _span(values: NDArray[Any]) -> Codes | None:
         # An int8 column from -128 to 127 wraps around; seen as unsigned it is right again.
         shifted = shifted.view(f"u{values.dtype.itemsize}")
     return Codes(_narrow(shifted, span), span)
+
+
+def _arrow_span(arrow: Any) -> Codes | None:
+    """Let whole numbers and days of Arrow be their own codes, as those of NumPy are."""
+    found = objects.arrow_integers(arrow)
+    if found is None:
+        return None
+    values, missing = found
+    spanned = _span(values)
+    if spanned is None or missing is None:
+        return spanned
+    return _with_missing(np.where(missing, -1, spanned.values.astype(np.int64)), spanned.cardinality)
 
 
 def _categories(column: pd.Series[Any], name: Name, role: str) -> Codes:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from anonrisk.engines.sql.records import Row
     from anonrisk.engines.sql.table import SqlTable
 
-__all__ = ["class_sizes", "class_sizes_by", "lost_rows", "marked", "persons_by_smallest", "sized"]
-
 
 def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
@@ -125,9 +123,9 @@ def _histograms(records: Records) -> Any:
     else:
         each = sa.func.count().label("rows")
         once = sa.select(*keys, rows.c.u, dropped, each).group_by(*keys, rows.c.u).subquery("o")
-        classes = persons_by_smallest(sized(once, [key.name for key in keys]), [*about, dropped])
+        classes = _from_the_smallest(_sized(once, [key.name for key in keys]), [*about, dropped])
         weight, members = classes.c.rows, sa.func.count()
-        persons = [sa.func.sum(sa.case((classes.c.place == 1, ONE), else_=ZERO)).label("persons")]
+        persons = [sa.func.sum(sa.case((classes.c.place == ONE, ONE), else_=ZERO)).label("persons")]
     groups = [classes.c.g] if about else []
     total = sa.func.sum(sa.func.sum(weight)).over().label("total")
     query = sa.select(
@@ -147,13 +145,27 @@ def _histograms(records: Records) -> Any:
     return sa.select(*every.c).where(every.c.group_number <= bounds.MAX_GROUPS + 1)
 
 
-def sized(once: Any, keys: Sequence[str]) -> Any:
+def sizes_of_records(rows: Any, keys: Sequence[Any]) -> Any:
+    """Ask for the number of classes of each size, and for nothing beside it."""
+    classes = sa.select(sa.func.count().label("n")).select_from(rows).group_by(*keys).subquery("k")
+    return sa.select(classes.c.n, sa.func.count().label("classes")).group_by(classes.c.n)
+
+
+def persons_by_size(rows: Any, keys: Sequence[Any]) -> Any:
+    """Ask for the number of persons by the smallest of their classes."""
+    once = sa.select(*keys, rows.c.u).group_by(*keys, rows.c.u).subquery("o")
+    found = _from_the_smallest(_sized(once, [key.name for key in keys]), [])
+    counted = sa.select(found.c.n, sa.func.count().label("persons"))
+    return counted.where(found.c.place == ONE).group_by(found.c.n)
+
+
+def _sized(once: Any, keys: Sequence[str]) -> Any:
     """Give each pair of class and person the number of persons of its class, `n`."""
     n = sa.func.count().over(partition_by=[once.c[key] for key in keys]).label("n")
     return sa.select(*once.c, n).subquery("z")
 
 
-def persons_by_smallest(table: Any, apart: Sequence[Any]) -> Any:
+def _from_the_smallest(table: Any, apart: Sequence[Any]) -> Any:
     """Number the classes of each person from the smallest on, by `place`; 1 is where it counts."""
     within = [*(table.c[column.name] for column in apart), table.c.u]
     place = sa.func.row_number().over(partition_by=within, order_by=table.c.n).label("place")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.question import Question, Sensitive
     from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.errors import AnonRiskError
 
     Row = Mapping[str, Any]
 
@@ -129,11 +130,7 @@ def refuse(asked: Sequence[tuple[Records, Sequence[Row]]]) -> None:
     """Refuse what was told of the records of one question, by each of its quasi-identifiers."""
     for records, rows in asked:
         if not rows or rows[0]["rows"] is None:
-            n_rows = sa.select(sa.func.count()).select_from(records.table.source)
-            for (expected,) in records.table.fetch(n_rows, "count the rows"):
-                if expected:
-                    raise lost_rows(int(expected), 0)
-            raise EmptyTableError("the table has no records; there is nothing to measure")
+            raise _no_rows(records.table)
         if records.table.dialect == "sqlite":
             _check_stored(records, rows)
     first, rows = asked[0]
@@ -149,6 +146,15 @@ def refuse(asked: Sequence[tuple[Records, Sequence[Row]]]) -> None:
     sensitive = first.sensitive
     if sensitive is not None and sensitive.missing == "error" and (n := _sum(rows, "no_s")):
         raise refusals.missing_sensitive(sensitive.column, n)
+
+
+def _no_rows(table: SqlTable) -> AnonRiskError:
+    """Tell a table without rows from a driver that has lost them."""
+    n_rows = sa.select(sa.func.count()).select_from(table.source)
+    for (expected,) in table.fetch(n_rows, "count the rows"):
+        if expected:
+            return lost_rows(int(expected), 0)
+    return EmptyTableError("the table has no records; there is nothing to measure")
 
 
 def _sum(rows: Iterable[Row], name: str) -> int:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Question, Score, Scored, Sensitive
 from anonrisk.engines.sql import ranks, steps
-from anonrisk.engines.sql.count import persons_by_smallest, sized
+from anonrisk.engines.sql.count import persons_by_size
 from anonrisk.engines.sql.records import ONE, ZERO, Records, lost_rows, refuse
 from anonrisk.engines.sql.text import check_logarithms, written
 from anonrisk.errors import ArgumentError, EngineError
@@ -76,8 +76,7 @@ class Pairs:
         """Count them; those that do not count are told of."""
         columns = list(records.rows.c)
         more = [] if placed is None else placed.columns
-        counted = sa.select(*columns, *more, sa.func.count().label("rows")).group_by(*columns)
-        every = counted.cte(_ALL)
+        every = grouped(columns, more).cte(_ALL)
         if records.table.dialect == "duckdb":
             # The others keep what is named twice; older versions of DuckDB where they are told to.
             every = every.prefix_with("MATERIALIZED")
@@ -97,51 +96,57 @@ class Pairs:
     def counted(self) -> Any:
         """Count each pair, in the columns of `steps`; ranks of ordered values beside them."""
         kept = self.kept()
-        unit = self.records.question.unit
-        counted = self._of_records(kept) if unit is None else self._of_persons(kept)
+        persons = self.records.question.unit is not None
+        counted = pairs_of(kept, self.records.keys(kept), persons=persons)
         if self.placed is None or self.placed.sensitive.hierarchy is not None:
             return counted
         pairs = counted.subquery("c")
         rank = sa.func.dense_rank().over(order_by=self.placed.order(pairs))
         return sa.select(*pairs.c, (sa.cast(rank, sa.Integer) - ONE).label("r"))
 
-    def _more(self, table: Any) -> list[Any]:
-        return [table.c.place] if "place" in table.c else []
-
-    def _of_records(self, kept: Any) -> Any:
-        counts = (_double(kept.c.rows).label(name) for name in steps.COUNTS)
-        return sa.select(*self.records.keys(kept), kept.c.s, *self._more(kept), *counts)
-
-    def _of_persons(self, kept: Any) -> Any:
-        """Count each person once per pair, once per class (`persons`), once per value (`t`)."""
-        keys = self.records.keys(kept)
-
-        def met_first(*within: Any, by: Any) -> Any:
-            return sa.func.row_number().over(partition_by=within, order_by=by)
-
-        marked = sa.select(
-            *keys,
-            kept.c.s,
-            *self._more(kept),
-            kept.c.rows,
-            met_first(*keys, kept.c.u, by=kept.c.s).label("in_class"),
-            met_first(kept.c.s, kept.c.u, by=keys).label("in_value"),
-        ).subquery("m")
-        first = sa.func.sum(sa.case((marked.c.in_class == ONE, ONE), else_=ZERO))
-        of_table = sa.func.sum(sa.case((marked.c.in_value == ONE, ONE), else_=ZERO))
-        keys = [*self.records.keys(marked), marked.c.s, *self._more(marked)]
-        counted = (sa.func.count(), first, sa.func.sum(marked.c.rows), of_table)
-        counts = (_double(n).label(name) for n, name in zip(counted, steps.COUNTS, strict=True))
-        return sa.select(*keys, *counts).group_by(*keys)
-
     def persons(self) -> Any:
         """Count the persons by the smallest of their classes."""
         kept = self.kept()
-        keys = self.records.keys(kept)
-        once = sa.select(*keys, kept.c.u).group_by(*keys, kept.c.u).subquery("o")
-        found = persons_by_smallest(sized(once, self.records.qs), [])
-        counted = sa.select(found.c.n, sa.func.count().label("persons"))
-        return counted.where(found.c.place == ONE).group_by(found.c.n)
+        return persons_by_size(kept, self.records.keys(kept))
+
+
+def grouped(columns: Sequence[Any], more: Sequence[Any] = ()) -> Any:
+    """Count the rows of each combination of cells."""
+    return sa.select(*columns, *more, sa.func.count().label("rows")).group_by(*columns)
+
+
+def pairs_of(rows: Any, keys: Sequence[Any], *, persons: bool) -> Any:
+    """Count each pair of class and value, in the columns of `steps`.
+
+    Of a table with a row for each, or for each person of each, that says how many `rows` it is.
+    """
+    more = [rows.c.place] if "place" in rows.c else []
+    if persons:
+        return _of_persons(rows, keys, more)
+    counts = (_double(rows.c.rows).label(name) for name in steps.COUNTS)
+    return sa.select(*keys, rows.c.s, *more, *counts)
+
+
+def _of_persons(rows: Any, keys: Sequence[Any], more: Sequence[Any]) -> Any:
+    """Count each person once per pair, once per class (`persons`), once per value (`t`)."""
+
+    def met_first(*within: Any, by: Any) -> Any:
+        return sa.func.row_number().over(partition_by=within, order_by=by)
+
+    marked = sa.select(
+        *keys,
+        rows.c.s,
+        *more,
+        rows.c.rows,
+        met_first(*keys, rows.c.u, by=rows.c.s).label("in_class"),
+        met_first(rows.c.s, rows.c.u, by=keys).label("in_value"),
+    ).subquery("m")
+    first = sa.func.sum(sa.case((marked.c.in_class == ONE, ONE), else_=ZERO))
+    of_table = sa.func.sum(sa.case((marked.c.in_value == ONE, ONE), else_=ZERO))
+    pair = [marked.c[column.name] for column in (*keys, rows.c.s, *more)]
+    counted = (sa.func.count(), first, sa.func.sum(marked.c.rows), of_table)
+    counts = (_double(n).label(name) for n, name in zip(counted, steps.COUNTS, strict=True))
+    return sa.select(*pair, *counts).group_by(*pair)
 
 
 def _joined(pairs: Pairs, asked: Sequence[Score], classes: str) -> Any:
