@@ -43,6 +43,10 @@ class SqlEngine:
         match asked:
             case questions.Question():
                 return count.class_sizes(table, asked)
+            case questions.ByGroup(question, by):
+                return count.class_sizes_by(table, question, by)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
         raise refused(f"'count' of {type(asked).__name__}")
