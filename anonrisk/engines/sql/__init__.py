@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.change import LabelsAsColumns
-from anonrisk.engines.sql import count, match, population, score, sets
+from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda
 from anonrisk.engines.sql.schema import SqlSchema, refused
 from anonrisk.engines.sql.table import SqlTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.counts.change import Change
 
 __all__ = ["SqlEngine", "SqlTable"]
 
@@ -70,11 +69,32 @@ class SqlEngine:
                 return match.households(table, question, against)
         raise refused(f"'match' of {type(asked).__name__}")
 
-    def rewrite(self, table: SqlTable, change: Change) -> SqlTable:
-        """Bring the index back, of which there is none; refuse all else."""
-        if not isinstance(change, LabelsAsColumns):
-            raise refused(f"'rewrite' by {type(change).__name__}")
-        return table
+    def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Give a query with more columns; nothing runs, but for totals."""
+        match asked:
+            case changes.SizeOfClass(question, name):
+                return rewrite.sizes(table, question, name)
+            case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
+                return suda.scores(counter, max_size, names, risk)
+        raise refused(f"'annotate' with {type(asked).__name__}")
+
+    def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:
+        """Give a query of some records."""
+        match records:
+            case changes.LargeClasses(question, k, ()):
+                return rewrite.large(table, question, k)
+            case changes.BreakingClasses(question, k, ()):
+                return rewrite.small(table, question, k)
+        raise refused("the records of classes that break a limit of l or t")
+
+    def rewrite(self, table: SqlTable, change: changes.Change) -> SqlTable:
+        """Leave out columns, bring back an index, of which there is none; refuse all else."""
+        match change:
+            case changes.LabelsAsColumns():
+                return table
+            case changes.LeaveOut(columns):
+                return rewrite.without(table, columns)
+        raise refused(f"'rewrite' by {type(change).__name__}")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""

@@ -15,7 +15,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.match import Pairs, of_pairs
+from anonrisk.engines.numpy.match import SizePairs, of_pairs
 from anonrisk.engines.sql.numbers import at_most_one, double, exp
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.engines.sql.text import check_logarithms
@@ -34,7 +34,7 @@ _NOTHING = ("empty", '"NULL"')
 
 def matched(table: SqlTable, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
-    sides = Sides(table, question, against)
+    sides = SqlSides(table, question, against)
     pairs = sides.pairs()
     return of_pairs(pairs, sides.sizes(pairs))
 
@@ -42,7 +42,7 @@ def matched(table: SqlTable, question: Question, against: Against) -> Matched:
 def households(table: SqlTable, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household."""
     check_logarithms(table, "ln(")
-    sides = Sides(table, question, against)
+    sides = SqlSides(table, question, against)
     sides.pairs()
     rows = table.fetch(sides.households(), "find the risk of households")
     steps, records, highest, summed, lost = (
@@ -54,7 +54,7 @@ def households(table: SqlTable, question: Question, against: Against) -> Attacke
     return Attacker("household", average, float(highest.max()), steps / GRID, records)
 
 
-class Sides:
+class SqlSides:
     """Release and population under one set of names; what is wrong with them is refused."""
 
     def __init__(self, table: SqlTable, question: Question, against: Against) -> None:
@@ -150,7 +150,7 @@ class Sides:
         chosen = chosen.select_from(table.source)
         return chosen.where(sa.not_(any_missing(keys))) if self.drops else chosen
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> SizePairs:
         """Count the classes by their two sizes; refuse a population that does not fit."""
         rows = self.rows()
         classes = sa.select(
@@ -165,7 +165,7 @@ class Sides:
                 f"the classes have more than {bounds.MAX_CLASSES:,} different sizes and sums of "
                 "weights, too many to bring out of the database; round the weights first"
             )
-        pairs = Pairs(
+        pairs = SizePairs(
             np.array([int(f) for f, _, _ in found]),
             np.array([float(size_in) for _, size_in, _ in found]),
             np.array([int(classes) for _, _, classes in found]),
@@ -174,7 +174,7 @@ class Sides:
             pairs.check_population()
         return pairs
 
-    def sizes(self, pairs: Pairs) -> ClassCounts:
+    def sizes(self, pairs: SizePairs) -> ClassCounts:
         """Give the classes of the release."""
         found: dict[int, int] = {}
         for f, classes in zip(pairs.f.tolist(), pairs.classes.tolist(), strict=True):
