@@ -43,13 +43,13 @@ def scores(
     table = counter.searched.table
     check_new(table, [name for name in names if name])
     check_logarithms(table, "ln(")
-    found = _Scores(counter, max_size)
+    found = _MarkedUniques(counter, max_size)
     totals = found.totals()
     odds = risk(totals)
     return found.records(names[:1], odds), found.records(names, odds), totals
 
 
-class _Scores:
+class _MarkedUniques:
     """The scores of each record, as expressions over a query that marks its minimal uniques."""
 
     def __init__(self, counter: SqlSets, max_size: int) -> None:
