@@ -203,7 +203,8 @@ def run(tmp_path, monkeypatch, capsys):
         ("report", "t.jsonl", "--qids", *QID, "--html", "r.html", "--title", SIGNS),
         ("report", "t.jsonl", "--qids", f"{A}x", "--html", "r.html"),
         ("measure", "t.jsonl", f"--nothing{SIGNS}"),
-        ("example", f"no{SIGNS}/there".replace("\0", "")),
+        ("example", "--folder", f"no{SIGNS}/there".replace("\0", "")),
+        ("example", f"hospital{SIGNS}".replace("\0", "")),
     ],
 )
 def test_the_command_line_writes_names_escaped(run, arguments, tmp_path):

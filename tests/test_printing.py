@@ -274,7 +274,11 @@ def prints_well(result):
         Balanced(html)
 
 
-@pytest.mark.parametrize("which", TABLES)
+# Whoever changes how one prints sees it on the usual table.
+OTHERS = [pytest.param(which, marks=pytest.mark.slow) for which in TABLES if which != "usual"]
+
+
+@pytest.mark.parametrize("which", ["usual", *OTHERS])
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_prints_well(name, which):
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
     group = parser.add_argument_group("gate")
-    group.add_argument("--policy", required=True, metavar="FILE", help="YAML, or JSON (.json)")
+    group.add_argument("--policy", required=True, metavar="FILE", help=options.POLICY)
     group.add_argument(
         "--fail-on",
         choices=("fail", "warn"),

@@ -1,25 +1,27 @@
-"""Tables in a database, through SQLAlchemy: what `anonrisk.gx` needs to measure SQL batches.
+"""Tables in a database, through SQLAlchemy.
 
 SQLite, DuckDB and PostgreSQL group cells by the rules of `engines.base`, once NaN is made NULL;
 columns and collations for which that is not so are refused. Only histograms and worst scores
-leave the database.
+leave the database, and nothing is ever written to it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda
-from anonrisk.engines.sql.schema import SqlSchema, refused
+from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.core.column_roles import Roles
 
-__all__ = ["SqlEngine", "SqlTable"]
+__all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
 
 class SqlEngine:
@@ -31,6 +33,10 @@ class SqlEngine:
     def schema(self, table: SqlTable) -> SqlSchema:
         """Tell what a table is."""
         return SqlSchema(table)
+
+    def with_roles(self, table: SqlTable, declared: Roles) -> SqlTable:
+        """Keep the roles beside what says where the table is."""
+        return replace(table, roles=declared)
 
     def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
         """Count classes, or rows."""
