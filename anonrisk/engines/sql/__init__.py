@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda
+from anonrisk.engines import refusals
+from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda, tally
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -60,6 +62,10 @@ class SqlEngine:
     def tally(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
         """Count or sum over classes; with their values only where they are not too many."""
         match asked:
+            case questions.ClassesWithValues(columns, collapsible):
+                return tally.tally(table, columns, collapsible)
+            case questions.ClassesInRegions():
+                raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
                 return population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):

@@ -37,6 +37,12 @@ def microseconds(table: SqlTable, cell: Any) -> Any:
     return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
 
 
+def in_greenwich(cell: Any, kind: str) -> Any:
+    """Give what a clock in Greenwich shows; a clock without zone shows what it shows."""
+    zoned = kind.lower() == "timestamp with time zone"
+    return sa.func.timezone("UTC", cell) if zoned else cell
+
+
 def floor(table: SqlTable, number: Any) -> Any:
     """Round a number that is not negative down; not every SQLite has `floor`."""
     if table.dialect == "sqlite":
