@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.engines.sql.database import ThroughDriver
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ def by_letters(table: SqlTable, text: Any) -> Any:
     """Sort texts by the numbers of their letters, as Python does."""
     names = {"postgresql": "C", "duckdb": "binary", "sqlite": "binary"}
     return sa.collate(text, names[table.dialect])
+
+
+def let_match(table: SqlTable) -> None:
+    """See to it that the database has regular expressions."""
+    with table.reading() as under_way:
+        if table.dialect == "sqlite" and isinstance(under_way.connected, ThroughDriver):
+            under_way.connected.with_expressions()
 
 
 def matches(table: SqlTable, cell: Any, pattern: str) -> Any:

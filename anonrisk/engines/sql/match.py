@@ -16,6 +16,7 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.match import SizePairs, of_pairs
+from anonrisk.engines.sql.database import same_place
 from anonrisk.engines.sql.numbers import LARGEST, at_most_one, double, exp
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.engines.sql.text import check_logarithms
@@ -111,10 +112,10 @@ class SqlSides:
         self.weight_range = (float(low or 1), float(high or 1))
 
     def _check_same_database(self, population: SqlTable) -> None:
-        if population.connection is not self.table.connection:
+        if not same_place(self.table.database, population.database):
             raise UnsupportedFrameError(
                 "release and population are looked at in one statement: give both as tables of "
-                "the same connection"
+                "the same connection, engine or URL"
             )
 
     def _check_types(self, kinds: dict[Name, str], population: SqlTable) -> dict[Name, str]:
