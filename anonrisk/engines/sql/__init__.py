@@ -66,6 +66,8 @@ class SqlEngine:
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(table, columns, collapsible)
+            case questions.ClassesOfSets(each):
+                return [tally.tally(table, columns) for columns in each]
             case questions.ClassesInRegions():
                 raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):

@@ -15,7 +15,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.match import SizePairs, of_pairs
+from anonrisk.engines.numpy.match import MatchedPairs, of_pairs
 from anonrisk.engines.sql.database import same_place
 from anonrisk.engines.sql.numbers import LARGEST, at_most_one, double, exp
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
@@ -151,7 +151,7 @@ class SqlSides:
         chosen = chosen.select_from(table.source)
         return chosen.where(sa.not_(any_missing(keys))) if self.drops else chosen
 
-    def pairs(self) -> SizePairs:
+    def pairs(self) -> MatchedPairs:
         """Count the classes by their two sizes; refuse a population that does not fit."""
         rows = self.rows()
         classes = sa.select(
@@ -166,7 +166,7 @@ class SqlSides:
                 f"the classes have more than {bounds.MAX_CLASSES:,} different sizes and sums of "
                 "weights, too many to bring out of the database; round the weights first"
             )
-        pairs = SizePairs(
+        pairs = MatchedPairs(
             np.array([int(f) for f, _, _ in found]),
             np.array([float(size_in) for _, size_in, _ in found]),
             np.array([int(classes) for _, _, classes in found]),
@@ -175,7 +175,7 @@ class SqlSides:
             pairs.check_population()
         return pairs
 
-    def sizes(self, pairs: SizePairs) -> ClassCounts:
+    def sizes(self, pairs: MatchedPairs) -> ClassCounts:
         """Give the classes of the release."""
         found: dict[int, int] = {}
         for f, classes in zip(pairs.f.tolist(), pairs.classes.tolist(), strict=True):
