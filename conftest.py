@@ -27,6 +27,7 @@ KINDS = {
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
     "arrow": ("polars", "duckdb"),
+    "arrow_more": ("polars_lazy", "pyarrow", "narwhals", "held"),
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
@@ -165,7 +166,7 @@ def frame(request):
     import tables
 
     kind = request.param
-    if kind in KINDS["arrow"]:
+    if kind in (*KINDS["arrow"], *KINDS["arrow_more"]):
         return tables.arrow_builder(kind)
     session = (
         None
