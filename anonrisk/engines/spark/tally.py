@@ -84,7 +84,7 @@ def tallies(frame: DataFrame, sets: Sequence[Qid]) -> list[Tally]:
 def _made(
     projection: Projection, rows: pd.DataFrame, weights: Any, collapsed: Mapping[Name, Column]
 ) -> Tally:
-    roles = dict.fromkeys(rows.columns, "quasi-identifier")
+    roles: dict[Name, str] = dict.fromkeys(rows.columns, "quasi-identifier")
     made = tally_of_rows(PandasTable(rows), roles, weights)
     domains = {
         name: replace(typed(domain, kind_of(projection, name)), collapsed=name in collapsed)
