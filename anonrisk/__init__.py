@@ -82,6 +82,7 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
+from anonrisk.scan import scan
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from anonrisk import predict as predict
     from anonrisk import priors as priors
     from anonrisk import reporting as reporting
+    from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -144,6 +146,7 @@ __all__ = [
     "risk",
     "roles",
     "rr",
+    "scan",
     "sizes",
     "suda",
     "summary",
@@ -166,6 +169,7 @@ _LATER = (
     "predict",
     "priors",
     "reporting",
+    "sql",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 

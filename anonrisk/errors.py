@@ -33,6 +33,10 @@ class ColumnNotFoundError(AnonRiskError, KeyError):
     __str__ = Exception.__str__
 
 
+class TableNotFoundError(AnonRiskError, LookupError):
+    """The database has no table of this name."""
+
+
 class NoColumnsError(ArgumentError):
     """An empty list of columns was given where at least one is needed."""
 

@@ -385,6 +385,7 @@ def test_reasons_are_no_part_of_the_policy(tmp_path):
     assert not draft.with_roles(insensitive=["born"], quasi=["zip"]).reviewed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.yaml", "p.json", "p"])
 def test_a_saved_draft_is_the_same_policy(tmp_path, name):
     draft = Policy.draft(pd.DataFrame(CELLS))
@@ -486,6 +487,7 @@ def test_the_command_prints_a_policy(run):
     assert "looks like an e-mail address" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.yaml", "p.json"])
 def test_the_command_writes_a_policy_that_check_reads(run, name):
     code, out, _ = run("draft", "t.csv", "-o", name, "--ready", "cms_k11", "--name", "mine")
@@ -537,6 +539,7 @@ def test_the_command_refuses_in_words(run):
     assert "no record to draft" in err
 
 
+@pytest.mark.slow
 def test_without_yaml_the_command_writes_json(run, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     assert run("draft", "t.csv", "-o", "p.json")[0] == 0

@@ -507,6 +507,7 @@ def test_results_that_are_there_make_a_page():
     assert "Also measured" in page
 
 
+@pytest.mark.slow
 def test_population_and_weights():
     table = pd.DataFrame(cells())
     people = pd.concat([table] * 3)

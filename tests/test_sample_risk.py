@@ -36,6 +36,7 @@ def least_by_scan(j, fraction, people):
     return F
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.floats(0.005, 0.99), st.integers(30, 10**6), st.data())
 def test_the_least_size_is_the_first_that_is_likely_enough(fraction, people, data):

@@ -95,6 +95,7 @@ DOCUMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_documents_are_true(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -126,6 +127,7 @@ def loaded_by(code):
     return set(run.stdout.split())
 
 
+@pytest.mark.slow
 def test_import_brings_nothing_heavy():
     modules = loaded_by("import anonrisk")
     for heavy in (
@@ -148,6 +150,7 @@ sys.meta_path.insert(0, Hidden())
 """
 
 
+@pytest.mark.slow
 def test_without_pyspark_and_pyarrow_everything_for_pandas_works():
     modules = loaded_by(
         HIDE + "import pandas as pd, anonrisk\n"

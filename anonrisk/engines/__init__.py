@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "DuckDB relations and pyarrow Tables"
+    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -30,21 +30,29 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import spark
 
         if isinstance(frame, spark.frame_types()):
-            return spark.SparkEngine()
+            return cast("Engine", spark.engine_of(frame))
     if "pyspark.pandas" in sys.modules:
         from anonrisk.engines import pandas_on_spark
 
         if isinstance(frame, pandas_on_spark.frame_type()):
             return pandas_on_spark.PandasOnSparkEngine()
-    # Only `anonrisk.gx` makes these, for batches of SQL.
+    # `anonrisk.sql` and `anonrisk.gx` make these.
     if "anonrisk.engines.sql" in sys.modules:
         from anonrisk.engines import sql
 
         if isinstance(frame, sql.SqlTable):
-            return cast("Engine", sql.SqlEngine())
+            return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def _scan_engine(frame: Any) -> Any:
+    """Give the engine of files that are scanned, which are asked as databases are."""
+    scan = sys.modules.get("anonrisk.engines.scan")
+    if scan is None or not isinstance(frame, scan.ScanTable):
+        return None
+    return scan.ScanEngine(frame)
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:

@@ -77,7 +77,9 @@ def _table(engine: Any, domain: Any) -> Iterator[Any]:
     from anonrisk.engines.sql import SqlTable
 
     with engine.get_connection() as connection:
-        yield SqlTable(connection, rows.subquery() if isinstance(rows, sa.Select) else rows)
+        table = SqlTable(connection, rows.subquery() if isinstance(rows, sa.Select) else rows)
+        with table.reading():
+            yield table
 
 
 def counts_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:

@@ -16,8 +16,8 @@ from sqlalchemy.dialects import postgresql
 
 from anonrisk.engines.sql import steps
 from anonrisk.engines.sql.count import Records, persons_by_size, sizes_of_records
+from anonrisk.engines.sql.equality import FLOAT, OTHER, TEXT
 from anonrisk.engines.sql.score import pairs_of
-from anonrisk.engines.sql.table import _FLOAT, _OTHER, _TEXT
 from anonrisk.engines.sql.text import written
 from anonrisk.measures.scores import FORMULAS
 
@@ -42,7 +42,7 @@ class Types:
     @classmethod
     def of(cls, dialect: str) -> Types:
         """List those of a database."""
-        return cls(_TEXT[dialect], _FLOAT[dialect], _OTHER[dialect])
+        return cls(TEXT[dialect], FLOAT[dialect], OTHER[dialect])
 
 
 def of_sizes(n_columns: int, measure: str, dialect: str, *, persons: bool) -> str:
