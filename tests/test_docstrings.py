@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = (
     *("anonrisk", "anonrisk.predict", "anonrisk.predict.population", "anonrisk.priors"),
     *("anonrisk.recode", "anonrisk.hipaa", "anonrisk.reporting", "anonrisk.datasets"),
+    "anonrisk.spark",
 )
 # Classes whose methods are doors of their own; other classes are results and plain data.
 CLASSES = {"anonrisk.Policy": Policy, "anonrisk.priors.Repository": Repository}
@@ -35,6 +36,7 @@ WITHOUT_FORMULA = {
     "anonrisk.recode": ("from_dict",),
     "anonrisk.reporting": ("html", "refused"),
     "anonrisk.datasets": ("hospital", "write_example"),
+    "anonrisk.spark": ("foreach_batch",),
     "anonrisk.gx": ("load_suite", "run_gate", "suite_to_json", "to_suite"),
     "anonrisk.priors.Repository": ("publish", "query", "disagreements"),
     "anonrisk.Policy": (

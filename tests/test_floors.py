@@ -66,8 +66,8 @@ PUBLIC = {
     "anonrisk.spark_jobs.check": ("main",),
     "anonrisk.spark_jobs.measure": ("main",),
     "anonrisk.spark_jobs.predict": ("main",),
-    "anonrisk.spark": ("foreach_batch",),
     "anonrisk.search.probabilistic": ("domain_size", "max_singleton_share"),
+    "anonrisk.spark": ("foreach_batch",),
 }
 
 
