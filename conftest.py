@@ -27,6 +27,7 @@ KINDS = {
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
     "arrow": ("polars", "duckdb"),
+    "scan": ("scan",),
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
@@ -167,6 +168,8 @@ def frame(request):
     kind = request.param
     if kind in KINDS["arrow"]:
         return tables.arrow_builder(kind)
+    if kind == "scan":
+        return tables.scan_builder(request.getfixturevalue("tmp_path"))
     session = (
         None
         if kind.startswith("pandas") and kind != "pandas_on_spark"

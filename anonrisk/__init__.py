@@ -82,6 +82,7 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
+from anonrisk.scan import scan
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -146,6 +147,7 @@ __all__ = [
     "risk",
     "roles",
     "rr",
+    "scan",
     "sizes",
     "suda",
     "summary",

@@ -65,6 +65,10 @@ class RolesLostError(AnonRiskError, ValueError):
     """The table changed since its roles were declared, in a way that leaves them in doubt."""
 
 
+class RolesDocumentError(AnonRiskError, ValueError):
+    """A document of another tool that holds roles of columns cannot be read, or is in doubt."""
+
+
 class MissingValuesError(AnonRiskError, ValueError):
     """A quasi-identifier has missing values although the call refuses them."""
 

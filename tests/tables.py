@@ -9,6 +9,7 @@ import importlib
 import pandas as pd
 import pytest
 
+import anonrisk
 from anonrisk.accessor import AnonAccessor
 
 SPARK_TYPES = {
@@ -85,6 +86,23 @@ def arrow_builder(kind):
         return library.from_arrow(pa.table(columns))
 
     build.kind, build.is_pandas = kind, False
+    return build
+
+
+def scan_builder(folder):
+    """A function that writes tables as Parquet files, and scans them."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("duckdb")
+    pytest.importorskip("sqlglot")
+    parquet = importlib.import_module("pyarrow.parquet")
+
+    def build(cells, partitions=2):
+        path = folder / f"{len(list(folder.iterdir()))}.parquet"
+        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        parquet.write_table(pa.table(columns), path)
+        return anonrisk.scan(path)
+
+    build.kind, build.is_pandas = "scan", False
     return build
 
 

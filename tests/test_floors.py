@@ -26,7 +26,7 @@ FLOORS = (
     {"search", "planning", "pseudonyms"},
     {"api", "datasets"},
     {"policy", "priors"},
-    {"reporting"},
+    {"reporting", "dbt"},
     {"gx", "cli"},
 )
 FRONT = len(FLOORS)

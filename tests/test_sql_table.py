@@ -1,4 +1,4 @@
-"""`anonrisk.sql.table`: every way to name a table in a database, one state a question, no writing."""
+"""`anonrisk.sql.table`: every way to name a table, one state a question, no writing."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table()"
+    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -41,10 +41,18 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import sql
 
         if isinstance(frame, sql.SqlTable):
-            return cast("Engine", sql.SqlEngine())
+            return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def _scan_engine(frame: Any) -> Any:
+    """Give the engine of files that are scanned, which are asked as databases are."""
+    scan = sys.modules.get("anonrisk.engines.scan")
+    if scan is None or not isinstance(frame, scan.ScanTable):
+        return None
+    return scan.ScanEngine(frame)
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:

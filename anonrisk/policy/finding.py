@@ -234,9 +234,15 @@ def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) 
 
 def within(value: float, limit: float, *, at_least: bool) -> bool:
     """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
-    if isinstance(value, int) and isinstance(limit, int):
-        return value >= limit if at_least else value <= limit
-    return value >= limit * (1 - TOLERANCE) if at_least else value <= limit * (1 + TOLERANCE)
+    edge = edge_of(limit, at_least=at_least, whole=isinstance(value, int))
+    return value >= edge if at_least else value <= edge
+
+
+def edge_of(limit: float, *, at_least: bool, whole: bool) -> float:
+    """Give the least or the most that a value may be."""
+    if whole and isinstance(limit, int):
+        return limit
+    return limit * (1 - TOLERANCE if at_least else 1 + TOLERANCE)
 
 
 def plain_number(number: float | None) -> Any:

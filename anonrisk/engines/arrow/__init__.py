@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
+from anonrisk.counts.question import Question
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.arrow import cells, tables
 from anonrisk.engines.pandas import PandasEngine
@@ -159,7 +160,9 @@ def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
     """Bring over what is asked about, or everything where no column is named."""
     names, words = table.names(), set(_words(asked))
     named = [name for name in dict.fromkeys(names) if name in words]
-    return cells.to_pandas(table.read(named or names))
+    # Classes are counted by codes alone.
+    coded = isinstance(asked[0], Question)
+    return cells.to_pandas(table.read(named or names), coded=coded)
 
 
 def _difference(

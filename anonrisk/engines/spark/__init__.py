@@ -107,6 +107,8 @@ class SparkEngine:
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
                 return tally.tally(frame, columns, collapsible)
+            case questions.ClassesOfSets(column_sets):
+                return tally.tallies(frame, column_sets)
             case questions.ClassesInRegions():
                 return region.classes(frame, asked)
             case questions.QuantileBins(column, n_bins):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.engines.sql import count, score
+from anonrisk.engines.sql import count, match, population, score, sets
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -28,8 +28,7 @@ class SqlEngine:
     """Counts and scores tables in a database; everything else is refused."""
 
     name = "sql"
-    # One statement a set: a search of sets is refused before it counts any.
-    sets_a_pass = 1
+    sets_a_pass = sets.SqlSets.batch
 
     def schema(self, table: SqlTable) -> SqlSchema:
         """Tell what a table is."""
@@ -44,6 +43,8 @@ class SqlEngine:
         match asked:
             case questions.Question():
                 return count.class_sizes(table, asked)
+            case questions.ManySets(question):
+                return sets.SqlSets(table, question)
         raise refused(f"'count' of {type(asked).__name__}")
 
     def score(
@@ -55,6 +56,24 @@ class SqlEngine:
     ) -> questions.Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
+
+    def tally(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Count or sum over classes; with their values only where they are not too many."""
+        match asked:
+            case questions.SumsOfWeights(question, weight):
+                return population.weighted(table, question, weight)
+            case questions.IfIndependent(question, fraction):
+                return population.independence(table, question, fraction)
+        raise refused(f"'tally' of {type(asked).__name__}")
+
+    def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Match the classes of a release with those of a population, or of households."""
+        match asked:
+            case questions.InPopulation(question, against):
+                return match.matched(table, question, against)
+            case questions.InHousehold(question, against):
+                return match.households(table, question, against)
+        raise refused(f"'match' of {type(asked).__name__}")
 
     def rewrite(self, table: SqlTable, change: changes.Change) -> SqlTable:
         """Bring the index back, of which there is none; refuse all else."""

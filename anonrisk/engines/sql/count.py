@@ -115,15 +115,19 @@ def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
 
 
 def _of_records(records: Records, question: Question, qid: Qid) -> ClassCounts:
+    rows = records.fetch(sizes_of_records(records), "count the classes")
+    return made([(n, classes, n * classes) for n, classes in rows], records, question, qid)
+
+
+def sizes_of_records(records: Records) -> Any:
+    """Ask for the number of classes of each size."""
     classes = (
         sa.select(sa.func.count().label("n"))
         .select_from(records.rows)
         .group_by(*records.keys)
         .subquery("k")
     )
-    query = sa.select(classes.c.n, sa.func.count().label("classes")).group_by(classes.c.n)
-    rows = records.fetch(query, "count the classes")
-    return made([(n, classes, n * classes) for n, classes in rows], records, question, qid)
+    return sa.select(classes.c.n, sa.func.count().label("classes")).group_by(classes.c.n)
 
 
 def made(
@@ -152,6 +156,24 @@ def made(
 
 def of_persons(records: Records, question: Question, qid: Qid) -> ClassCounts:
     """Count the different persons of each class, and persons by the smallest of their classes."""
+    sized = _sized_persons(records)
+    members = sa.select(sized.c.n, sa.func.count(), sa.func.sum(sized.c.rows)).group_by(sized.c.n)
+    found = records.fetch(members, "count the classes")
+    counted = records.fetch(persons_by_size(records), "count the persons")
+    persons = {int(n): int(count) for n, count in counted}
+    classes = [(n, int(count) // int(n), n_rows) for n, count, n_rows in found]
+    return made(classes, records, question, qid, persons)
+
+
+def persons_by_size(records: Records) -> Any:
+    """Ask for the number of persons by the smallest of their classes."""
+    sized = _sized_persons(records)
+    smallest = sa.select(sa.func.min(sized.c.n).label("n")).group_by(sized.c.u).subquery("m")
+    return sa.select(smallest.c.n, sa.func.count().label("persons")).group_by(smallest.c.n)
+
+
+def _sized_persons(records: Records) -> Any:
+    """Ask for each person in each class, with its number of different persons."""
     rows = records.rows
     once = (
         sa.select(*records.keys, rows.c.u, sa.func.count().label("rows"))
@@ -159,14 +181,7 @@ def of_persons(records: Records, question: Question, qid: Qid) -> ClassCounts:
         .subquery("o")
     )
     size = sa.func.count().over(partition_by=[once.c[q] for q in records.qs])
-    sized = sa.select(once.c.u, once.c.rows, size.label("n")).subquery("z")
-    members = sa.select(sized.c.n, sa.func.count(), sa.func.sum(sized.c.rows)).group_by(sized.c.n)
-    found = records.fetch(members, "count the classes")
-    smallest = sa.select(sa.func.min(sized.c.n).label("n")).group_by(sized.c.u).subquery("m")
-    counted = sa.select(smallest.c.n, sa.func.count()).group_by(smallest.c.n)
-    persons = {int(n): int(count) for n, count in records.fetch(counted, "count the persons")}
-    classes = [(n, int(count) // int(n), n_rows) for n, count, n_rows in found]
-    return made(classes, records, question, qid, persons)
+    return sa.select(once.c.u, once.c.rows, size.label("n")).subquery("z")
 
 
 def lost_rows(expected: int, found: int) -> EngineError:

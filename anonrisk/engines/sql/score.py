@@ -20,6 +20,7 @@ from anonrisk.measures.scores import FORMULAS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anonrisk.core.columns import Name
     from anonrisk.engines.sql.table import SqlTable
 
 
@@ -31,7 +32,7 @@ def scores(
 ) -> Scored:
     """Score every class in one query, and give the worst of each class size."""
     records = Records.of(table, question, question.qid, sensitive)
-    pairs = _pairs(records) if question.unit is None else _pairs_of_persons(records)
+    pairs = pairs_of(records, question.unit)
     if any(score.name == "hierarchical" for score in asked):
         if len(asked) > 1:
             raise ArgumentError("a hierarchical distance is scored by itself")
@@ -68,6 +69,11 @@ def _worst(rows: Sequence[Any], i: int, score: Score) -> float:
     formula = FORMULAS[score.name]
     worst = formula.worst_of(row[3 + 2 * i] for row in rows)
     return int(worst) if formula.whole else float(worst)
+
+
+def pairs_of(records: Records, unit: Name | None) -> Any:
+    """Ask for each (class, value) pair with its counts."""
+    return _pairs(records) if unit is None else _pairs_of_persons(records)
 
 
 def _pairs(records: Records) -> Any:

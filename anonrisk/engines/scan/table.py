@@ -1,0 +1,175 @@
+"""A table in files that DuckDB reads, for the engine of databases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+import pandas as pd
+import sqlalchemy as sa
+
+from anonrisk.core.literals import ScannedFormat
+from anonrisk.core.render import bytes_of
+from anonrisk.engines.pandas.schema import PandasSchema
+from anonrisk.engines.reading import files, parquet_files
+from anonrisk.engines.scan import columns
+from anonrisk.engines.scan.private import FileState, ScannedFiles, private_folder
+from anonrisk.engines.sql import SqlEngine, SqlTable
+from anonrisk.engines.sql.guard import guarded
+from anonrisk.engines.sql.schema import SqlSchema
+from anonrisk.errors import ArgumentError, UnreadableTableError, UnsupportedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+    from anonrisk.engines.scan.columns import Columns
+    from anonrisk.engines.sql.database import Database
+
+MEMORY = "2GB"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScanTable(SqlTable):
+    """Files of one table, read where they lie."""
+
+    connection: ScannedFiles
+    source: Any
+    columns: Columns
+    format: str
+    attrs: Mapping[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def opened(
+        cls,
+        parts: Sequence[Part],
+        wanted: Wanted,
+        text: TextFormat,
+        *,
+        format: str | None = None,  # noqa: A002
+        memory: str = MEMORY,
+        spill: str = "encrypted",
+    ) -> Self:
+        """Look at the files; those of CSV are read."""
+        kind = files.format_of(parts, format)
+        _refuse_others(parts, kind, text)
+        folder = private_folder()
+        database = ScannedFiles(list(map(FileState.of, parts)), folder, memory=memory, spill=spill)
+        try:
+            attrs: dict[Any, Any] = {}
+            if kind == "parquet":
+                held = parquet_files.opened(parts, wanted)
+                attrs = held.attrs
+                with guarded("read the columns"):
+                    found = columns.of_parquet(database.connection, held)
+            else:
+                from anonrisk.engines.scan import csv_copy
+
+                found = csv_copy.of_csv(database.connection, parts, wanted, text, folder)
+            view = f"CREATE TEMP VIEW {columns.VIEW} AS {found.query}"
+            with guarded("read the columns"):
+                database.connection.execute(view)
+            if kind == "parquet":
+                _refuse_lost_rows(database)
+            database.refuse_changed()
+        except BaseException:
+            database.close()
+            raise
+        roles = _noted(found.names, attrs).roles
+        return cls(database, sa.table(columns.VIEW), found, kind, attrs, roles=roles)
+
+    @cached_property
+    def database(self) -> Database:
+        """What statements are sent to."""
+        return self.connection
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, repeated ones as often as they occur."""
+        return self.columns.names
+
+    @property
+    def n_bytes(self) -> int:
+        """How large the files are."""
+        return sum(state.size for state in self.connection.states)
+
+    def raw(self, name: Name) -> Any:
+        """Give a column as it is, by its place."""
+        return sa.column(f"c{self.names.index(str(name))}")
+
+    def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
+        """Find the type of each column; refuse those that cannot be compared."""
+        for name, role in roles.items():
+            if name in self.columns.refused:
+                why = self.columns.refused[str(name)]
+                raise UnsupportedColumnError(f"{role} {str(name)!r} {why}")
+        return super().kinds(roles)
+
+    def close(self) -> None:
+        """Let go of the files, and remove what was put down beside them."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        """Give the table, for a block at whose end it is closed."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it, whatever happened."""
+        self.close()
+
+
+class ScanSchema(SqlSchema):
+    """What a table in files is: Parquet carries the marks that pandas or Spark noted."""
+
+    @property
+    def perturbed(self) -> Mapping[Name, str]:
+        """The columns that a random step has changed, and by which."""
+        return _noted(self.columns, self.frame.attrs).perturbed
+
+
+class ScanEngine(SqlEngine):
+    """Counts and scores tables in files."""
+
+    def __init__(self, table: ScanTable) -> None:
+        """Say by its name what is counted, and how much of it."""
+        self.name = f"scan (DuckDB), {bytes_of(table.n_bytes)}"
+
+    def schema(self, table: SqlTable) -> ScanSchema:
+        """Tell what a table is."""
+        return ScanSchema(table)
+
+
+def _noted(names: Sequence[Name], attrs: Mapping[Any, Any]) -> PandasSchema:
+    """Read what files say of their columns, as it is read of a table of pandas."""
+    empty = pd.DataFrame(columns=list(names))
+    empty.attrs = dict(attrs)
+    return PandasSchema(empty)
+
+
+def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
+    if kind not in get_args(ScannedFormat):
+        raise UnreadableTableError(
+            "files of JSON lines are not scanned; read them with pandas, or write them as Parquet"
+        )
+    if any(str(part.path) == files.STDIN for part in parts):
+        raise UnreadableTableError("a pipe is not scanned: name a file")
+    if text.dtypes and kind != "csv":
+        raise ArgumentError("dtypes is for CSV: other files say themselves what their cells are")
+
+
+def _refuse_lost_rows(database: ScannedFiles) -> None:
+    """Compare the rows that files say they have with those that are found in them."""
+    from anonrisk.engines.scan.private import path_of, text
+
+    paths = ", ".join(text(path_of(state.part)) for state in database.states)
+    with guarded("count the rows"):
+        ((said, found),) = database.connection.execute(
+            f"SELECT (SELECT sum(num_rows) FROM parquet_file_metadata([{paths}])), "  # noqa: S608
+            f"(SELECT count(*) FROM {columns.VIEW})"
+        ).fetchall()
+    if said != found:
+        raise UnreadableTableError(
+            f"the files say that they have {said:,} rows, and {found:,} are found in them"
+        )
