@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -98,6 +98,12 @@ class ScanTable(SqlTable):
     def raw(self, name: Name) -> Any:
         """Give a column as it is, by its place."""
         return sa.column(f"c{self.names.index(str(name))}")
+
+    def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
+        """Give a query of some rows with these columns, by their place."""
+        placed = (cell.label(f"c{i}") for i, cell in enumerate(cells.values()))
+        source = sa.select(*placed).select_from(rows).subquery()
+        return replace(self, source=source, columns=replace(self.columns, names=list(cells)))
 
     def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Find the type of each column; refuse those that cannot be compared."""

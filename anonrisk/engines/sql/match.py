@@ -115,7 +115,8 @@ class SqlSides:
         if not same_place(self.table.database, population.database):
             raise UnsupportedFrameError(
                 "release and population are looked at in one statement: give both as tables of "
-                "the same connection, engine or URL"
+                "the same connection, engine or URL; scanned files have none in common, read "
+                "them with pandas or Spark"
             )
 
     def _check_types(self, kinds: dict[Name, str], population: SqlTable) -> dict[Name, str]:
