@@ -14,7 +14,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
-from anonrisk.engines.sql import count, marked, match, population, rewrite, score, sets, suda, tally
+from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda, tally
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -45,10 +45,12 @@ class SqlEngine:
         match asked:
             case questions.Question():
                 return count.class_sizes(table, asked)
+            case questions.ByGroup(question, by):
+                return count.class_sizes_by(table, question, by)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-            case questions.MarkedRows(columns, marker):
-                return marked.marked(table, columns, marker)
         raise refused(f"'count' of {type(asked).__name__}")
 
     def score(

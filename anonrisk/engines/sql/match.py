@@ -115,8 +115,7 @@ class SqlSides:
         if not same_place(self.table.database, population.database):
             raise UnsupportedFrameError(
                 "release and population are looked at in one statement: give both as tables of "
-                "the same connection, engine or URL; scanned files have none in common, read "
-                "them with pandas or Spark"
+                "the same connection, engine or URL"
             )
 
     def _check_types(self, kinds: dict[Name, str], population: SqlTable) -> dict[Name, str]:
