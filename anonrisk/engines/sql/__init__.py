@@ -14,7 +14,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
-from anonrisk.engines.sql import count, marked, match, population, rewrite, score, sets, suda, tally
+from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda, tally
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -51,8 +51,6 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-            case questions.MarkedRows(columns, marker):
-                return marked.marked(table, columns, marker)
         raise refused(f"'count' of {type(asked).__name__}")
 
     def score(
