@@ -54,20 +54,20 @@ def files(folder: Path, n_records: int) -> None:
         columns: dict[str, Any] = {
             name: pa.DictionaryArray.from_arrays(
                 pa.array(random.integers(0, len(values), n, dtype=np.int16)), pa.array(values)
-            ).cast(pa.string())
+            )
             for name, values in words.items()
         }
         columns["age"] = random.integers(0, BANDS, n) * 5
         columns["year"] = random.integers(2016, 2016 + YEARS, n)
         columns["record"] = random.integers(0, 2**62, n)
-        columns["cost"] = random.lognormal(size=n)
+        columns["cost"] = random.random(n)
         columns["minute"] = random.integers(0, 2**40, n)
         made = pa.table(columns)
         if number % PER_FILE == 0:
             if writer is not None:
                 writer.close()
             path = folder / f"{number // PER_FILE:04}.parquet"
-            writer = parquet.ParquetWriter(path, made.schema)
+            writer = parquet.ParquetWriter(path, made.schema, use_dictionary=[*words, *QID])
         writer.write_table(made)
     writer.close()
 
