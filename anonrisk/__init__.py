@@ -82,6 +82,7 @@ from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
+from anonrisk.scan import scan
 from anonrisk.table import table
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ if TYPE_CHECKING:
     from anonrisk import predict as predict
     from anonrisk import priors as priors
     from anonrisk import reporting as reporting
+    from anonrisk import spark as spark
+    from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
 
@@ -145,6 +148,7 @@ __all__ = [
     "risk",
     "roles",
     "rr",
+    "scan",
     "sizes",
     "suda",
     "summary",
@@ -168,6 +172,8 @@ _LATER = (
     "predict",
     "priors",
     "reporting",
+    "spark",
+    "sql",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
 

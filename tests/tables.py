@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import importlib
 import re
 
 import pandas as pd
@@ -84,6 +85,23 @@ def arrow_builder(kind):
         return made(columns)
 
     build.kind, build.is_pandas = kind, False
+    return build
+
+
+def scan_builder(folder):
+    """A function that writes tables as Parquet files, and scans them."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("duckdb")
+    pytest.importorskip("sqlglot")
+    parquet = importlib.import_module("pyarrow.parquet")
+
+    def build(cells, partitions=2):
+        path = folder / f"{len(list(folder.iterdir()))}.parquet"
+        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        parquet.write_table(pa.table(columns), path)
+        return anonrisk.scan(path)
+
+    build.kind, build.is_pandas = "scan", False
     return build
 
 

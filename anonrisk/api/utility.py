@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.counts.question import ClassesWithValues, Question
+from anonrisk.counts.question import ClassesOfSets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
 from anonrisk.planning.utility import compare, majority_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.utility import Utility
 
 
+@in_one_state
 def utility(
     frame: Any,
     original: Any,
@@ -123,8 +125,11 @@ def utility(
     engine.schema(original).check(roles)
     given = {name: Hierarchy.of(tree) for name, tree in (hierarchies or {}).items()}
     require(given, "hierarchy of", qid)
-    before = {name: engine.tally(original, ClassesWithValues((name, *more))) for name in qid}
-    after = {name: engine.tally(frame, ClassesWithValues((name, *more))) for name in qid}
+    sets = tuple((name, *more) for name in qid)
+    before = dict(zip(qid, engine.tally(original, ClassesOfSets(sets)), strict=True))
+    everything = ((*qid, *more),) if more else ()
+    counted = engine.tally(frame, ClassesOfSets((*sets, *everything)))
+    after = dict(zip(qid, counted, strict=False))
     n_records, n_left = before[qid[0]].n_records, after[qid[0]].n_records
     if not n_records:
         raise EmptyTableError("the original table is empty: there is nothing to compare with")
@@ -134,10 +139,7 @@ def utility(
             "it was not made from it"
         )
     sizes = engine.count(frame, Question((qid,)))[0] if n_left else None
-    majority = None
-    if sensitive is not None:
-        both = engine.tally(frame, ClassesWithValues((*qid, sensitive)))
-        majority = majority_of(both, qid)
+    majority = majority_of(counted[-1], qid) if more else None
     return compare(
         before,
         after,

@@ -136,6 +136,20 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def bytes_of(number: int) -> str:
+    """Write a size of files.
+
+    Examples
+    --------
+    >>> bytes_of(1), bytes_of(999_950), bytes_of(3_140_000_000)
+    ('1 byte', '1.0 MB', '3.1 GB')
+    """
+    for unit, word in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= unit * 0.99995:
+            return f"{number / unit:.1f} {word}"
+    return count_of(number, "byte")
+
+
 def expectation(people: float) -> str:
     """Write an expected number: few digits, and never a risk as nothing.
 

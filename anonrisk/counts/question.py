@@ -133,6 +133,13 @@ class ClassesWithValues(Asks[Tally]):
 
 
 @dataclass(frozen=True)
+class ClassesOfSets(Asks[list[Tally]]):
+    """The classes of several sets of columns, with their values, from one look at the table."""
+
+    sets: tuple[Qid, ...]
+
+
+@dataclass(frozen=True)
 class ClassesInRegions(Asks[PlacedTally | None]):
     """The classes of some regions; None where there are too many.
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "Polars LazyFrames, DuckDB relations, pyarrow Tables and narwhals frames"
+    "Polars LazyFrames, DuckDB relations, pyarrow Tables, narwhals frames, and tables of "
+    "anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -32,18 +33,18 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import spark
 
         if isinstance(frame, spark.frame_types()):
-            return spark.SparkEngine()
+            return cast("Engine", spark.engine_of(frame))
     if "pyspark.pandas" in sys.modules:
         from anonrisk.engines import pandas_on_spark
 
         if isinstance(frame, pandas_on_spark.frame_type()):
             return pandas_on_spark.PandasOnSparkEngine()
-    # Only `anonrisk.gx` makes these, for batches of SQL.
+    # `anonrisk.sql` and `anonrisk.gx` make these.
     if "anonrisk.engines.sql" in sys.modules:
         from anonrisk.engines import sql
 
         if isinstance(frame, sql.SqlTable):
-            return cast("Engine", sql.SqlEngine())
+            return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
     native = inside_narwhals(frame)
     if native is not None:
         inner = engine_for(native)
@@ -51,6 +52,14 @@ def engine_for(frame: Any) -> Engine:
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def _scan_engine(frame: Any) -> Any:
+    """Give the engine of files that are scanned, which are asked as databases are."""
+    scan = sys.modules.get("anonrisk.engines.scan")
+    if scan is None or not isinstance(frame, scan.ScanTable):
+        return None
+    return scan.ScanEngine(frame)
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:

@@ -62,7 +62,7 @@ class Engine(Protocol):
         """Score every class by its sensitive values, and give the worst."""
 
     def tally(self, frame: Any, asked: Asks[Answer]) -> Answer:
-        """Sum up: `ClassesWithValues`, `QuantileBins`, `SumsOfWeights`, `IfIndependent`.
+        """Sum up: `ClassesWithValues`, `ClassesOfSets`, `QuantileBins`, weights, `IfIndependent`.
 
         An engine that refuses too many classes is also asked for `ClassesInRegions`.
         """

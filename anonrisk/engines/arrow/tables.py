@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
-from anonrisk.engines.pandas import read
+from anonrisk.engines.reading import parquet_files
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ArrowTable:
 
     def attrs(self) -> dict[Any, Any]:
         """Read what the table says of its columns, where pandas and Spark keep it in Parquet."""
-        return read.attrs_of(self.frame.schema)
+        return parquet_files.attrs_of(self.frame.schema)
 
     def has_dictionary(self, name: str) -> bool:
         """Tell whether a column lists its values, also those that no row has."""
@@ -72,7 +72,7 @@ class ArrowTable:
             table = self._with(table, name, new[name])
         if attrs == self.attrs():
             return table
-        told = {**(table.schema.metadata or {}), read.DECLARED: json.dumps(attrs).encode()}
+        told = {**(table.schema.metadata or {}), parquet_files.DECLARED: json.dumps(attrs).encode()}
         return table.replace_schema_metadata(told)
 
     def _with(self, table: Any, name: str, cells_of: pd.Series[Any]) -> Any:

@@ -100,6 +100,15 @@ def marked(frame: DataFrame, columns: Sequence[Name], marker: str) -> int:
         return int(projection.table.where(same).count())
 
 
+def whole_pairs(sized: DataFrame) -> DataFrame:
+    """Keep the pairs of class and person as they are.
+
+    The condition always holds. But where nobody asks for the rows, the optimiser would leave them
+    out, and scan the table again instead of reading what it has shuffled for the classes.
+    """
+    return sized.where("rows > 0")
+
+
 @dataclass
 class _Histogram:
     """One histogram as its rows arrive."""
@@ -208,7 +217,7 @@ class _CountPlan:
             self._sum_where(f.col("u").isNull(), f.col("rows")).alias("no_unit"),
             *self._missing(f.col("rows")),
         )
-        smallest = sized.groupBy(*self.about, "u").agg(f.min("n").alias("n"))
+        smallest = whole_pairs(sized).groupBy(*self.about, "u").agg(f.min("n").alias("n"))
         persons = smallest.groupBy(*self.about, "n").agg(f.count(f.lit(1)).alias("persons"))
         return self._uniform(
             classes, rows=f.col("rows"), members=f.col("members"), no_unit=f.col("no_unit")

@@ -1,7 +1,9 @@
 """Links across a change of pseudonyms, on Spark.
 
-Columns of ours: `u` the person, `i` the quasi-identifier as a struct, `p` the period, `n` the
-number of persons who have `i` in it, `m` the same one period later.
+Columns of ours: `u` the person, `i` the quasi-identifier as a struct, or all that a person has of
+it in a period as an array, `p` the period, `n` the number of persons who have `i` in it, `m` the
+same one period later. What comes later is found by windows: a table that is joined with itself is
+counted twice.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from anonrisk.engines.spark.linked import Linked
 from anonrisk.engines.times import check_moment
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from anonrisk.counts.traces import LinkQuestion
 
@@ -36,9 +38,9 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
         check_moment(question.time, at_on_calendar=question.at_on_calendar, on_calendar=calendar)
     seen = linked.checked()
     with guarded("link the persons"):
-        holders = _holders(linked, question, seen["low"], seen["high"])
-        found = _found(linked, holders, _whole_sets(linked, holders)).collect()[0]
-        n_false = _wrong(linked, holders).count()
+        pairs = _pairs(linked, question, seen["low"], seen["high"])
+        rows = _right(linked, _persons(linked, pairs)).unionAll(_wrong(linked, pairs)).collect()
+    found = {name: sum(row[name] or 0 for row in rows) for name in _SUMS}
     n_both = int(found["both"])
     return LinkCounts(
         seen["rows"],
@@ -46,88 +48,114 @@ def links(frame: DataFrame, question: LinkQuestion) -> LinkCounts:
         seen["users"],
         int(found["changes"]),
         n_both,
-        int(found["linked"] or 0),
-        int(n_false),
-        float(found["best"] or 0) / n_both if n_both else 0.0,
-        float(found["chance"] or 0) / n_both if n_both else 0.0,
+        int(found["linked"]),
+        int(found["false"]),
+        float(found["best"]) / n_both if n_both else 0.0,
+        float(found["chance"]) / n_both if n_both else 0.0,
     )
 
 
-def _holders(linked: Linked, question: LinkQuestion, low: int, high: int) -> DataFrame:
-    """Every person once for each period and quasi-identifier, with how many have it."""
+def _pairs(linked: Linked, question: LinkQuestion, low: int, high: int) -> DataFrame:
+    """Every person once for each period and quasi-identifier."""
     f = linked.f
     if question.period is not None:
         period = whole_part(f, f.col("t"), question.period)
     else:
         at = -(-(low + high) // 2) if question.at is None else question.at
         period = (f.col("t") >= f.lit(at)).cast("long")
-    cells = linked.projection.window.partitionBy("p", "i")
-    pairs = linked.table().select(period.alias("p"), "i", "u").distinct()
-    return pairs.withColumn("n", f.count(f.lit(1)).over(cells))
+    return linked.table().select(period.alias("p"), "i", "u").distinct()
 
 
-def _whole_sets(linked: Linked, holders: DataFrame) -> DataFrame:
-    """Every person once for each period, with the set of all their values as one value."""
-    f = linked.f
-    values = f.sort_array(f.collect_list("i")).alias("i")
-    sets = holders.groupBy("p", "u").agg(values)
-    same = linked.projection.window.partitionBy("p", "i")
-    return sets.withColumn("n", f.count(f.lit(1)).over(same))
-
-
-def _same(linked: Linked, holders: DataFrame) -> DataFrame:
-    """What a person has before and after a change: how many have it on either side."""
-    f = linked.f
-    before = holders.select("p", "i", "u", "n")
-    after = holders.select(
-        (f.col("p") - 1).alias("p2"),
-        f.col("i").alias("i2"),
-        f.col("u").alias("u2"),
-        f.col("n").alias("m"),
+def _persons(linked: Linked, pairs: DataFrame) -> DataFrame:
+    """Every person once for each period: the best link by a single value, and all their values."""
+    f, window = linked.f, linked.projection.window
+    # By person from here on, which serves both what they have next and all that they have.
+    sized = _sized(linked, pairs).repartition("u")
+    own = window.partitionBy("u", "i").orderBy("p")
+    later = f.when(_follows(f.lead("p").over(own), f.col("p")), f.lead("n").over(own))
+    every = f.sort_array(f.collect_list("i")).alias("i")
+    best, sure = (f.max(column) for column in _chances(linked))
+    return (
+        sized.withColumn("m", later)
+        .groupBy("u", "p")
+        .agg(every, best.alias("best"), sure.alias("linked"))
     )
-    return before.join(
-        after,
-        (f.col("p") == f.col("p2"))
-        & (f.col("u") == f.col("u2"))
-        & f.col("i").eqNullSafe(f.col("i2")),
-    ).select("p", "u", "n", "m")
 
 
-def _found(linked: Linked, holders: DataFrame, sets: DataFrame) -> DataFrame:
+def _sized(linked: Linked, holders: DataFrame) -> DataFrame:
+    """Count the persons who have the same in a period."""
+    same = linked.projection.window.partitionBy("p", "i")
+    return holders.withColumn("n", linked.f.count(linked.f.lit(1)).over(same))
+
+
+def _follows(later: Column, period: Column) -> Column:
+    """Tell whether one period comes right after another; a sum would overflow at the last."""
+    return later - 1 == period
+
+
+def _chances(linked: Linked) -> tuple[Column, Column]:
+    """The chance that a link is right, and whether it is the only one there is."""
+    f = linked.f
+    only = (f.col("n") == 1) & (f.col("m") == 1)
+    return f.lit(1.0) / f.col("m"), only.cast("int")
+
+
+def _right(linked: Linked, persons: DataFrame) -> DataFrame:
     """One row: persons on both sides, right links, and the sums of chances."""
     f = linked.f
-    same = _same(linked, holders).unionAll(_same(linked, sets))
-    single = (f.col("n") == 1) & (f.col("m") == 1)
-    chances = same.groupBy("p", "u").agg(
-        f.max(f.lit(1.0) / f.col("m")).alias("best"),
-        f.max(single.cast("int")).alias("linked"),
+    in_time = linked.projection.window.partitionBy("u").orderBy("p")
+    later = {name: f.lead(name).over(in_time).alias(f"later_{name}") for name in ("p", "i", "n")}
+    table = _sized(linked, persons).select("*", *later.values())
+    both = f.coalesce(_follows(f.col("later_p"), f.col("p")), f.expr("false"))
+    unchanged = both & f.col("later_i").eqNullSafe(f.col("i"))
+    table = table.withColumn("m", f.when(unchanged, f.col("later_n")))
+    best, sure = _chances(linked)
+    here = f.struct(
+        f.col("p"),
+        f.lit(1).alias("size"),
+        f.lit(0).alias("both"),
+        f.greatest("best", best).alias("best"),
+        f.greatest("linked", sure).alias("linked"),
     )
-    persons = holders.select("p", "u").distinct()
-    everybody = linked.projection.window.partitionBy("p")
-    sized = persons.withColumn("size", f.count(f.lit(1)).over(everybody))
-    following = sized.select(
-        (f.col("p") - 1).alias("p3"), f.col("u").alias("u3"), f.col("size").alias("size3")
+    # Who is also in the next period is counted there, beside all that are.
+    there = f.struct(
+        f.col("later_p").alias("p"),
+        f.lit(0).alias("size"),
+        f.lit(1).alias("both"),
+        f.lit(None).cast("double").alias("best"),
+        f.lit(None).cast("int").alias("linked"),
     )
-    both = persons.join(
-        following, (f.col("p") == f.col("p3")) & (f.col("u") == f.col("u3"))
-    ).select(f.col("p").alias("p4"), f.col("u").alias("u4"), "size3")
-    joined = both.join(chances, (f.col("p4") == f.col("p")) & (f.col("u4") == f.col("u")), "left")
-    return joined.agg(
-        f.count(f.lit(1)).alias("both"),
-        f.countDistinct("p4").alias("changes"),
+    each = f.explode(f.when(both, f.array(here, there)).otherwise(f.array(here))).alias("x")
+    sums = (f.sum(name).alias(name) for name in ("size", "both", "best", "linked"))
+    periods = table.select(each).select("x.*").groupBy("p").agg(*sums)
+    some = f.col("both") > 0
+    return periods.agg(
+        f.sum("both").alias("both"),
+        f.count(f.when(some, 1)).alias("changes"),
         f.sum("linked").alias("linked"),
+        f.lit(0).cast("long").alias("false"),
         f.sum("best").alias("best"),
-        f.sum(f.lit(1.0) / f.col("size3")).alias("chance"),
+        f.sum(f.when(some, f.col("both") / f.col("size"))).alias("chance"),
     )
 
 
-def _wrong(linked: Linked, holders: DataFrame) -> DataFrame:
-    """The quasi-identifiers that one person has before and another one after."""
+def _wrong(linked: Linked, pairs: DataFrame) -> DataFrame:
+    """One row: the quasi-identifiers that one person alone has before and another one after."""
     f = linked.f
-    alone = holders.where(f.col("n") == 1)
-    before = alone.select("p", "i", "u")
-    after = alone.select(
-        (f.col("p") - 1).alias("p2"), f.col("i").alias("i2"), f.col("u").alias("u2")
+    cells = pairs.groupBy("p", "i").agg(f.count(f.lit(1)).alias("n"), f.min("u").alias("u"))
+    in_time = linked.projection.window.partitionBy("i").orderBy("p")
+    another = f.lead("u").over(in_time) != f.col("u")
+    false = _follows(f.lead("p").over(in_time), f.col("p")) & another
+    table = cells.where(f.col("n") == 1).select(false.cast("long").alias("false"))
+    none, nothing = f.lit(0).cast("long"), f.lit(0.0)
+    return table.agg(f.sum("false").alias("false")).select(
+        none.alias("both"),
+        none.alias("changes"),
+        none.alias("linked"),
+        "false",
+        nothing.alias("best"),
+        nothing.alias("chance"),
     )
-    same_value = (f.col("p") == f.col("p2")) & f.col("i").eqNullSafe(f.col("i2"))
-    return before.join(after, same_value).where(f.col("u") != f.col("u2"))
+
+
+_SUMS = ("both", "changes", "linked", "false", "best", "chance")

@@ -27,23 +27,25 @@ if TYPE_CHECKING:
 
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
+# By which size classes are put together.
+_RELEASE, _POPULATION = 0, 1
 
 
 def matched(frame: DataFrame, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population, in one action."""
     with guarded("match the classes"):
         sides = Sides(frame, question, against)
-        rows = sides.by_release().union(sides.by_population()).collect()
-    sides.refuse(rows)
-    released = sorted((row for row in rows if row["part"] == 0), key=lambda row: row["key"])
+        rows = sides.histograms().collect()
+    sides.refuse(_of_population(rows))
+    released = sorted((row for row in rows if row["part"] == _RELEASE), key=lambda row: row["key"])
     sizes = ClassCounts(
         [int(row["key"]) for row in released],
         [row["classes"] for row in released],
         qid=question.qid,
         missing=question.missing,
-        n_dropped=sum(row["dropped"] for row in rows) if question.missing == "drop" else 0,
+        n_dropped=sum(row["dropped"] for row in _of_population(rows)),
     )
-    found = [row for row in rows if row["part"] == 1]
+    found = [row for row in _of_population(rows) if row["key"] is not None]
     present = sorted((row for row in found if row["classes"]), key=lambda row: row["key"])
     keys = np.array([row["key"] for row in present])
     return Matched(
@@ -61,8 +63,8 @@ def households(frame: DataFrame, question: Question, against: Against) -> Attack
     """Give the risk that a record has by any member of its household, in two actions."""
     with guarded("match the classes"):
         sides = Sides(frame, question, against)
-        rows = sides.by_release().union(sides.by_population()).collect()
-    sides.refuse(rows)
+        rows = sides.histograms().collect()
+    sides.refuse(_of_population(rows))
     ClassCounts([1][: len(rows)], [1][: len(rows)])
     with guarded("find the risk of households"):
         steps = sides.households().collect()
@@ -160,17 +162,6 @@ class Sides:
     def _incomplete(self) -> Column:
         return self.projection.any_missing(self.f.col(q) for q in self.qs)
 
-    def by_release(self) -> DataFrame:
-        """Classes by their size in the release."""
-        f = self.f
-        table = (
-            self.kept().where(f.col("f") > 0).groupBy("f").agg(f.count(f.lit(1)).alias("classes"))
-        )
-        return table.select(
-            f.lit(0).alias("part"), f.col("f").cast("double").alias("key"), "classes",
-            *(f.lit(0.0).alias(name) for name in _SUMS), *(f.lit(0).alias(n) for n in self._bad()),
-        )  # fmt: skip
-
     def counts(self) -> Column:
         """Tell whether a class counts, or is dropped for a missing quasi-identifier."""
         if self.question.missing != "drop":
@@ -197,13 +188,22 @@ class Sides:
             for name, amount in wrong.items()
         ]
 
-    def by_population(self) -> DataFrame:
-        """Classes by their size in the population, with sums over them and what is wrong."""
+    def histograms(self) -> DataFrame:
+        """Classes by their size in the release, and again by that in the population.
+
+        Each class stands in both, with sums over classes and what is wrong with them; a key of NULL
+        has what is dropped, or lost.
+        """
         f, counts = self.f, self.counts()
         released, size, share = f.col("f") > 0, f.col("size_in"), f.col("f") / f.col("size_in")
-        table = self.classes.withColumn(
-            "key", f.when(counts & (size > 0), size.cast("double"))
-        ).groupBy("key").agg(
+        both = f.explode(f.array(f.lit(_RELEASE), f.lit(_POPULATION)))
+        in_release = f.col("part") == _RELEASE
+        known = f.when(in_release & released, f.col("f").cast("double"))
+        known = known.when(~in_release & (size > 0), size.cast("double"))
+        table = self.classes.withColumn("part", both).withColumn("key", f.when(counts, known))
+        # Of the release only the sizes are read.
+        table = table.where(~in_release | f.col("key").isNotNull())
+        return table.groupBy("part", "key").agg(
             f.count(f.when(released & counts, 1)).alias("classes"),
             f.sum(f.when(counts, f.col("f"))).cast("double").alias("records"),
             f.sum(f.when(released, size)).cast("double").alias("total"),
@@ -212,13 +212,7 @@ class Sides:
             f.min(f.when(size > 0, share)).alias("lowest"),
             f.max(f.when(size > 0, share)).alias("highest"),
             *self.wrong(),
-        )  # fmt: skip
-        # A key of NULL has what is dropped, or lost: it is read for what is wrong only.
-        part = f.when(f.col("key").isNull(), 2).otherwise(1)
-        return table.select(
-            part.alias("part"), "key", "classes", *_SUMS,
-            *(f.coalesce(f.col(name), f.lit(0)).alias(name) for name in self._bad()),
-        )  # fmt: skip
+        )
 
     def _bad(self) -> list[str]:
         names = [f"m{i}" for i in range(len(self.qs))]
@@ -260,4 +254,6 @@ class Sides:
         )
 
 
-_SUMS = ("records", "total", "matches", "smallest", "lowest", "highest")
+def _of_population(rows: list[Row]) -> list[Row]:
+    """Leave out the classes by their size in the release, which are in the others too."""
+    return [row for row in rows if row["part"] == _POPULATION]

@@ -13,6 +13,7 @@ from anonrisk.counts.coarser import CODE, MOST_WORDS, Commonest, FirstCharacters
 from anonrisk.counts.counter import BITS
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
+from anonrisk.engines.spark.count import whole_pairs
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
@@ -91,7 +92,7 @@ class SparkSets:
         pairs = self.records(sets).groupBy(*keys, "u").agg(one.alias("rows"))
         sized = pairs.withColumn("n", one.over(window.partitionBy(*keys)))
         classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
-        smallest = sized.groupBy("s", "u").agg(f.min("n").alias("n"))
+        smallest = whole_pairs(sized).groupBy("s", "u").agg(f.min("n").alias("n"))
         persons = smallest.groupBy("s", "n").agg(one.alias("persons"))
         of_size = (f.col("members") / f.col("n")).cast("long").alias("classes")
         return classes.select("s", "n", of_size, zero.alias("persons"), "rows").union(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import DATES, NUMBERS, Domain
+from anonrisk.counts.domain import DATES, NUMBERS, typed
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
@@ -22,15 +23,12 @@ from anonrisk.recode.edges import bins_at, named_edges
 from anonrisk.recode.edges import quantile_bins as bins_of_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
-
-# Bins that numbers are put into before they are counted, where there are too many classes.
-_FINE_BINS = 128
 
 
 def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
@@ -51,31 +49,45 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
             cells |= collapsed
             found = brought(projection.table, projection.functions, cells, limit)
     if found is None:
-        raise too_many_classes(limit)
-    rows, weights = found
-    made = tally_of_rows(PandasTable(rows), dict.fromkeys(columns, "quasi-identifier"), weights)
+        raise refusals.too_many_classes(limit)
+    return _made(projection, *found, collapsed)
+
+
+def tallies(frame: DataFrame, sets: Sequence[Qid]) -> list[Tally]:
+    """Count the classes of several sets of columns in one job: each record once for every set."""
+    projection = Projection.of(frame)
+    f = projection.functions
+    names = {name: f"q{i}" for i, name in enumerate(dict.fromkeys(chain.from_iterable(sets)))}
+    most = bounds.MAX_CLASSES
+    with guarded("count the classes"):
+        each = f.explode(f.array(*(f.lit(s) for s in range(len(sets))))).alias("s")
+        cells = (cell(projection, name).alias(q) for name, q in names.items())
+        repeated = projection.table.select(*cells).select(each, "*")
+        inside = {q: [s for s, one in enumerate(sets) if name in one] for name, q in names.items()}
+        kept = (f.when(f.col("s").isin(inside[q]), f.col(q)).alias(q) for q in inside)
+        classes = repeated.select("s", *kept).groupBy("s", *inside).agg(_n(f))
+        rows = classes.limit(most * len(sets) + 1).collect()
+    found: list[list[Row]] = [[] for _ in sets]
+    for row in rows:
+        found[row["s"]].append(row)
+    if any(len(of_set) > most for of_set in found):
+        raise refusals.too_many_classes(most)
+    return [
+        _made(projection, *_read(of_set, {name: names[name] for name in one}), {})
+        for one, of_set in zip(sets, found, strict=True)
+    ]
+
+
+def _made(
+    projection: Projection, rows: pd.DataFrame, weights: Any, collapsed: Mapping[Name, Column]
+) -> Tally:
+    roles: dict[Name, str] = dict.fromkeys(rows.columns, "quasi-identifier")
+    made = tally_of_rows(PandasTable(rows), roles, weights)
     domains = {
         name: replace(typed(domain, kind_of(projection, name)), collapsed=name in collapsed)
         for name, domain in made.domains.items()
     }
     return replace(made, domains=domains)
-
-
-def too_many_classes(limit: int) -> TooManyClassesError:
-    """Say that the classes are more than a driver takes."""
-    return TooManyClassesError(
-        f"the columns have more than {limit:,} different combinations, too many to bring to "
-        "the driver; recode the column with most values first, or leave it out"
-    )
-
-
-def typed(domain: Domain, kind: str) -> Domain:
-    """Take values for what the type of their column says they are."""
-    if kind == "other":
-        return Domain(kind, np.arange(len(domain)))
-    if kind == "timestamp":
-        return replace(domain, kind=kind)
-    return domain
 
 
 def cell(projection: Projection, name: Name) -> Any:
@@ -113,16 +125,21 @@ def brought(
     """Bring what is different in some cells to the driver, with counts; None if too much is."""
     names = [f"q{i}" for i in range(len(cells))]
     chosen = table.select(*(c.alias(q) for c, q in zip(cells.values(), names, strict=True)))
-    classes = chosen.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
-    rows = classes.limit(limit + 1).collect()
+    rows = chosen.groupBy(*names).agg(_n(f)).limit(limit + 1).collect()
     if len(rows) > limit:
         return None
-    made = {
-        name: pd.Series([row[q] for row in rows], dtype=object)
-        for name, q in zip(cells, names, strict=True)
-    }
+    return _read(rows, dict(zip(cells, names, strict=True)))
+
+
+def _n(f: Any) -> Any:
+    return f.count(f.lit(1)).alias("n")
+
+
+def _read(rows: Sequence[Row], names: Mapping[Any, str]) -> tuple[pd.DataFrame, Any]:
+    """Make a table of some columns of rows, and give their counts."""
+    made = {name: pd.Series([row[q] for row in rows], dtype=object) for name, q in names.items()}
     table_of = pd.DataFrame(made, index=range(len(rows)))
-    table_of.columns = pd.Index(list(cells), tupleize_cols=False)
+    table_of.columns = pd.Index(list(names), tupleize_cols=False)
     return table_of, np.array([row["n"] for row in rows], dtype=np.int64)
 
 
@@ -137,7 +154,7 @@ def _collapsed(projection: Projection, names: Qid) -> dict[Name, Any]:
             collapsed[name] = (
                 month if date else (f.unix_date(month).cast("long") * f.lit(86_400_000_000))
             )
-    for name, cuts in zip(numbers, _cuts(projection, numbers, _FINE_BINS), strict=True):
+    for name, cuts in zip(numbers, _cuts(projection, numbers, bounds.FINE_BINS), strict=True):
         if cuts is None:
             continue
         whole = kind_of(projection, name) == "whole"
