@@ -12,9 +12,11 @@ import pytest
 
 import anonrisk
 from anonrisk.accessor import AnonAccessor
+from anonrisk.engines import engine_for
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import UnsupportedFrameError
 
+THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
     str: "string",
     bool: "boolean",
@@ -159,6 +161,21 @@ def to_rows(table) -> list[dict]:
         records = table.to_dict("records")
         return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
     return [row.asDict() for row in table.collect()]
+
+
+def without_rows(table):
+    """The same table without any row."""
+    if isinstance(table, HeldTable):
+        return HeldTable(without_rows(table.frame), table.notes)
+    for name, asked in (("iloc", lambda: table.iloc[:0]), ("slice", lambda: table.slice(0, 0))):
+        if hasattr(table, name) and not hasattr(table, "sparkSession"):
+            return asked()
+    return table.limit(0) if hasattr(table, "limit") else table.head(0)
+
+
+def columns_of(table) -> list:
+    """The names of the columns of any kind of table."""
+    return list(engine_for(table).schema(table).columns)
 
 
 def rows_of(cells) -> list[dict]:
