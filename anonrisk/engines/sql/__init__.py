@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.engines.sql import count, match, population, score, sets
+from anonrisk.engines.sql import count, match, population, profile, score, sets
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
+    from anonrisk.counts.class_profiles import ValueCounts
 
 __all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
@@ -50,6 +51,12 @@ class SqlEngine:
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
         raise refused(f"'count' of {type(asked).__name__}")
+
+    def profiles(
+        self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
+    ) -> ValueCounts:
+        """Give the kinds of class, if they are not too many."""
+        return profile.profiles(table, question, sensitive)
 
     def score(
         self,
