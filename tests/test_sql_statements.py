@@ -1,4 +1,4 @@
-"""How often a database is asked: one scan a quasi-identifier and sensitive value; few rows leave."""
+"""How often a database is asked: one scan a quasi-identifier and value; few rows leave."""
 
 from __future__ import annotations
 
@@ -132,7 +132,13 @@ def test_a_check_is_one_scan_for_each_pair(watched):
 
 def test_names_and_types_are_asked_once_a_check(watched):
     table, seen = watched
-    anonrisk.Policy(quasi=["zip", "age"], sensitive="s", k=1, ldiv={"l": 1}, unlisted="ignore",
-                    missing_sensitive="value").check(table)
+    anonrisk.Policy(
+        quasi=["zip", "age"],
+        sensitive="s",
+        k=1,
+        ldiv={"l": 1},
+        unlisted="ignore",
+        missing_sensitive="value",
+    ).check(table)
     assert Counter(one["doing"] for one in seen)["names"] == 1
     assert len(seen) <= 4

@@ -12,7 +12,7 @@ from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.sql import ranks
 from anonrisk.engines.sql.records import ONE, ZERO, Records, refuse
-from anonrisk.engines.sql.score import Pairs
+from anonrisk.engines.sql.score import ValuePairs
 from anonrisk.errors import TooManyProfilesError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def profiles(table: SqlTable, question: Question, sensitive: Sensitive) -> Value
         placed = ranks.in_hierarchy(records, sensitive)
     elif sensitive.ordered:
         placed = ranks.in_order(records, sensitive)
-    pairs = Pairs.of(records, placed)
+    pairs = ValuePairs.of(records, placed)
     told = records.fetch(pairs.told(), "count the rows")
     refuse([(records, told)])
     n_rows, n_dropped = int(told[0]["rows"]), int(told[0]["dropped"])
@@ -70,7 +70,7 @@ def profiles(table: SqlTable, question: Question, sensitive: Sensitive) -> Value
     )
 
 
-def _ranked(pairs: Pairs) -> Any:
+def _ranked(pairs: ValuePairs) -> Any:
     """Number the values, by their order where they have one."""
     counted = pairs.counted().subquery("c")
     if "r" in counted.c:
@@ -80,7 +80,7 @@ def _ranked(pairs: Pairs) -> Any:
     return sa.select(*counted.c, (sa.cast(rank, sa.Integer) - ONE).label("r")).subquery("x")
 
 
-def _values(pairs: Pairs, ranked: Any) -> Any:
+def _values(pairs: ValuePairs, ranked: Any) -> Any:
     """Give each value's rank, its number in the table, and its groups in a hierarchy."""
     value = (ranked.c.s, ranked.c.r)
     counted = sa.select(*value, sa.func.sum(ranked.c.t).label("t")).group_by(*value)
