@@ -22,7 +22,7 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.columns import Name, Names, Qid
 
 __all__ = ["DatabaseTable", "table"]
 
@@ -45,6 +45,11 @@ class DatabaseTable(render.PrintedTable, SqlTable):
     def anon(self) -> AnonAccessor[Self]:
         """Every function of a table as a method."""
         return AnonAccessor(self)
+
+    @property
+    def columns(self) -> Qid:
+        """The names of the columns, as they were when the table was named."""
+        return self._told.columns
 
     @property
     def _told(self) -> Roles:

@@ -9,7 +9,7 @@ import oracle
 import pandas as pd
 import pytest
 from people import PEOPLE, size_column
-from tables import rows_of, to_rows
+from tables import emptied, rows_of, to_rows
 
 from anonrisk import errors
 
@@ -155,7 +155,7 @@ def test_all_missing_column(frame):
 
 def test_empty_table_is_an_error_when_measured(frame):
     table = frame({"x": ["a"], "y": ["b"]})
-    empty = table[:0] if frame.kind != "spark" and hasattr(table, "iloc") else table.limit(0)
+    empty = emptied(table)
     for unit in (None, "y"):
         with pytest.raises(errors.EmptyTableError):
             empty.anon.k("x", unit=unit)
