@@ -151,6 +151,9 @@ def test_it_prints_its_kind_name_columns_and_roles(engine):
     assert first == f"people in {kind}, 3 columns"
     assert "quasi-identifier" in repr(table)
     assert "unit" in repr(table)
+    plain = anonrisk.sql.table(engine, "people")
+    assert "zip      -" in repr(plain)
+    assert plain.columns == ("zip", "Age", "illness")
     told = repr(table) + table._repr_html_() + repr(table.anon)
     assert "1011" not in told
     if engine.url.password:
