@@ -29,6 +29,7 @@ KINDS = {
     "pandas_on_spark": ("pandas_on_spark",),
     "arrow": ("polars", "duckdb"),
     "scan": ("scan",),
+    "arrow_more": ("polars_lazy", "pyarrow", "narwhals", "held"),
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
@@ -196,7 +197,7 @@ def frame(request):
     import tables
 
     kind = request.param
-    if kind in KINDS["arrow"]:
+    if kind in (*KINDS["arrow"], *KINDS["arrow_more"]):
         return tables.arrow_builder(kind)
     if kind == "scan":
         return tables.scan_builder(request.getfixturevalue("tmp_path"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class MatchedPairs:
     """Classes by their size f in the release and F in the population, and how many there are."""
 
     f: Integers
@@ -41,7 +41,7 @@ class Pairs:
 def matched(table: CodedTable, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
     f, F, n_dropped = classes_of(table, question, against)[:3]
-    return of_pairs(Pairs(f, F, np.ones_like(f)), sizes_of(f, question, n_dropped))
+    return of_pairs(MatchedPairs(f, F, np.ones_like(f)), sizes_of(f, question, n_dropped))
 
 
 def sizes_of(f: Integers, question: Question, n_dropped: int) -> ClassCounts:
@@ -51,7 +51,7 @@ def sizes_of(f: Integers, question: Question, n_dropped: int) -> ClassCounts:
     )
 
 
-def of_pairs(pairs: Pairs, sizes: ClassCounts) -> Matched:
+def of_pairs(pairs: MatchedPairs, sizes: ClassCounts) -> Matched:
     """Sum up classes that have a size in the population."""
     share = pairs.f / np.maximum(pairs.F, 1)
     present = pairs.f > 0
@@ -105,7 +105,7 @@ def classes_of(
     f = np.bincount(classes[released], minlength=n_classes)
     if against.population is not None:
         F = np.bincount(classes[rows[rows >= n]], minlength=n_classes)
-        Pairs(f, F, np.ones_like(f)).check_population()
+        MatchedPairs(f, F, np.ones_like(f)).check_population()
     elif weights is not None:
         F = np.bincount(classes[released], weights=weights[released], minlength=n_classes)
     else:

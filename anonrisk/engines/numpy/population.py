@@ -9,7 +9,7 @@ import numpy as np
 from anonrisk.counts.question import Against, Question
 from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.numpy.count import Encoded
-from anonrisk.engines.numpy.match import Pairs, classes_of, sizes_of, weights_of
+from anonrisk.engines.numpy.match import MatchedPairs, classes_of, sizes_of, weights_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
@@ -24,11 +24,13 @@ def weighted(table: CodedTable, question: Question, weight: Name) -> WeightedCla
     f, W, n_dropped, _, rows = classes_of(table, question, Against(weight=weight))
     weights = weights_of(table, weight)[rows]
     sizes = sizes_of(f, question, n_dropped)
-    pairs = Pairs(f, W, np.ones_like(f))
+    pairs = MatchedPairs(f, W, np.ones_like(f))
     return of_weights(pairs, sizes, (float(weights.min()), float(weights.max())))
 
 
-def of_weights(pairs: Pairs, sizes: ClassCounts, weights: tuple[float, float]) -> WeightedClasses:
+def of_weights(
+    pairs: MatchedPairs, sizes: ClassCounts, weights: tuple[float, float]
+) -> WeightedClasses:
     """Sum up classes that have a sum of weights, the least and largest of which are given."""
     f, W, classes = pairs.f, pairs.F, pairs.classes
     risks = benedetti_franconi(f, W)

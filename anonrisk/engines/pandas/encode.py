@@ -78,20 +78,25 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column, name, role)
     if isinstance(dtype, np.dtype):
-        if dtype.kind == "b":
-            return Codes(column.to_numpy().view(np.uint8), 2)
-        if dtype.kind in "iu" and len(column):
-            spanned = _span(column.to_numpy())
-            if spanned is not None:
-                return spanned
-        if dtype.kind == "O":
-            return _objects(column, name, role)
-        # pandas has no hash tables for numbers in the byte order of another machine.
-        return _factorized(column.to_numpy().astype(dtype.newbyteorder("="), copy=False))
+        return _plain(column, name, role)
     arrow = _arrow(column)
     if arrow is None:
         return _factorized(column.array)
     return _arrow_span(arrow) or _dictionary(arrow, name, role)
+
+
+def _plain(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    values = column.to_numpy()
+    if values.dtype.kind == "b":
+        return Codes(values.view(np.uint8), 2)
+    if values.dtype.kind in "iu" and len(values):
+        spanned = _span(values)
+        if spanned is not None:
+            return spanned
+    if values.dtype.kind == "O":
+        return _objects(column, name, role)
+    # pandas has no hash tables for numbers in the byte order of another machine.
+    return _factorized(values.astype(values.dtype.newbyteorder("="), copy=False))
 
 
 def _span(values: NDArray[Any]) -> Codes | None:
@@ -116,7 +121,9 @@ def _arrow_span(arrow: Any) -> Codes | None:
     spanned = _span(values)
     if spanned is None or missing is None:
         return spanned
-    return _with_missing(np.where(missing, -1, spanned.values.astype(np.int64)), spanned.cardinality)
+    return _with_missing(
+        np.where(missing, -1, spanned.values.astype(np.int64)), spanned.cardinality
+    )
 
 
 def _categories(column: pd.Series[Any], name: Name, role: str) -> Codes:

@@ -66,6 +66,7 @@ def _of_texts(
     searched: SearchedColumns, cell: Any, n_values: int
 ) -> tuple[Any, FirstCharacters | Commonest] | None:
     """Give the beginnings of codes, or the commonest words."""
+    cells.let_match(searched.table)
     text = sa.cast(cell, sa.Text)
     kinds = {"code": CODE, "day": DAY}
     looks = {kind: cells.contains(searched.table, text, kinds[kind]) for kind in kinds}

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from anonrisk.engines.sql.source import SqlSource
 
 # Types of cells that are one value each, by what the database itself calls them.
-_TEXT = {"postgresql": ("text", "character varying", "name"), "duckdb": ("VARCHAR",)}
-_FLOAT = {"postgresql": ("real", "double precision", "numeric"), "duckdb": ("FLOAT", "DOUBLE")}
-_OTHER = {
+TEXT = {"postgresql": ("text", "character varying", "name"), "duckdb": ("VARCHAR",)}
+FLOAT = {"postgresql": ("real", "double precision", "numeric"), "duckdb": ("FLOAT", "DOUBLE")}
+OTHER = {
     "postgresql": (
         *("boolean", "smallint", "integer", "bigint", "oid", "date", "uuid", "bytea", '"char"'),
         *("time without time zone", "timestamp without time zone", "timestamp with time zone"),
@@ -31,7 +31,7 @@ _OTHER = {
 }
 # What columns hold, in the words of `engines.order`, but numbers by how they are compared.
 _HELD = {
-    "text": (*_TEXT["postgresql"], "VARCHAR", "ENUM", '"NULL"', "stored as text", "empty"),
+    "text": (*TEXT["postgresql"], "VARCHAR", "ENUM", '"NULL"', "stored as text", "empty"),
     "whole numbers": (
         *("smallint", "integer", "bigint", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
         *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "stored as integer"),
@@ -53,8 +53,12 @@ _DIFFERENT = ("a", "A", "a ", "\N{LATIN SMALL LETTER A WITH ACUTE}", "a\N{COMBIN
 def cell(table: SqlSource, name: Name, kind: str) -> Any:
     """Give a column such that missing is NULL and equal cells are equal."""
     column = table.raw(name)
-    if kind not in _FLOAT.get(table.dialect, ()):
+    if kind not in FLOAT.get(table.dialect, ()):
         return column
+    if table.dialect == "duckdb":
+        # By the least and largest number that a file of Parquet says it has, which leave NaN out,
+        # DuckDB would hold a comparison with NaN for false without a look.
+        return sa.case((sa.func.isnan(column), sa.null()), else_=column)
     type_: Any = sa.Numeric() if kind == "numeric" else sa.Double()
     return sa.func.nullif(column, sa.cast(sa.literal_column("'NaN'"), type_))
 
@@ -82,7 +86,7 @@ def _declared(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
     of = sa.func.pg_typeof if table.dialect == "postgresql" else sa.func.typeof
     types = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(roles)]
     found = dict(zip(roles, map(_plain, table.told(types, "read the types")), strict=True))
-    known = {*_TEXT[table.dialect], *_FLOAT[table.dialect], *_OTHER[table.dialect]}
+    known = {*TEXT[table.dialect], *FLOAT[table.dialect], *OTHER[table.dialect]}
     enums = _enums(table, {kind for kind in found.values() if kind not in known})
     for name, kind in found.items():
         if kind not in known | enums:
@@ -135,7 +139,7 @@ def _check_collations(
     table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, str]
 ) -> None:
     """Refuse a column that holds different texts for the same."""
-    texts = (*_TEXT.get(table.dialect, ()), "stored as text")
+    texts = (*TEXT.get(table.dialect, ()), "stored as text")
     names = [name for name, kind in found.items() if kind in texts]
     if not names:
         return

@@ -15,8 +15,9 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy.match import Pairs, of_pairs
-from anonrisk.engines.sql.numbers import at_most_one, double, exp
+from anonrisk.engines.numpy.match import MatchedPairs, of_pairs
+from anonrisk.engines.sql.database import same_place
+from anonrisk.engines.sql.numbers import LARGEST, at_most_one, double, exp
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError, UnsupportedFrameError
@@ -34,7 +35,7 @@ _NOTHING = ("empty", '"NULL"')
 
 def matched(table: SqlTable, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
-    sides = Sides(table, question, against)
+    sides = SqlSides(table, question, against)
     pairs = sides.pairs()
     return of_pairs(pairs, sides.sizes(pairs))
 
@@ -42,7 +43,7 @@ def matched(table: SqlTable, question: Question, against: Against) -> Matched:
 def households(table: SqlTable, question: Question, against: Against) -> Attacker:
     """Give the risk that a record has by any member of its household."""
     check_logarithms(table, "ln(")
-    sides = Sides(table, question, against)
+    sides = SqlSides(table, question, against)
     sides.pairs()
     rows = table.fetch(sides.households(), "find the risk of households")
     steps, records, highest, summed, lost = (
@@ -54,7 +55,7 @@ def households(table: SqlTable, question: Question, against: Against) -> Attacke
     return Attacker("household", average, float(highest.max()), steps / GRID, records)
 
 
-class Sides:
+class SqlSides:
     """Release and population under one set of names; what is wrong with them is refused."""
 
     def __init__(self, table: SqlTable, question: Question, against: Against) -> None:
@@ -93,7 +94,7 @@ class Sides:
 
     def _check_weights(self, weight: Any, cells: dict[Name, Any]) -> None:
         """Refuse weights that are missing, infinite or below 1; find the ends of the others."""
-        infinite = sa.or_(weight > double(_LARGEST), weight < double(-_LARGEST))
+        infinite = sa.or_(weight > double(LARGEST), weight < double(-LARGEST))
         unknown = sa.or_(weight.is_(None), infinite)
         known = sa.case((unknown, sa.null()), else_=weight)
         left_out = any_missing(cells[name] for name in self.question.columns if self.drops)
@@ -111,10 +112,10 @@ class Sides:
         self.weight_range = (float(low or 1), float(high or 1))
 
     def _check_same_database(self, population: SqlTable) -> None:
-        if population.connection is not self.table.connection:
+        if not same_place(self.table.database, population.database):
             raise UnsupportedFrameError(
                 "release and population are looked at in one statement: give both as tables of "
-                "the same connection"
+                "the same connection, engine or URL"
             )
 
     def _check_types(self, kinds: dict[Name, str], population: SqlTable) -> dict[Name, str]:
@@ -150,7 +151,7 @@ class Sides:
         chosen = chosen.select_from(table.source)
         return chosen.where(sa.not_(any_missing(keys))) if self.drops else chosen
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> MatchedPairs:
         """Count the classes by their two sizes; refuse a population that does not fit."""
         rows = self.rows()
         classes = sa.select(
@@ -165,7 +166,7 @@ class Sides:
                 f"the classes have more than {bounds.MAX_CLASSES:,} different sizes and sums of "
                 "weights, too many to bring out of the database; round the weights first"
             )
-        pairs = Pairs(
+        pairs = MatchedPairs(
             np.array([int(f) for f, _, _ in found]),
             np.array([float(size_in) for _, size_in, _ in found]),
             np.array([int(classes) for _, _, classes in found]),
@@ -174,7 +175,7 @@ class Sides:
             pairs.check_population()
         return pairs
 
-    def sizes(self, pairs: Pairs) -> ClassCounts:
+    def sizes(self, pairs: MatchedPairs) -> ClassCounts:
         """Give the classes of the release."""
         found: dict[int, int] = {}
         for f, classes in zip(pairs.f.tolist(), pairs.classes.tolist(), strict=True):
@@ -215,9 +216,6 @@ class Sides:
             sa.func.sum(steps.c.risk * steps.c.members).label("summed"),
             sa.func.sum(sa.case((steps.c.home.is_(None), steps.c.members), else_=0)).label("lost"),
         ).group_by(steps.c.step)
-
-
-_LARGEST = 1.7976931348623157e308
 
 
 def _whole(number: int) -> Any:

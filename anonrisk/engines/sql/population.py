@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from anonrisk.counts.question import Against, Question
 from anonrisk.counts.weighted import Independence, WeightedClasses
 from anonrisk.engines.numpy.population import of_weights
-from anonrisk.engines.sql.match import Sides
+from anonrisk.engines.sql.match import SqlSides
 from anonrisk.engines.sql.numbers import double, exp, rising
 from anonrisk.engines.sql.text import check_logarithms
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def weighted(table: SqlTable, question: Question, weight: Name) -> WeightedClasses:
     """Sum weights, and risks that follow from them, over the classes."""
-    sides = Sides(table, question, Against(weight=weight))
+    sides = SqlSides(table, question, Against(weight=weight))
     pairs = sides.pairs()
     return of_weights(pairs, sides.sizes(pairs), sides.weight_range)
 
@@ -39,7 +39,7 @@ def independence(table: SqlTable, question: Question, fraction: float) -> Indepe
     Only sums, and the number of values by their count, leave the database.
     """
     check_logarithms(table, "ln(")
-    sides = Sides(table, question, Against())
+    sides = SqlSides(table, question, Against())
     rows = sides.rows()
     keys = [rows.c[q] for q in sides.qs]
     classes = sa.select(*keys, sa.func.count().label("f")).group_by(*keys).cte("k")
