@@ -133,10 +133,6 @@ def test_the_quick_lane_skips_what_is_not_installed_and_nothing_else():
     assert asks("a repository needs SQLAlchemy: pip install 'anonrisk[store]'")
     assert not asks("ModuleNotFoundError: No module named 'pandas.no_such_part'")
     assert not asks("assert 1 == 2")
-    try:
-        try:
-            raise ImportError("No module named 'no_such_library'")
-        except ImportError:
-            assert not conftest, "of a library that is missing"
-    except AssertionError as error:
-        assert asks(conftest.told_by(error))
+    error = AssertionError("in the words of a test")
+    error.__context__ = ImportError("No module named 'no_such_library'")
+    assert asks(conftest.told_by(error))
