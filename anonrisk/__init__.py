@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from anonrisk import predict as predict
     from anonrisk import priors as priors
     from anonrisk import reporting as reporting
+    from anonrisk import spark as spark
     from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
@@ -171,6 +172,7 @@ _LATER = (
     "predict",
     "priors",
     "reporting",
+    "spark",
     "sql",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}

@@ -22,6 +22,7 @@ GX = importlib.util.find_spec("great_expectations") is not None
 MODULES = (
     *("anonrisk", "anonrisk.predict", "anonrisk.predict.population", "anonrisk.priors"),
     *("anonrisk.recode", "anonrisk.hipaa", "anonrisk.reporting", "anonrisk.datasets"),
+    "anonrisk.spark",
 )
 # Classes whose methods are doors of their own; other classes are results and plain data.
 CLASSES = {"anonrisk.Policy": Policy, "anonrisk.priors.Repository": Repository}
@@ -36,6 +37,7 @@ WITHOUT_FORMULA = {
     "anonrisk.recode": ("from_dict",),
     "anonrisk.reporting": ("html", "refused"),
     "anonrisk.datasets": ("hospital", "write_example"),
+    "anonrisk.spark": ("foreach_batch",),
     "anonrisk.gx": ("load_suite", "run_gate", "suite_to_json", "to_suite"),
     "anonrisk.priors.Repository": ("publish", "query", "disagreements"),
     "anonrisk.Policy": (

@@ -58,7 +58,7 @@ def marked(table: SqlTable, columns: Qid, marker: str) -> int:
 
 
 @dataclass
-class _Histogram:
+class _Sizes:
     """One histogram as its rows arrive."""
 
     rows: list[Row] = field(default_factory=list)
@@ -85,7 +85,7 @@ class _Histogram:
         return Group(label, self.class_sizes(question, qid) if kept else None, self.n_dropped)
 
 
-def _counted(table: SqlTable, question: Question, by: Name | None) -> list[dict[Any, _Histogram]]:
+def _counted(table: SqlTable, question: Question, by: Name | None) -> list[dict[Any, _Sizes]]:
     """Count for each quasi-identifier, refuse what the question refuses, sort by group."""
     if question.missing == "wildcard":
         raise refused("missing='wildcard'")
@@ -102,7 +102,7 @@ def _counted(table: SqlTable, question: Question, by: Name | None) -> list[dict[
         n_rows = sum(int(row["rows"]) for row in rows)
         if n_rows != int(rows[0]["total"]):
             raise lost_rows(int(rows[0]["total"]), n_rows)
-        found: dict[Any, _Histogram] = defaultdict(_Histogram)
+        found: dict[Any, _Sizes] = defaultdict(_Sizes)
         for row in rows:
             found[row.get("g")].rows.append(row)
         counted.append(found)
