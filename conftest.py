@@ -16,7 +16,6 @@ import pytest
 from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
-from anonrisk.errors import AnonRiskError
 
 settings.register_profile("whole", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
@@ -68,12 +67,7 @@ SHARED = Path(__file__).parents[1] / "shared"
 
 collect_ignore = ["dev.py", "setup.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
 # The oldest versions are tested without these.
-OF_LIBRARIES = {
-    "great_expectations": "gx",
-    "pyarrow": "engines/arrow",
-    "sqlalchemy": "engines/sql",
-}
-for module, folder in OF_LIBRARIES.items():
+for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.items():
     if importlib.util.find_spec(module) is None:
         collect_ignore.append(f"anonrisk/{folder}")
 
@@ -166,26 +160,40 @@ def pytest_pyfunc_call(pyfuncitem):
         raise
 
 
-def of_a_library_that_is_not_here(error) -> bool:
-    """Whether an error, or one behind it, comes from an import that cannot succeed."""
-    while error is not None:
-        # A doctest wraps what an example raised.
+def asks_for_more_than_pandas(text) -> bool:
+    """Whether an error says that a library is not here which the quick lane does without."""
+    named = re.findall(r"No module named '(\w+)|Import (\w+) failed|(pyarrow)>=", text)
+    absent = (importlib.util.find_spec("".join(names)) is None for names in named)
+    return "pip install 'anonrisk[" in text or any(absent)
+
+
+def told_by(error) -> str:
+    """What an error says, and those behind it; a doctest wraps what an example raised."""
+    said = []
+    while error is not None and len(said) < 9:
         error = getattr(error, "exc_info", (None, error))[1]
-        if isinstance(error, AnonRiskError) and "pip install 'anonrisk[" in str(error):
-            return True
-        if isinstance(error, ImportError):
-            return not error.name or importlib.util.find_spec(error.name.partition(".")[0]) is None
+        said.append(str(error))
         error = error.__cause__ or error.__context__
-    return False
+    return "\n".join(said)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """The quick lane has pandas alone, and skips files that ask for more; no other lane does."""
+    report = yield
+    quick = engines(collector.config) == ["plain"]
+    if report.failed and quick and asks_for_more_than_pandas(str(report.longrepr)):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, "Skipped: no library")
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """The quick lane has pandas alone, and skips what asks for more; no other lane does."""
+    """Skip tests alike."""
     try:
         return (yield)
     except Exception as error:
-        if engines(item.config) == ["plain"] and of_a_library_that_is_not_here(error):
+        if engines(item.config) == ["plain"] and asks_for_more_than_pandas(told_by(error)):
             pytest.skip("asks for a library that is not installed")
         raise
 

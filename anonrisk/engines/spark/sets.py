@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.coarser import CODE, MOST_WORDS, Commonest, FirstCharacters, halved
+from anonrisk.counts.coarser import CODE, DAY, MOST_WORDS, Commonest, FirstCharacters, halved
 from anonrisk.counts.counter import BITS
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
@@ -183,6 +183,7 @@ class SparkSets:
                     (text if i in few else no_word).alias("word"),
                     f.length(text).alias("length"),
                     text.rlike(CODE).alias("code"),
+                    text.rlike(DAY).alias("day"),
                     ranges.get(i, no_number).alias("number"),
                 )
             )
@@ -194,6 +195,7 @@ class SparkSets:
             f.count(f.lit(1)).alias("n"),
             f.max("length").alias("longest"),
             f.min("code").alias("codes"),
+            f.min("day").alias("days"),
             f.count("number").alias("n_known"),
             f.min("number").alias("least"),
             f.max("number").alias("most"),
@@ -311,7 +313,8 @@ class SparkSets:
 
 def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest | None:
     if all(row["codes"] for row in rows if row["codes"] is not None):
-        return FirstCharacters.of(max((row["longest"] or 0 for row in rows), default=0))
+        days = all(row["days"] for row in rows if row["days"] is not None)
+        return FirstCharacters.of(max((row["longest"] or 0 for row in rows), default=0), days=days)
     if n_values > MOST_WORDS:
         return None
     return Commonest.of({row["word"]: row["n"] for row in rows if row["word"] is not None})
