@@ -63,24 +63,29 @@ def columns_of(connection, name="t"):
 
 def outcome(connection, policy, **config):
     """Run every test: how many failures each has, -1 where it is in doubt."""
+    return {test: n for test, (n, _) in results(connection, policy, **config).items()}
+
+
+def results(connection, policy, **config):
+    """Run every test: its failures, and what was measured where it fails."""
     files = dbt.sql_tests(policy, "t", "p")
     adapter = ADAPTERS[connection.dialect.name]
     project = dbt_jinja.Project(files, adapter, columns_of(connection), **config)
-    model = Relation()
     found = {}
     for test in project.tests:
+        name = test.removeprefix("anonrisk_p_")
         try:
-            sql = project.sql(test, model)
+            sql = project.sql(test, Relation())
         except dbt_jinja.CompilerError:
-            found[test.removeprefix("anonrisk_p_")] = -1
+            found[name] = (-1, None)
             continue
-        # As dbt wraps it.
-        counted = f"select coalesce(min(failures), 0) from ({sql}) as dbt_internal_test"
         if adapter == "postgres":
             # Its driver takes % for the place of a parameter.
-            counted = counted.replace("%", "%%")
-        ((n,),) = connection.exec_driver_sql(counted).fetchall()
-        found[test.removeprefix("anonrisk_p_")] = int(n)
+            sql = sql.replace("%", "%%")
+        # As dbt wraps it.
+        rows = connection.exec_driver_sql(f"select * from ({sql}) as dbt_internal_test").mappings()
+        row = rows.one_or_none() or {"failures": 0}
+        found[name] = (int(row["failures"]), row.get("measured"))
     return found
 
 
@@ -149,9 +154,12 @@ def test_the_verdict_is_that_of_a_check(connection, n):
         databases.write(connection, "t", cells)
         policy = random_policy(seed)
         verdict = policy.check(pandas_of(cells))
-        found = outcome(connection, policy)
+        found = results(connection, policy)
         findings = [f for f in verdict.findings if f.budget not in ("table", "direct")]
-        blocks = any(n and (n < 0 or not warns(policy, test)) for test, n in found.items())
+        blocks = any(
+            failures and (failures < 0 or not warns(policy, test))
+            for test, (failures, _) in found.items()
+        )
         assert blocks == (not verdict.passed), (seed, found, verdict)
         statuses.add(verdict.status)
         if not n:
@@ -159,11 +167,16 @@ def test_the_verdict_is_that_of_a_check(connection, n):
         by_budget = {}
         for finding in findings:
             by_budget.setdefault((finding.budget, str(finding.parameters)), []).append(finding)
-        budgets = [n for test, n in found.items() if test not in ("columns", "rows")]
-        for n_broken, some in zip(budgets, by_budget.values(), strict=True):
+        budgets = [one for test, one in found.items() if test not in ("columns", "rows")]
+        for (failures, measured), some in zip(budgets, by_budget.values(), strict=True):
             # What a check could not assess for its rows, the test of rows stops at.
-            if all(f.status != "could_not_assess" for f in some):
-                assert (n_broken != 0) == any(not f.passed for f in some), (seed, some)
+            if any(f.status == "could_not_assess" for f in some):
+                continue
+            broken = [f.value for f in some if not f.passed]
+            assert (failures > 0) == bool(broken), (seed, some)
+            if broken:
+                worst = min if some[0].budget in ("k", "ldiv") else max
+                assert measured == pytest.approx(worst(broken), rel=1e-12)
     assert statuses == ({"could_not_assess"} if not n else {*statuses, "fail"})
 
 
