@@ -20,6 +20,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy
 from anonrisk.cli import main
+from anonrisk.dbt.model import python_model
 from anonrisk.errors import PolicyError
 
 sa = pytest.importorskip("sqlalchemy")
@@ -27,7 +28,7 @@ pytest.importorskip("sqlglot")
 pytest.importorskip("jinja2")
 databases = pytest.importorskip("databases")
 dbt_jinja = pytest.importorskip("dbt_jinja")
-dbt = pytest.importorskip("anonrisk.dbt")
+sql_tests = pytest.importorskip("anonrisk.dbt.tests").sql_tests
 
 NAN = float("nan")
 # Ends literals and tags of Jinja, strings and identifiers of SQL, and a line.
@@ -68,7 +69,7 @@ def outcome(connection, policy, **config):
 
 def results(connection, policy, **config):
     """Run every test: its failures, and what was measured where it fails."""
-    files = dbt.sql_tests(policy, "t", "p")
+    files = sql_tests(policy, "t", "p")
     adapter = ADAPTERS[connection.dialect.name]
     project = dbt_jinja.Project(files, adapter, columns_of(connection), **config)
     found = {}
@@ -258,7 +259,7 @@ def test_a_configuration_that_softens_a_gate_is_refused(connection, config):
 
 
 def test_other_adapters_are_refused_in_the_macro():
-    files = dbt.sql_tests(Policy(**PLAIN), "t", "p")
+    files = sql_tests(Policy(**PLAIN), "t", "p")
     project = dbt_jinja.Project(files, "snowflake", [SimpleNamespace(name="q", dtype="TEXT")])
     for test in project.tests:
         with pytest.raises(dbt_jinja.CompilerError, match="what snowflake holds for equal"):
@@ -292,7 +293,7 @@ def test_other_adapters_are_refused_in_the_macro():
 def test_what_sql_cannot_tell_is_refused_by_name(said, error):
     policy = Policy(**{"quasi": ["q"], "sensitive": ["s"], "k": 2, **said})
     with pytest.raises(PolicyError, match=error):
-        dbt.sql_tests(policy, "t", "p")
+        sql_tests(policy, "t", "p")
 
 
 def test_more_sets_than_a_test_holds_are_refused():
@@ -300,7 +301,7 @@ def test_more_sets_than_a_test_holds_are_refused():
     qids = [{"every_subset_of": 3, "budgets": {"k": 2}}]
     policy = Policy.from_dict({"version": 1, "roles": {"quasi": columns}, "qids": qids})
     with pytest.raises(PolicyError, match="every_subset_of with 220 sets"):
-        dbt.sql_tests(policy, "t", "p")
+        sql_tests(policy, "t", "p")
 
 
 # ---- the model in Python ------------------------------------------------------------------------
@@ -315,7 +316,7 @@ def run_model(text, table):
 
 def test_a_model_in_python_gives_the_table_on_or_fails():
     policy = Policy(quasi=[ODD], k=2, risk={"prosecutor": {"highest": 0.5}})
-    ((path, text),) = dbt.python_model(policy, "t").items()
+    ((path, text),) = python_model(policy, "t").items()
     assert path == "models/t_published.py"
     table = pd.DataFrame({ODD: [1, 1]})
     assert run_model(text, table) is table
@@ -324,7 +325,7 @@ def test_a_model_in_python_gives_the_table_on_or_fails():
     with pytest.raises(anonrisk.ReleaseBlocked, match="has no role"):
         run_model(text, pd.DataFrame({ODD: [1, 1], "more": [1, 2]}))
     with pytest.raises(PolicyError, match="draft"):
-        dbt.python_model(Policy(quasi=["q"], k=2, reviewed=False), "t")
+        python_model(Policy(quasi=["q"], k=2, reviewed=False), "t")
 
 
 # ---- the command --------------------------------------------------------------------------------
@@ -391,6 +392,13 @@ def test_wrong_uses_write_nothing(here, capsys, words, code, said):
     assert [path.name for path in here.iterdir()] == ["policy.json"]
 
 
+def test_without_sqlalchemy_a_model_in_python_is_left(here, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anonrisk.dbt.tests", None)
+    assert main([*DBT, *MANIFEST]) == 2
+    assert "pip install 'anonrisk[sql]'" in capsys.readouterr().err
+    assert main([*DBT, *MANIFEST, "--python"]) == 0
+
+
 def test_a_model_in_python_is_written_by_the_command(here, capsys):
     assert main([*DBT, *MANIFEST, "--python"]) == 0
     assert "visits_published" in capsys.readouterr().out
@@ -433,7 +441,7 @@ def project_of(folder, policy, cells, *, python=False):
     (folder / "models" / "t.sql").write_text(
         f"select {types} from (values {values}) as v({named}, one)\n"
     )
-    files = dbt.python_model(policy, "t") if python else dbt.sql_tests(policy, "t", "p")
+    files = python_model(policy, "t") if python else sql_tests(policy, "t", "p")
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
