@@ -66,10 +66,15 @@ REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
 SHARED = Path(__file__).parents[1] / "shared"
 
 collect_ignore = ["dev.py", "setup.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
-# The oldest versions are tested without these.
-for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.items():
+# The oldest versions are tested without some of these, orchestrators apart.
+for module, parts in {
+    "airflow": ("integrations/airflow.py",),
+    "dagster": ("integrations/dagster.py",),
+    "great_expectations": ("gx",),
+    "sqlalchemy": ("engines/sql", "dbt"),
+}.items():
     if importlib.util.find_spec(module) is None:
-        collect_ignore.append(f"anonrisk/{folder}")
+        collect_ignore += [f"anonrisk/{part}" for part in parts]
 
 
 def pytest_addoption(parser):
