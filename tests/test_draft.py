@@ -360,7 +360,7 @@ def test_out_of_time_it_says_so():
     assert len(draft.roles.quasi) == 30
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_hundred_columns_are_drafted_in_bounded_time():
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 30, (5_000, 300))).add_prefix("q")
     draft = Policy.draft(table, time_budget=1)

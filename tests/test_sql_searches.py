@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import random
+import sqlite3
 from collections import Counter
 
 import pandas as pd
@@ -144,3 +146,12 @@ def test_columns_that_cannot_be_compared_are_set_apart(tmp_path):
             anonrisk.explain_risk(table, ["a", "l"])
         with pytest.raises(EmptyTableError):
             anonrisk.find_qids(place.query("SELECT 1 AS a WHERE 1 = 0"))
+
+
+def test_a_connection_of_sqlite_itself_matches_expressions():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (m TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(f"a{i}@b.de",) for i in range(30)])
+        table = anonrisk.sql.table(connection, "t")
+        (found,) = table.anon.find_qids().direct
+        assert (found.column, found.reason.partition(" ")[0]) == ("m", "looks")

@@ -1,4 +1,4 @@
-"""`anonrisk.sql.table`: every way to name a table, one state a question, no writing."""
+"""`anonrisk.sql.table`: every way to name a table, one state a question, nothing written."""
 
 from __future__ import annotations
 

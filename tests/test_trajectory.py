@@ -140,7 +140,7 @@ def test_a_seed_is_drawn_and_told():
     assert len({table.anon.trajectory("user", "item", 2, seed=s).singled_out for s in range(9)}) > 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("ordered", [False, True])
 def test_many_random_tables_on_pandas(ordered):
     for seed in range(25):

@@ -106,11 +106,6 @@ class Files:
 
     def _is_scanned(self, given: argparse.Namespace, found: Sequence[Part]) -> bool:
         """Tell whether the files are scanned: if somebody says so, or by their size."""
-        if getattr(given, "population", None) is not None:
-            # The two are compared record by record, where both are.
-            if given.engine == "scan":
-                raise ArgumentError("--engine scan takes no --population: it scans one table")
-            return False
         said = getattr(given, "engine", "pandas")
         if said is not None:
             return bool(said == "scan")

@@ -84,7 +84,7 @@ class ScannedFiles:
 
         `states` are the files that it may read, `folder` is where it puts down what is encrypted.
         """
-        self.states, self.memory = tuple(states), memory
+        self.states, self.memory, self.spill = tuple(states), memory, spill
         self.connection, self.spills = _connected(folder, memory, spill)
         self.close = weakref.finalize(self, _end, self.connection, folder)
         self._asked: Any = database_of(self.connection)

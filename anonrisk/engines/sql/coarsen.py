@@ -65,6 +65,7 @@ def _of_texts(
     searched: SearchedColumns, cell: Any, n_values: int
 ) -> tuple[Any, FirstCharacters | Commonest] | None:
     """Give the beginnings of codes, or the commonest words."""
+    cells.let_match(searched.table)
     text = sa.cast(cell, sa.Text)
     rows = searched.rows(x=text, code=cells.contains(searched.table, text, CODE)).subquery()
     asked = sa.select(

@@ -6,6 +6,7 @@ is asked inside `one_state` sees one state of the database, in a transaction tha
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,6 +73,16 @@ def database_of(given: Any) -> Database:
         f"{type(given).__name__} is no connection to a database that anonrisk asks: give a URL, an "
         "engine or a connection of SQLAlchemy, or a connection of sqlite3, psycopg or DuckDB"
     )
+
+
+def same_place(one: Database, other: Database) -> bool:
+    """Tell whether a statement can name the tables of both."""
+    if isinstance(one, ThroughEngine) and isinstance(other, ThroughEngine):
+        urls = [one.engine.url, other.engine.url]
+        # What is in memory is another database for each engine.
+        kept = all(url.database not in {None, "", ":memory:"} for url in urls)
+        return one.key == other.key or (kept and urls[0] == urls[1])
+    return one.key == other.key
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,13 @@ class ThroughDriver:
         numbers = {self.connection.execute("SELECT txid_current()").fetchone() for _ in range(2)}
         return len(numbers) == 1
 
+    def with_expressions(self) -> None:
+        """Let SQLite match regular expressions, as a connection of SQLAlchemy does."""
+        try:
+            self.connection.execute("SELECT 'a' REGEXP 'a'")
+        except Exception:  # noqa: BLE001 - whatever it says, it cannot
+            self.connection.create_function("regexp", 2, _searched, deterministic=True)
+
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows."""
         return list(self._run(query).fetchall())
@@ -223,6 +241,10 @@ class ThroughDriver:
         return self.connection.execute(
             str(written), [written.params[name] for name in written.positiontup]
         )
+
+
+def _searched(pattern: str, text: str | None) -> bool | None:
+    return None if text is None else re.search(pattern, text) is not None
 
 
 # Module, class of connections, dialect, and what asks them.

@@ -55,6 +55,10 @@ def cell(table: SqlSource, name: Name, kind: str) -> Any:
     column = table.raw(name)
     if kind not in FLOAT.get(table.dialect, ()):
         return column
+    if table.dialect == "duckdb":
+        # By the least and largest number that a file of Parquet says it has, which leave NaN out,
+        # DuckDB would hold a comparison with NaN for false without a look.
+        return sa.case((sa.func.isnan(column), sa.null()), else_=column)
     type_: Any = sa.Numeric() if kind == "numeric" else sa.Double()
     return sa.func.nullif(column, sa.cast(sa.literal_column("'NaN'"), type_))
 

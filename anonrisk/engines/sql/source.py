@@ -79,8 +79,9 @@ class SqlSource:
         with self.reading() as under_way:
             known, key = under_way.known, (id(self.source), what)
             if key not in known:
-                known[key] = find()
-            return known[key]
+                # With the source, so that no other one can have its number meanwhile.
+                known[key] = find(), self.source
+            return known[key][0]
 
     @property
     def names(self) -> list[str]:
