@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
+from anonrisk.errors import AnonRiskError
 
 settings.register_profile("whole", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
@@ -27,6 +28,8 @@ KINDS = {
     "connect": ("connect",),
     "pandas_on_spark": ("pandas_on_spark",),
     "arrow": ("polars", "duckdb"),
+    "scan": ("scan",),
+    "arrow_more": ("polars_lazy", "pyarrow", "narwhals", "held"),
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
@@ -44,7 +47,12 @@ SHARED = Path(__file__).parents[1] / "shared"
 
 collect_ignore = ["dev.py", "setup.py", "benchmarks", "examples", "spark_jobs", "tests/gx_fresh.py"]
 # The oldest versions are tested without these.
-for module, folder in {"great_expectations": "gx", "sqlalchemy": "engines/sql"}.items():
+OF_LIBRARIES = {
+    "great_expectations": "gx",
+    "pyarrow": "engines/arrow",
+    "sqlalchemy": "engines/sql",
+}
+for module, folder in OF_LIBRARIES.items():
     if importlib.util.find_spec(module) is None:
         collect_ignore.append(f"anonrisk/{folder}")
 
@@ -120,6 +128,30 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
 
 
+def of_a_library_that_is_not_here(error) -> bool:
+    """Whether an error, or one behind it, comes from an import that cannot succeed."""
+    while error is not None:
+        # A doctest wraps what an example raised.
+        error = getattr(error, "exc_info", (None, error))[1]
+        if isinstance(error, AnonRiskError) and "pip install 'anonrisk[" in str(error):
+            return True
+        if isinstance(error, ImportError):
+            return not error.name or importlib.util.find_spec(error.name.partition(".")[0]) is None
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """The quick lane has pandas alone, and skips what asks for more; no other lane does."""
+    try:
+        return (yield)
+    except Exception as error:
+        if engines(item.config) == ["plain"] and of_a_library_that_is_not_here(error):
+            pytest.skip("asks for a library that is not installed")
+        raise
+
+
 @pytest.fixture(scope="session")
 def spark(request):
     """A Spark session of the kind that --engines asks for, tuned for many small jobs."""
@@ -165,8 +197,10 @@ def frame(request):
     import tables
 
     kind = request.param
-    if kind in KINDS["arrow"]:
+    if kind in (*KINDS["arrow"], *KINDS["arrow_more"]):
         return tables.arrow_builder(kind)
+    if kind == "scan":
+        return tables.scan_builder(request.getfixturevalue("tmp_path"))
     session = (
         None
         if kind.startswith("pandas") and kind != "pandas_on_spark"

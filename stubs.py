@@ -234,7 +234,7 @@ def formulas_sql() -> str:
             for dialect in DIALECTS
         }
     whole = {
-        "steps of an ordered distance": steps.by_values(["q0"], [Score("ordered")], 5),
+        "steps of an ordered distance": steps.by_values(["q0"], [Score("ordered")]),
         "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
     }
     for name, query in whole.items():

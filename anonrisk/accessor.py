@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from anonrisk import api, reporting
 from anonrisk.api import roles as api_roles
-from anonrisk.core import render
+from anonrisk.core import docstrings, render
 from anonrisk.core.columns import FrameT
+from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def _found() -> Iterator[Callable[..., Any]]:
 
 
 FUNCTIONS = tuple(_found())
+docstrings.fill(FUNCTIONS)
 # What each is asked for; a word that stands nowhere here measures, or is of a page.
 _ASKED = {
     "measure": (),
@@ -66,8 +68,8 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def _lines(self) -> list[str]:
         """Name the table and its roles, which are known without a look at its rows."""
-        kind = type(self._frame)
-        of = f".anon of a {kind.__module__.partition('.')[0]} {kind.__name__}"
+        held = isinstance(self._frame, HeldTable)
+        of = f".anon of a {render.kind_of(self._frame.frame if held else self._frame)}"
         try:
             roles = api_roles.roles(self._frame)
         except AnonRiskError as error:
@@ -141,6 +143,7 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(function)
     frame, *rest = signature.parameters.values()
     own = frame.replace(name="self", annotation=inspect.Parameter.empty)
+    method.__doc__ = docstrings.without_first(function.__doc__)
     method.__signature__ = signature.replace(parameters=[own, *rest])  # type: ignore[attr-defined]
     return method
 

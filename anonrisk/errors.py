@@ -33,6 +33,10 @@ class ColumnNotFoundError(AnonRiskError, KeyError):
     __str__ = Exception.__str__
 
 
+class TableNotFoundError(AnonRiskError, LookupError):
+    """The database has no table of this name."""
+
+
 class NoColumnsError(ArgumentError):
     """An empty list of columns was given where at least one is needed."""
 
@@ -59,6 +63,10 @@ class RolesNotGivenError(AnonRiskError, ValueError):
 
 class RolesLostError(AnonRiskError, ValueError):
     """The table changed since its roles were declared, in a way that leaves them in doubt."""
+
+
+class RolesDocumentError(AnonRiskError, ValueError):
+    """A document of another tool that holds roles of columns cannot be read, or is in doubt."""
 
 
 class MissingValuesError(AnonRiskError, ValueError):

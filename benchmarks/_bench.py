@@ -150,6 +150,11 @@ def extra_memory(function: Callable[[], object]) -> int | None:
         return None
 
 
+def peak_memory() -> int:
+    """Bytes that this process had at most, so far; Linux tells."""
+    return _status("VmHWM")
+
+
 def _status(field: str) -> int:
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     status = dict(line.split(":", 1) for line in lines)

@@ -1,26 +1,8 @@
-"""From a table that singles people out to one that does not: plan, look, apply, keep."""
+"""A door for the checkout: the program is in the package, as `anonrisk example plan`."""
 
-from __future__ import annotations
+import sys
 
-import anonrisk
-from anonrisk import datasets
-
-QIDS = ["pc4", "date_of_birth", "gender"]
-
-
-def main() -> None:
-    # A plan counts records, so each patient must have one.
-    table = datasets.hospital().drop_duplicates("patient").astype({"pc4": str})
-    print(f"Before: k = {table.anon.k(QIDS)}, {table.anon.uniqueness(QIDS):.0%} are singletons\n")
-    plan = table.anon.plan(QIDS, k=5, max_suppression=0.02, method="full-domain")
-    print(f"{plan}\n")
-    safe = table.anon.apply(plan)
-    print(f"After: k = {safe.anon.k(QIDS)}\n")
-    print(safe.anon.utility(table, QIDS, "diagnosis"))
-    stored = plan.to_json()
-    assert anonrisk.Plan.from_json(stored).to_json() == stored
-    print(f"\nThe plan as SQL, for where there is no Python:\n{plan.to_sql('postgresql')}")
-
+from anonrisk.examples.plan import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

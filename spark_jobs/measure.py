@@ -1,15 +1,8 @@
-"""Measure a table: its classes, and what is learned about a person in them.
-
-spark-submit spark_jobs/measure.py admissions.parquet --qids zip born sex --json
-
-The options are those of `anonrisk measure`; the table is any source of Spark (--format).
-"""
-
-from __future__ import annotations
+"""A door for the checkout; the job is `python -m anonrisk.spark_jobs.measure` of the package."""
 
 import sys
 
-from anonrisk.cli.job import main
+from anonrisk.spark_jobs.measure import main
 
 if __name__ == "__main__":
-    sys.exit(main("measure"))
+    sys.exit(main())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import importlib.util
 import math
+from collections import Counter
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -53,3 +56,74 @@ def write(connection, name, cells):
 
 def is_nan(value):
     return isinstance(value, float) and math.isnan(value)
+
+
+@dataclass
+class Seen:
+    """The statements that a database was sent, by what they were for, and the rows it gave."""
+
+    doing: list = field(default_factory=list)
+    rows: int = 0
+
+    def kinds(self):
+        """Count the statements that read more than a type or a collation."""
+        return Counter(what for what in self.doing if "type" not in what and "coll" not in what)
+
+
+@dataclass
+class Place:
+    """An open database in which tables can be made."""
+
+    kind: str
+    connection: object
+    writer: object
+
+    def table(self, cells, name="t"):
+        """Make a table of these cells."""
+        import sqlalchemy as sa
+
+        write(self.writer, name, cells)
+        self.writer.commit()
+        return self._of(sa.table(name))
+
+    def query(self, text):
+        """Give what a query gives as a table."""
+        import sqlalchemy as sa
+
+        return self._of(sa.text(text).columns().subquery("given"))
+
+    def _of(self, source):
+        from anonrisk.engines.sql import SqlTable
+
+        return SqlTable(self.connection, source)
+
+    @contextlib.contextmanager
+    def watched(self):
+        """Write down what is asked of tables in the meantime."""
+        from anonrisk.engines.sql import SqlTable
+
+        seen, plain = Seen(), SqlTable.fetch
+
+        def fetch(table, query, doing):
+            rows = plain(table, query, doing)
+            seen.doing.append(doing)
+            seen.rows += len(rows)
+            return rows
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqlTable, "fetch", fetch)
+            yield seen
+
+
+@contextlib.contextmanager
+def opened(kind, request, folder):
+    """Open an empty database through SQLAlchemy, or DuckDB by its own package."""
+    engine = connect(kind.partition(" ")[0], request, folder)
+    with engine.connect() as writer:
+        if kind == "duckdb itself":
+            # SQLAlchemy's own connection of DuckDB, so that both see the same tables.
+            own = writer.connection.driver_connection
+            yield Place(kind, getattr(own, "_ConnectionWrapper__c", own), writer)
+        else:
+            yield Place(kind, writer, writer)
+    engine.dispose()

@@ -14,6 +14,8 @@ import lzma
 import zipfile
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 SECRET = "Xavier-7741"
 LONGEST = 131_072
 
@@ -56,12 +58,17 @@ def zipped(**members):
     return target.getvalue()
 
 
+def zst(text):
+    return pa.Codec("zstd").compress(text.encode(), asbytes=True)
+
+
 def sheet():
     return zipped(**{"[Content_Types].xml": "<Types/>", "xl/workbook.xml": "<workbook/>"})
 
 
 AB = ["a", "b"]
 PLAIN = "a,b\n1,2\n"
+ZST = zst(PLAIN)
 UMLAUTS = "name,a\nMüller,1\nMöller,2\n"
 TRUE_UMLAUTS = (["name", "a"], ("Müller", "1"), ("Möller", "2"))
 
@@ -271,6 +278,13 @@ PACKED = {
     ),
     "zip with two files": refused(
         zipped(one=PLAIN, two=PLAIN), ("must hold one", "is packed"), name="t.csv.zip"
+    ),
+    "zst": table(ZST, AB, ("1", "2"), name="t.csv.zst"),
+    "zst in two pieces": table(ZST + zst("3,4\n"), AB, ("1", "2"), ("3", "4"), name="t.csv.zst"),
+    "zst that is cut off": refused(ZST[:-3], ("damaged", "could not"), name="t.csv.zst"),
+    "zst that is none": refused(PLAIN, ("damaged", "could not"), name="t.csv.zst"),
+    "zst with something behind": refused(
+        ZST + b"garbage", ("damaged", "could not"), name="t.csv.zst"
     ),
     "gz that is not called so": refused(gzip.compress(PLAIN.encode()), "not text in UTF-8"),
     "a spreadsheet by its name": refused(sheet(), "is a spreadsheet; save it", name="t.xlsx"),

@@ -28,7 +28,7 @@ def check(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("option", ["--output", "--junit"])
+@pytest.mark.parametrize("option", ["--output", "--junit", "--sarif", "--markdown"])
 def test_the_policy_is_not_written_over(check, tmp_path, capsys, option):
     link = tmp_path / "link.json"
     link.symlink_to(tmp_path / "p.json")
@@ -144,6 +144,18 @@ def test_nor_one_that_ends_in_a_traceback(check, earlier, monkeypatch):
         check("--output", verdict, "--junit", junit, "--traceback")
     assert not_finished(verdict)
     assert 'errors="1"' in junit.read_text()
+
+
+@pytest.mark.parametrize(("option", "told"), [("--sarif", '"exitCode": 3'), ("--markdown", "❔")])
+def test_nor_one_for_a_code_forge(check, earlier, monkeypatch, option, told):
+    def broken(*_, **__):
+        raise KeyboardInterrupt
+
+    written, _ = earlier
+    monkeypatch.setattr("anonrisk.Policy.check", broken)
+    assert check(option, written) == 3
+    assert "not finished" in written.read_text()
+    assert told in written.read_text()
 
 
 def test_nor_one_beside_a_file_that_cannot_be_written(check, earlier, tmp_path):

@@ -85,6 +85,7 @@ def test_a_product_of_long_columns():
     assert high >= found.bracket.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [0.05, 0.5, 0.9999999, 1.0, 1.7, 40.0])
 def test_bins_of_zipfs_law_are_those_of_its_ranks(c):
     n = 60_000
@@ -104,6 +105,7 @@ def test_bins_of_zipfs_law_are_those_of_its_ranks(c):
     assert (found.p <= found.high).all()
 
 
+@pytest.mark.slow
 def test_zipfs_law_on_ten_million_values_takes_no_longer_than_counting_them():
     def seconds(call):
         start = time.process_time()

@@ -360,7 +360,7 @@ def test_out_of_time_it_says_so():
     assert len(draft.roles.quasi) == 30
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_hundred_columns_are_drafted_in_bounded_time():
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 30, (5_000, 300))).add_prefix("q")
     draft = Policy.draft(table, time_budget=1)
@@ -385,6 +385,7 @@ def test_reasons_are_no_part_of_the_policy(tmp_path):
     assert not draft.with_roles(insensitive=["born"], quasi=["zip"]).reviewed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.yaml", "p.json", "p"])
 def test_a_saved_draft_is_the_same_policy(tmp_path, name):
     draft = Policy.draft(pd.DataFrame(CELLS))
@@ -486,6 +487,7 @@ def test_the_command_prints_a_policy(run):
     assert "looks like an e-mail address" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["p.yaml", "p.json"])
 def test_the_command_writes_a_policy_that_check_reads(run, name):
     code, out, _ = run("draft", "t.csv", "-o", name, "--ready", "cms_k11", "--name", "mine")
@@ -537,6 +539,7 @@ def test_the_command_refuses_in_words(run):
     assert "no record to draft" in err
 
 
+@pytest.mark.slow
 def test_without_yaml_the_command_writes_json(run, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     assert run("draft", "t.csv", "-o", "p.json")[0] == 0

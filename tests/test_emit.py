@@ -85,6 +85,7 @@ def agrees(plan, dialect, on_unseen, run):
 PLANS = [(0.05, 3), (0.2, 3), (1.0, 3), (0.2, None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_unseen", ["refuse", "suppress", "top"])
 @pytest.mark.parametrize(
     ("dialect", "base"),

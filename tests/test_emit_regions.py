@@ -122,14 +122,15 @@ def agrees(plan, cells, on_unseen, run):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_unseen", UNSEEN)
 @pytest.mark.parametrize(
     ("dialect", "execute"),
     [
         ("sqlite", in_sqlite),
         ("duckdb", in_duckdb_with_nan),
-        pytest.param("postgresql", in_duckdb, marks=pytest.mark.slow),
-        pytest.param("ansi", in_duckdb, marks=pytest.mark.slow),
+        ("postgresql", in_duckdb),
+        ("ansi", in_duckdb),
     ],
 )
 def test_databases_do_what_apply_does(dialect, execute, on_unseen):

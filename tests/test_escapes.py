@@ -189,6 +189,8 @@ def run(tmp_path, monkeypatch, capsys):
     "arguments",
     [
         ("check", "t.jsonl", "--policy", "p.json", "--junit", "j.xml", "--output", "o.json"),
+        ("check", "t.jsonl", "--policy", "p.json", "--sarif", "s.sarif", "--markdown", "m.md"),
+        ("check", "t.jsonl", "--policy", "p.json", "--against", "t.jsonl", "--markdown", "m.md"),
         ("check", "t.jsonl", "--policy", "p.json", "--explain", "--json"),
         ("check", "t.jsonl", "--policy", "p.json", "--qids", f"{A}x", "--junit", "j.xml"),
         ("check", f"no{SIGNS}.csv".replace("\0", ""), "--policy", "p.json"),
@@ -203,7 +205,8 @@ def run(tmp_path, monkeypatch, capsys):
         ("report", "t.jsonl", "--qids", *QID, "--html", "r.html", "--title", SIGNS),
         ("report", "t.jsonl", "--qids", f"{A}x", "--html", "r.html"),
         ("measure", "t.jsonl", f"--nothing{SIGNS}"),
-        ("example", f"no{SIGNS}/there".replace("\0", "")),
+        ("example", "--folder", f"no{SIGNS}/there".replace("\0", "")),
+        ("example", f"hospital{SIGNS}".replace("\0", "")),
     ],
 )
 def test_the_command_line_writes_names_escaped(run, arguments, tmp_path):
@@ -212,7 +215,7 @@ def test_the_command_line_writes_names_escaped(run, arguments, tmp_path):
     assert obeyed(err.removesuffix("\n")) == []
     # The YAML of a plan quotes what it cannot hide.
     assert obeyed(out.replace('"##vso', "") if "--yaml" in arguments else out) == []
-    for name in ("j.xml", "o.json", "r.html"):
+    for name in ("j.xml", "o.json", "r.html", "s.sarif", "m.md"):
         if (tmp_path / name).exists():
             assert obeyed((tmp_path / name).read_text(encoding="utf-8")) == []
     if (tmp_path / "j.xml").exists():

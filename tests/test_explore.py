@@ -74,6 +74,7 @@ def at(held, node):
     }
 
 
+@pytest.mark.slow
 def test_fifty_plans_applied_give_the_numbers_of_the_page(frame):
     table = frame(people())
     trees = {"region": TREE}
@@ -139,6 +140,7 @@ def small_tables(draw):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(small_tables(), st.integers(2, 6), st.integers(4, 6))
 def test_every_combination_of_small_tables(table, k, floor):
@@ -158,6 +160,7 @@ def test_every_combination_of_small_tables(table, k, floor):
     assert held["people"] == up(len(table), floor)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(small_tables())
 def test_nothing_below_the_floor_is_told(table):

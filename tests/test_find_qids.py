@@ -329,6 +329,7 @@ def test_too_many_sets_are_foreseen(wide):
     assert plan.to_dict()["sets"] == [60, 1770, 34220, 487635]
 
 
+@pytest.mark.slow
 def test_a_time_budget_gives_what_was_found_so_far(wide):
     report = anonrisk.find_qids(wide, 0.3, time_budget=0.5)
     assert report.partial
@@ -347,6 +348,7 @@ def test_a_time_budget_gives_what_was_found_so_far(wide):
     )
 
 
+@pytest.mark.slow
 def test_a_partial_report_says_what_it_covers(wide):
     report = anonrisk.find_qids(wide, 0.3, time_budget=0.5)
     covered = report.coverage

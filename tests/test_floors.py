@@ -26,7 +26,7 @@ FLOORS = (
     {"search", "planning", "pseudonyms"},
     {"api", "datasets"},
     {"policy", "priors"},
-    {"reporting"},
+    {"reporting", "dbt"},
     {"gx", "cli"},
 )
 FRONT = len(FLOORS)
@@ -38,6 +38,7 @@ OPENING = {
     "anonrisk.accessor",
     "anonrisk.api.upstairs",
     "anonrisk.cli",
+    "anonrisk.cli.commands.example",
     "anonrisk.policy.budgets",
     "anonrisk.policy.upstairs",
     "anonrisk.pseudonyms.store",
@@ -62,6 +63,9 @@ PUBLIC = {
     "anonrisk.priors": ("Forecast", "Repository"),
     "anonrisk.recode": ("Bins", "DatePart", "TopBottom", "ZipArea"),
     "anonrisk.reporting": ("Report", "html"),
+    "anonrisk.spark_jobs.check": ("main",),
+    "anonrisk.spark_jobs.measure": ("main",),
+    "anonrisk.spark_jobs.predict": ("main",),
     "anonrisk.search.probabilistic": ("domain_size", "max_singleton_share"),
 }
 

@@ -92,6 +92,7 @@ def test_numbers_that_contradict_each_other_are_found_out():
         bounds.of_singletons(prior, 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["even", "rough", "spiky"])
 def test_pairs_are_used_where_triples_are_rare(law):
     rng = np.random.default_rng(4)
@@ -110,6 +111,7 @@ def test_pairs_are_used_where_triples_are_rare(law):
         forecast(prior, 4_000, method="pairs")
 
 
+@pytest.mark.slow
 def test_the_divergence_is_used_within_its_limits():
     rng = np.random.default_rng(5)
     p = LAWS["gentle"](rng, 95)
@@ -123,6 +125,7 @@ def test_the_divergence_is_used_within_its_limits():
         forecast(prior, 400, method="kl")
 
 
+@pytest.mark.slow
 def test_the_rule_warns_refuses_and_names_the_bounds():
     rng = np.random.default_rng(6)
     p = LAWS["rough"](rng, 95)
@@ -145,6 +148,7 @@ def test_a_divergence_counted_on_few_records_is_not_used():
         forecast(prior, 300, method="kl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "values", "k", "method"),
     [("rough", 20_000, 60, "pairs"), ("gentle", 95, 60, "kl"), ("spiky", 95, 60, "bounds")],

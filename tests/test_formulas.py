@@ -121,6 +121,7 @@ def test_databases_score_as_pandas_does(connection, rows, about, distance, c):
     assert agree(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_two_columns_of_one_table_have_answers_of_their_own(connection):
     cells = {"q": list("aabb"), "one": [1, 1, 2, 2], "other": [1, 2, 1, 2]}
@@ -140,6 +141,7 @@ def test_spark_scores_as_pandas_does(spark, distance, unit):
     assert agree(found, every_measure(in_pandas(cells_of(rows)), 1.5, about, distance))
 
 
+@pytest.mark.slow
 def test_one_value_leaves_nothing_in_doubt_and_nothing_to_move(connection):
     table = in_database(connection, {"q": ["a", "a", "b"], "s": [7, 7, 7]})
     found = anonrisk.assess(table, "q", "s", c=2, distance="ordered")
@@ -148,6 +150,7 @@ def test_one_value_leaves_nothing_in_doubt_and_nothing_to_move(connection):
     assert anonrisk.tcloseness(table, "q", "s", hierarchy={"any": ["7"]}) == 0
 
 
+@pytest.mark.slow
 def test_a_tie_is_on_the_same_side_in_a_database(connection):
     # Strictly less than 1.5 times the tail: 3 < 1.5 · 2 is not.
     tie = in_database(connection, {"q": ["a"] * 5, "s": ["x"] * 3 + ["y"] * 2})
@@ -158,12 +161,14 @@ def test_a_tie_is_on_the_same_side_in_a_database(connection):
     assert Policy(quasi="q", sensitive="s", ldiv=entropy).check(halves).passed
 
 
+@pytest.mark.slow
 def test_infinite_is_infinite(connection):
     apart = in_database(connection, {"q": list("aabb"), "s": list("xxyy")})
     assert anonrisk.beta_likeness(apart, "q", "s", "enhanced") == float("inf")
     assert anonrisk.delta_disclosure(apart, "q", "s", strict=True) == float("inf")
 
 
+@pytest.mark.slow
 def test_a_policy_gives_the_verdict_that_it_gives_of_pandas(connection):
     rows = [("ab"[i > 15], 1 + i % 5 * i % 5, i) for i in range(40)]
     cells = cells_of(rows)
@@ -180,6 +185,7 @@ def test_a_policy_gives_the_verdict_that_it_gives_of_pandas(connection):
         assert values[0] == pytest.approx(values[1], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_scales_are_ordered_by_themselves(connection):
     floats = in_database(connection, {"q": list("aabb"), "s": [1.5, 2.0, 3.0, 4.0]})
     assert anonrisk.tcloseness(floats, "q", "s").distance == "ordered"
@@ -192,6 +198,7 @@ def test_scales_are_ordered_by_themselves(connection):
     assert anonrisk.tcloseness(dates, "q", "s").distance == expected
 
 
+@pytest.mark.slow
 def test_dates_and_booleans_in_an_order_or_a_hierarchy(connection):
     if connection.dialect.name == "sqlite":
         pytest.skip("SQLite has neither")
@@ -209,6 +216,7 @@ def test_dates_and_booleans_in_an_order_or_a_hierarchy(connection):
         assert found == anonrisk.tcloseness(pd.DataFrame(truths), "q", "s", **how)
 
 
+@pytest.mark.slow
 def test_text_without_an_order_and_values_outside_one_are_refused(connection):
     table = in_database(connection, {"q": ["a", "a"], "s": ["SECRET", "y"]})
     frame = pd.DataFrame({"q": ["a", "a"], "s": ["SECRET", "y"]})
@@ -223,6 +231,7 @@ def test_text_without_an_order_and_values_outside_one_are_refused(connection):
         assert "SECRET" not in found[1]
 
 
+@pytest.mark.slow
 def test_a_table_of_the_name_of_one_of_ours_is_another(connection):
     for name in ("counted", "classes", "moved"):
         table = in_database(connection, {"q": list("aabb"), "s": [1, 2, 3, 4]}, name)

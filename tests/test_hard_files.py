@@ -78,6 +78,34 @@ def test_by_pandas(name, tmp_path):
         same_table(list(frame.columns), frame.astype(object).to_numpy().tolist(), case)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in RARE else [])
+        for name in CASES
+        if CASES[name].format == "csv"
+    ],
+)
+def test_by_scan(name, tmp_path):
+    pytest.importorskip("duckdb")
+    pytest.importorskip("sqlglot")
+    case = CASES[name]
+
+    def read():
+        about = {"sep": case.sep, "encoding": case.encoding}
+        with anonrisk.scan(laid(case, tmp_path), **about) as table:
+            every = f"SELECT * FROM {table.source.name}"
+            rows = table.connection.connection.execute(every).fetchall()
+            return table.names, rows
+
+    if case.names is None:
+        with pytest.raises((UnreadableTableError, ArgumentError)) as found:
+            read()
+        said_why(found.value, case.refused)
+    else:
+        same_table(*read(), case)
+
+
 @pytest.fixture(scope="module")
 def spark_read(spark):
     from anonrisk.engines.spark import read as module

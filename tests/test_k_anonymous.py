@@ -43,6 +43,7 @@ def test_one_value_is_k_anonymous_at_once(K):
     assert float(predict.k_anonymous(Distribution.uniform(1), 50, 51)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 @pytest.mark.parametrize("k", [1, 2, 3, 30, 59, 60])
 @pytest.mark.parametrize("K", [2, 3, 12, 30])
@@ -51,6 +52,7 @@ def test_few_values_are_exact_to_twelve_digits(n, k, K):
     assert close(found, exactly([Fraction(1, n)] * n, k, K), 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "k"),
     [
@@ -72,6 +74,7 @@ def test_any_counts_are_exact(counts, k, K):
     assert close(found, exactly(p, k, K), 1e-11)
 
 
+@pytest.mark.slow
 def test_hundreds_of_people_in_a_thousand_classes_within_seconds():
     start = time.process_time()
     known = Distribution.uniform(1_000)
@@ -93,6 +96,7 @@ def test_few_people_among_very_many_values_keep_their_digits():
     assert float(found) == pytest.approx(1e-24, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [10**6, 10**9, 10**12])
 def test_huge_groups_of_degenerate_laws(k):
     for known in (Distribution.uniform(1), Distribution.uniform(3), Distribution.zipf(1_000, 1)):

@@ -81,6 +81,7 @@ def attacks(n, wanted, seed, tries):
 CASES = [(30, 0.05), (95, 0.02), (95, 0.2), (365, 0.1), (2_000, 0.05), (2_000, 0.3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "wanted"), CASES)
 @pytest.mark.parametrize("people_a_value", [0.1, 0.5, 1.0, 2.0, 3.0])
 def test_no_law_found_by_a_search_is_outside_the_ends(n, wanted, people_a_value):
@@ -118,6 +119,7 @@ def test_the_largest_probability():
     assert KnownByKl(1, 0.0).largest == 1
 
 
+@pytest.mark.slow
 def test_a_finer_grid_finds_no_other_ends(monkeypatch):
     for n, wanted in CASES:
         for k in (2, n // 2 + 2, 2 * n):
@@ -128,6 +130,7 @@ def test_a_finer_grid_finds_no_other_ends(monkeypatch):
             assert (rough.low, rough.high) == pytest.approx((fine.low, fine.high), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_zipfs_laws_are_within_what_is_said_of_them():
     """Of 304 such laws 17 were reported to be further off than was said; these are a like grid."""
     said = dict.fromkeys(("fine", "warned", "refused"), 0)
@@ -152,7 +155,7 @@ def test_zipfs_laws_are_within_what_is_said_of_them():
     assert min(said.values()) > 20
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_typical_laws_are_much_nearer_than_the_worst():
     off = {"fine": [], "warned": []}
     for known, random in families(8, 350):
@@ -242,6 +245,7 @@ def test_degenerate_divergences():
 # ---- uniqueness ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "wanted"), [(80, 0.02), (80, 0.1), (365, 0.05), (365, 0.2)])
 def test_uniqueness_is_between_its_ends(n, wanted):
     for k in (2, int(n**0.5), int(2.5 * n**0.5)):

@@ -100,6 +100,7 @@ def test_alone_each_loses_the_least_that_it_needs(rows, k, weights):
         assert price(lost[row], weights) == pytest.approx(best)
 
 
+@pytest.mark.slow
 @given(tables, st.integers(1, 4), weights_of)
 def test_shared_cells_are_needed_one_by_one(rows, k, weights):
     k, weights = min(k, len(rows)), weights[: len(rows[0])]
@@ -112,6 +113,7 @@ def test_shared_cells_are_needed_one_by_one(rows, k, weights):
             assert min(fits(row, after) for row in after) < k
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(complete, complete, complete), min_size=2, max_size=5),
     st.integers(2, 3),

@@ -36,6 +36,7 @@ def relabelled(cells, recoding):
     return [None if cell is None else recoding.label(cell) for cell in cells]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     cells=st.lists(st.sampled_from([*WORDS, None]), min_size=1, max_size=80),
@@ -197,6 +198,7 @@ def test_missing_values_keep_their_place_whatever_is_offered(frame):
             assert labels is None or len(labels) == groups.max() + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
 def test_every_engine_merges_alike_and_names_nothing_rare(frame, method):
     names = ["job", "code", "sex"]
@@ -238,6 +240,7 @@ NUMBERS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(numbers=NUMBERS, k=st.integers(2, 6), far=st.integers(10, 10**9))
 def test_no_edge_rests_on_fewer_than_k(numbers, k, far):
@@ -265,6 +268,7 @@ def test_edges_are_printed_in_full():
     assert max(map(len, printed.splitlines())) <= 80
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(days=st.lists(st.dates(), min_size=1, max_size=12), part=st.sampled_from(["day", "week"]))
 def test_days_and_weeks_are_those_of_the_calendar(days, part):

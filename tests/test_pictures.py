@@ -187,6 +187,7 @@ def inside(text, whole):
     return wide and box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "method"), EVERY)
 def test_pictures_are_titled_inside_their_figure_and_of_few_marks(make, method):
     ax = getattr(make(), method)()
@@ -201,6 +202,7 @@ def test_pictures_are_titled_inside_their_figure_and_of_few_marks(make, method):
     assert "\u202e" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [16_000_000, 8_000_000_000, 10**14])
 def test_numbers_of_large_populations_stand_apart(people):
     answers = [("education", 0.3), ("income", 0.44), ("postal code and year of birth", 0.00002)]
@@ -213,6 +215,7 @@ def test_numbers_of_large_populations_stand_apart(people):
         assert left.x1 < right.x0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_axes_that_were_given_are_drawn_on(name):
     _, (left, right) = plt.subplots(1, 2)

@@ -280,6 +280,7 @@ def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
         assert found.best.loss == pytest.approx(least, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_plan_that_stopped_early_does_not_say_that_it_is_the_best(monkeypatch, limit):
     table = pd.DataFrame(people(200))
@@ -572,6 +573,7 @@ def test_the_budget_of_a_table_too_small_for_k_or_too_large_to_matter():
     assert many / 1_000 != pytest.approx(few / 999, rel=1e-4)
 
 
+@pytest.mark.slow
 @given(n=st.integers(5, 3000), k=st.integers(2, 50), beta=st.sampled_from([0.01, 0.1, 0.5]))
 def test_the_bound_is_below_the_exact_budget_and_both_hold(n, k, beta):
     from scipy.stats import binom

@@ -119,6 +119,7 @@ def check_best(table, policy, share):
 SHARES = st.sampled_from([0.0, 0.1, 0.35])
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(table=tables(), policy=policies(), share=SHARES)
 def test_no_recoding_that_keeps_to_a_policy_is_better(table, policy, share):
@@ -132,6 +133,7 @@ def test_no_recoding_that_keeps_to_any_policy_is_better(table, policy, share):
     check_best(table, policy, share)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(table=tables(), policy=policies(), method=st.sampled_from(["multidimensional", "auto"]))
 def test_regions_keep_to_a_policy_too(table, policy, method):

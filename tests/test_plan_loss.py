@@ -93,6 +93,7 @@ def told(column):
     return column.astype(object).where(column.notna(), "missing").tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", WORDS)
 def test_the_plan_is_the_best_of_all_by_its_definition(frame, word):
     table, plain, share = frame(CELLS), pd.DataFrame(CELLS), 0.1
@@ -138,6 +139,7 @@ def test_utility_tells_the_loss_of_a_plan(frame, word):
     assert found.to_dict()["loss_kind"] == word
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
@@ -181,6 +183,7 @@ def test_no_combination_loses_less_than_what_says_so(seed, word, share, k):
         assert found.best.loss == pytest.approx(min(fit), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["discernibility", "target"])
 def test_by_region_it_is_what_the_definition_says(frame, word):
     table, plain = frame(CELLS), pd.DataFrame(CELLS)
@@ -203,6 +206,7 @@ def test_by_region_it_is_what_the_definition_says(frame, word):
         table.anon.plan(QID, 4, max_loss=least * 0.99, **asked, **BY_REGION)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["discernibility", "target"])
 @pytest.mark.parametrize("goal", [{}, {"ldiv": 2, "sensitive": "ill"}, {"unit": "who"}])
 def test_by_region_goals_hold_whatever_is_lost(word, goal):
@@ -219,6 +223,7 @@ def test_by_region_goals_hold_whatever_is_lost(word, goal):
     assert Plan.from_json(plan.to_json()) == plan
 
 
+@pytest.mark.slow
 def test_by_region_less_is_lost_of_what_was_asked_for():
     random = np.random.default_rng(5)
     n = 2_000

@@ -59,6 +59,7 @@ def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
     assert coarse.groupby(cells).nunique().max() == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(seed=st.integers(0, 99), k=st.integers(2, 5))
 def test_the_best_of_three_is_what_it_says(seed, k):

@@ -74,6 +74,7 @@ def planned(table, names, k, **more):
     )
 
 
+@pytest.mark.slow
 @given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from(["entropy", "range"]))
 def test_the_regions_are_those_of_the_book(table, k, loss):
     names = ["age", "ill"]
@@ -99,6 +100,7 @@ def mixed(records):
     return sum(pairs) / len(records)
 
 
+@pytest.mark.nightly
 @settings(max_examples=40)
 @given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from([squared, mixed]))
 def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
@@ -123,6 +125,7 @@ def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
         assert found in books
 
 
+@pytest.mark.nightly
 @given(table=small_tables(), k=st.integers(2, 4))
 def test_the_regions_of_a_limit_are_those_of_the_book(table, k):
     def diverse(part):
@@ -179,6 +182,7 @@ def test_no_class_breaks_a_goal(split, goal):
         assert Plan.from_json(plan.to_json()) == plan
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     table=small_tables(),

@@ -52,6 +52,7 @@ def test_where_there_is_room_the_regions_are_those_of_one_count(median):
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(seed=st.integers(0, 999), room=st.integers(40, 150), k=st.integers(2, 6))
 def test_what_is_promised_holds_whatever_the_room(seed, room, k):
@@ -68,6 +69,7 @@ def test_what_is_promised_holds_whatever_the_room(seed, room, k):
         assert found.loss == pytest.approx(after.loss, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_little_is_lost_by_cutting_in_stages():
     table = pd.DataFrame(people(3_000, seed=5))
     plan = table.anon.plan(list(NAMES), 5, method="multidimensional")

@@ -70,6 +70,7 @@ def small_tables(draw):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=40)
 @given(table=small_tables(), k=st.integers(1, 4))

@@ -265,6 +265,7 @@ def test_one_person_more_than_the_table():
     assert (found.uniques.low, found.uniques.high) == (3, 5)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.dictionaries(st.integers(1, 30), st.integers(1, 50), min_size=1, max_size=6),
@@ -517,6 +518,7 @@ def test_thinning_is_a_draw_without_replacement_but_for_one_over_n():
     assert thinned(sizes, 1, size=8) == 5
 
 
+@pytest.mark.slow
 def test_good_toulmin_is_unbiased_and_its_spread_is_right():
     rng = np.random.default_rng(10)
     rates = rng.gamma(0.5, 2.0, 3000)

@@ -81,6 +81,7 @@ def test_classes_of_any_size_agree_with_enumeration(p):
         assert float(predict.k_anonymous(known, k, K)) == pytest.approx(allowed, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[1, 1, 2, 3], [2, 2, 2], [1, 1, 1, 1], [5, 1], [4, 3]], ids=str)
 def test_a_subgroup_agrees_with_every_choice_of_records(sizes):
     records = [i for i, size in enumerate(sizes) for _ in range(size)]
@@ -231,6 +232,7 @@ def test_uniqueness_of_a_large_group(reference):
     assert predict.uniqueness(uneven, 400).log == pytest.approx(by_recursion.log, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_two_people_among_many_values():
     known = Distribution.uniform(100_000)
     for method in ("auto", "recursion", "saddlepoint"):
@@ -320,6 +322,7 @@ def test_means_and_variances_of_huge_groups():
     assert found.interval().high > found.mean > found.interval().low
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 50, 3_000, 40_000, 200_000])
 def test_sums_over_pairs_gathered_at_few_points(k, monkeypatch):
     counts = np.random.default_rng(3).zipf(1.6, 30_000).clip(max=5_000)
@@ -353,6 +356,7 @@ def test_logarithms_of_factorials_keep_their_digits():
 # ---- laws ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_simulated_groups_follow_the_law():
     random = np.random.default_rng(11)
     known = ages(79)
@@ -391,6 +395,7 @@ def test_cheap_laws_are_as_near_as_they_say():
     assert seen == {"Poisson number of pairs", "Poisson", "Normal"}
 
 
+@pytest.mark.slow
 def test_the_saddlepoint_is_as_near_as_it_says():
     tried = 0
     for known, random in families(6, 140):
@@ -496,6 +501,7 @@ def test_very_large_groups_in_small_classes():
         assert found.mean == pytest.approx(k / math.e, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_what_cannot_happen_is_told_at_once():
     import time
 
@@ -574,6 +580,7 @@ def test_copies_are_frozen_and_results_are_plain():
         assert result._repr_html_().startswith("<p>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [0.8, 1.5, 3.0])
 def test_rare_values_gathered_at_a_few_leave_the_law_as_it_is(c):
     known, k = Distribution.zipf(2_000, c), 40

@@ -28,6 +28,7 @@ def of_classes(table, k, sizes):
     return [found.interval(j) for j in sizes]
 
 
+@pytest.mark.slow
 def test_intervals_hold_in_some_worlds():
     some, groups, runs = worlds.some("geography", "patients"), (250, 1_500), 60
     cells = list(worlds.coverage(some, groups, runs, of_classes, (2, 3)))

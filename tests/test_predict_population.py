@@ -38,6 +38,7 @@ def classes(rows, qid):
     return Counter(oracle.key(row, qid) for row in rows)
 
 
+@pytest.mark.slow
 def test_a_table_is_asked_through_its_class_sizes(frame):
     table = frame(CELLS)
     found = table.anon.predict_population(QID, 2000)
@@ -62,6 +63,7 @@ def weighted_oracle(rows, qid, weight):
     return sizes, sums, risks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["value", "drop"])
 def test_weights(frame, missing):
     rows = [row for row in ROWS if missing == "value" or row["zip"] is not None]

@@ -169,6 +169,7 @@ def of_singletons(table, k, _):
     return [table.predict_singletons(k).interval()]
 
 
+@pytest.mark.slow
 def test_intervals_hold_in_some_worlds():
     some, runs = worlds.some("independent", "few classes", "nearly all differ"), 60
     cells = list(worlds.coverage(some, (100, 1_000, 2_000), runs, of_singletons))
@@ -184,6 +185,7 @@ def test_intervals_hold_in_every_world():
     assert not worlds.too_wide(cells, runs)
 
 
+@pytest.mark.slow
 def test_what_the_intervals_are_held_to():
     """Intervals of a part of the table, or ten times as wide, are found out."""
 

@@ -17,6 +17,7 @@ from anonrisk.recode.nesting import is_within
 TREE = {"any": {"cold": ["flu", "cough"], "heart": ["stroke", "angina"]}}
 
 
+@pytest.mark.slow
 def test_the_same_recodings_where_they_will_do(frame):
     table = frame(people(300))
     plan = table.anon.plan(QIDS, 4, max_suppression=0.05, method="full-domain")
@@ -30,6 +31,7 @@ def test_the_same_recodings_where_they_will_do(frame):
     assert later.anon.apply(kept).anon.k(QIDS) >= 4
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 99), k=st.integers(2, 9), n=st.integers(40, 150))
 def test_coarser_only_as_far_as_needed_and_never_finer(seed, k, n):

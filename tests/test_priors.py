@@ -205,6 +205,7 @@ def test_a_summary_says_what_it_lacks():
 # ---- publish and query ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_loop_from_a_table_to_an_answer(url):
     repository = Repository(url)
     table = people()
@@ -222,6 +223,7 @@ def test_the_loop_from_a_table_to_an_answer(url):
     assert again.query(by="somebody else").items == ()
 
 
+@pytest.mark.slow
 def test_every_submission_is_kept(url):
     repository = Repository(url)
     numbers = [repository.publish(prior(kl=kl, s2=0.0014)).number for kl in (0.12, 0.13, 0.12)]
@@ -260,6 +262,7 @@ def test_few_people_are_refused_and_the_reason_is_given(url):
     repository.publish(people(1_000), "age", **ABOUT)
 
 
+@pytest.mark.slow
 def test_the_floor_stays_with_the_repository(url):
     Repository(url, floor=2_000)
     assert Repository(url).floor == 2_000
@@ -327,6 +330,7 @@ def test_lists_print_as_text_html_and_tables(file):
 # ---- holders who differ --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_holders_who_agree_within_rounding_and_chance(url):
     repository = Repository(url)
     for seed in range(1, 6):
@@ -356,6 +360,7 @@ def test_samples_of_one_law_seldom_disagree_and_of_two_laws_do():
     assert missed == 0
 
 
+@pytest.mark.slow
 def test_holders_who_differ_are_reported_and_both_kept(url):
     repository = Repository(url)
     repository.publish(prior())
@@ -412,7 +417,7 @@ for i in range(times):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_writers_lose_nothing(url):
     writers = [
         subprocess.Popen(
@@ -449,6 +454,7 @@ def test_another_version_of_the_tables_is_refused(url):
         Repository(url)
 
 
+@pytest.mark.slow
 def test_what_was_written_past_the_library_is_put_aside(url):
     repository = Repository(url)
     repository.publish(prior())

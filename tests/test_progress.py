@@ -231,6 +231,7 @@ def test_a_bar_of_rich_goes_too(monkeypatch):
     assert written.rindex("adding up") < written.rindex("\x1b[2K")
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_kept_in_a_file(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -303,6 +304,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", LONG)
 def test_long_work_tells_and_is_silent(word, frame, monkeypatch, capsys):
     told = []

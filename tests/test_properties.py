@@ -124,6 +124,7 @@ def test_a_unit_of_its_own_per_row_changes_nothing(cells):
     assert with_unit.classes.tolist() == without.classes.tolist()
 
 
+@pytest.mark.slow
 @given(tables(min_rows=2), st.data())
 def test_persons_equal_the_oracle(cells, data):
     n = len(next(iter(cells.values())))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from anonrisk import Policy, datasets
+from anonrisk.cli import main
 from anonrisk.errors import PolicyError
 from anonrisk.policy.ready import names
 
@@ -119,3 +120,19 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 def test_it_needs_no_yaml(monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert Policy.ready("cms_k11").rules[0].budgets[0].limit == 11
+
+
+def test_a_name_is_enough_where_a_file_is_asked_for(admissions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Policy.load("cms_k11").digest == Policy.ready("cms_k11").digest
+    table = admissions[["gender", "region"]]
+    table.to_csv("t.csv", index=False)
+    check = ["check", "t.csv", "--policy", "cms_k11", "--qids", "gender", "region"]
+    assert main(check) == 0
+    assert main([*check[:4], *check[-3:-1]]) == 3, "a column that nobody has looked at"
+    # A file of that name is what was meant, and a path is never a name.
+    Path("cms_k11").write_text("k: 5")
+    with pytest.raises(PolicyError):
+        Policy.load("cms_k11")
+    with pytest.raises(PolicyError):
+        Policy.load(Path("open_data"))

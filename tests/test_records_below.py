@@ -50,6 +50,7 @@ def variance_by_fractions(p, k, K):
 TENTHS = [[1], [0.5, 0.5], [0.9, 0.1], [0.7, 0.2, 0.1], [0.4, 0.3, 0.2, 0.1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", TENTHS, ids=str)
 def test_the_variance_is_that_of_all_tables_of_twenty(p):
     shares = [Fraction(round(10 * each), 10) for each in p]
@@ -59,6 +60,7 @@ def test_the_variance_is_that_of_all_tables_of_twenty(p):
         assert predict.records_below(known, 20, K).variance == pytest.approx(exact, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "k"),
     [([0.5, 0.5], 60), ([0.05, 0.05, 0.9], 300), ([0.99] + [0.001] * 10, 800), ([0.05] * 20, 400)],
@@ -71,6 +73,7 @@ def test_the_variance_is_that_of_all_pairs_of_values(p, k):
         assert found == pytest.approx(exact, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [13, 16, 20, 24, 30])
 def test_the_limit_is_within_a_percent_for_many_values(K):
     random = np.random.default_rng(1)

@@ -36,6 +36,7 @@ def least_by_scan(j, fraction, people):
     return F
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.floats(0.005, 0.99), st.integers(30, 10**6), st.data())
 def test_the_least_size_is_the_first_that_is_likely_enough(fraction, people, data):
@@ -172,7 +173,7 @@ def check_coverage(found, runs):
     assert sum(numbers) <= stats.binom.isf(0.01, runs * n_cells, 0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_bounds_cover_the_truth():
     check_coverage(coverage(6_000, 5, fractions=(0.02, 0.3), seed=1), 5)
 

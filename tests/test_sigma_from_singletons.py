@@ -27,6 +27,7 @@ def expected(sigma, k, width, offset=0.0):
     return k * (p * (1 - p) ** (k - 1)).sum()
 
 
+@pytest.mark.slow
 def test_the_example_of_the_thesis():
     found = sigma_from_singletons(8, 10, 0.5)
     assert found.sigma == pytest.approx(5.67, abs=5e-3)
@@ -38,6 +39,7 @@ def test_the_example_of_the_thesis():
     assert first_order == pytest.approx(6.35, abs=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seen", "k"), [([2, 4], 4), (5, 20), ([4, 6, 3], 8)])
 def test_the_mean_at_the_estimate_is_what_was_seen(seen, k):
     found = sigma_from_singletons(seen, k, 2.0)
@@ -45,6 +47,7 @@ def test_the_mean_at_the_estimate_is_what_was_seen(seen, k):
     assert found.sigma in found.interval
 
 
+@pytest.mark.slow
 def test_the_ends_of_the_interval_are_just_rare_by_enumeration():
     k, seen = 4, 2
     found = sigma_from_singletons(seen, k, 1.0)
@@ -66,6 +69,7 @@ def test_the_ends_of_the_interval_are_just_rare_by_enumeration():
     assert pairs == pytest.approx(0.025, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_wider_interval_of_values_scales_everything():
     one, ten = sigma_from_singletons(6, 12, 1.0), sigma_from_singletons(6, 12, 10.0)
     assert ten.sigma == pytest.approx(10 * one.sigma, rel=1e-9)
@@ -128,6 +132,7 @@ def test_the_interval_covers(ratio, k, groups):
     assert hits / runs >= 0.928
 
 
+@pytest.mark.slow
 def test_it_prints_and_stores():
     found = sigma_from_singletons([10, 8], 10, 0.5)
     assert "18 alone of 10 people in each of 2 groups" in repr(found)

@@ -119,6 +119,7 @@ def test_every_document_is_on_the_site(site):
     assert written - set(re.findall(r"(?m)^(\w+)$", linked)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [p for p in sorted((ROOT / "docs").glob("*/*.md")) if p.parent.name in {"howto", "site"}],

@@ -43,6 +43,7 @@ def test_a_table_that_is_nearly_diverse(more, below, status):
     assert verdict.status == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_alone", "status"), [(99_999, "pass"), (100_000, "pass"), (100_001, "fail")]
 )

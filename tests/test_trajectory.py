@@ -140,7 +140,7 @@ def test_a_seed_is_drawn_and_told():
     assert len({table.anon.trajectory("user", "item", 2, seed=s).singled_out for s in range(9)}) > 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("ordered", [False, True])
 def test_many_random_tables_on_pandas(ordered):
     for seed in range(25):
@@ -155,6 +155,7 @@ def test_many_random_tables_on_pandas(ordered):
             assert found.singled_out == pytest.approx(truth, abs=0.05), seed
 
 
+@pytest.mark.slow
 def test_large_lists_of_candidates_and_the_lookup_without_a_bitmap(monkeypatch):
     from anonrisk.engines.numpy import containment, key_set, unicity
 
@@ -308,6 +309,7 @@ ZONES = [dt.UTC, dt.timezone(dt.timedelta(hours=5)), ZoneInfo("Europe/Amsterdam"
 SIGNED = [0.0, -0.0, 0.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "dtype"),
     [
@@ -536,6 +538,7 @@ def test_intervals_cover():
     assert 0.92 < np.mean(covered) < 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20, 60])
 @pytest.mark.parametrize(("share", "alike"), [(0.05, 1), (0.1, 1), (0.1, 10), (0.5, 1)])
 def test_intervals_of_several_draws_cover_small_shares_of_few_users(n, share, alike):

@@ -95,6 +95,7 @@ def coarse_cells(recodings, name):
     return pd.DataFrame(CELLS).anon.generalize(recodings)[name].fillna("-").tolist()
 
 
+@pytest.mark.slow
 @given(
     ages=st.lists(st.integers(0, 50), min_size=2, max_size=20),
     cuts=st.sets(st.integers(1, 50), min_size=1, max_size=4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import worst
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def alpha(
     frame: Any,
     qids: Names | None = None,
@@ -24,8 +26,10 @@ def alpha(
 
     Parameters
     ----------
-    frame, qids, sensitive, unit, missing, missing_sensitive
-        As in `anonrisk.ldiv`. With a `unit`, persons with the value over persons in the class.
+    frame, qids, sensitive, missing, missing_sensitive
+        As in `anonrisk.ldiv`.
+    unit
+        As in `anonrisk.classes`. A share is of persons with the value over persons in the class.
 
     Returns
     -------

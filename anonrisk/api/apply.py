@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core.arguments import one_of
 from anonrisk.core.columns import require
 from anonrisk.core.literals import OnUnseen
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
+@in_one_state
 def apply(
     frame: FrameT,
     plan: Plan,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.assessment import Assessment
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
@@ -50,6 +51,7 @@ MEANINGS = {
 }
 
 
+@in_one_state
 def assess(
     frame: Any,
     qids: Names | AssessesTables | None = None,
@@ -68,9 +70,11 @@ def assess(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. In place of `qids`, and alone, an `anonrisk.Policy`: the measures
-        that its budgets name are taken. ``missing="wildcard"`` goes with measures of sizes only.
+    frame, qids
+        As in `anonrisk.classes`. In place of columns, and alone, an `anonrisk.Policy`: the measures
+        that its budgets name are taken.
+    unit, missing
+        As in `anonrisk.classes`. ``missing="wildcard"`` goes with measures of sizes only.
     sensitive, missing_sensitive
         As in `anonrisk.ldiv`; with a measure of sensitive values only.
     measures : list of str, optional
@@ -78,8 +82,10 @@ def assess(
         of sensitive values the names of the functions, as ``"ldiv"`` or ``"tcloseness"``; a kind
         stands before, as in ``"entropy_ldiv"``, ``"recursive_ldiv"`` (with `c`) or
         ``"enhanced_beta_likeness"``. A wrong name is answered with all of them. Left out, all.
-    c, distance, order, hierarchy
-        As in `anonrisk.ldiv` and `anonrisk.tcloseness`; with their measures only.
+    c
+        As in `anonrisk.ldiv`. With ``"recursive_ldiv"`` only.
+    distance, order, hierarchy
+        As in `anonrisk.tcloseness`. With ``"tcloseness"`` only.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.sensitive import diversity_score, question_about, refuse_closeness, with_distance
 from anonrisk.core.arguments import not_negative, positive, whole_number
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _DEFAULT_K = 5
 
 
+@in_one_state
 def at_risk(
     frame: FrameT,
     qids: Names | None = None,

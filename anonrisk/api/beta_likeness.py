@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import worst
 from anonrisk.core.arguments import one_of
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Likeness, Missing
 
 
+@in_one_state
 def beta_likeness(
     frame: Any,
     qids: Names | None = None,

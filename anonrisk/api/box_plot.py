@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core import pictures, render
 from anonrisk.core.arguments import not_negative
@@ -167,6 +168,7 @@ def _some(outliers: tuple[tuple[int, int], ...]) -> list[int]:
     return [size for size, _ in (*outliers[::step], *outliers[-1:])]
 
 
+@in_one_state
 def box_plot(
     frame: Any,
     qids: Names | None = None,
@@ -180,8 +182,10 @@ def box_plot(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     by : name, optional
         A box for each group of this column: classes are formed on the quasi-identifier and `by`
         together. Naming it is asking for its values: they appear in the result.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import MissingOrWildcard
 
 
+@in_one_state
 def classes(
     frame: Any,
     qids: Names | None = None,
@@ -24,7 +26,8 @@ def classes(
     Parameters
     ----------
     frame : DataFrame
-        A pandas, Spark (classic or Connect) or pandas-on-Spark table.
+        A table of pandas, Polars, Spark (classic or Connect) or pandas-on-Spark, or one that
+        speaks the Arrow stream.
     qids : name or list of names, optional
         The columns that together may single somebody out; left out, those that were declared.
     unit : name, optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Name, Names
 
 
+@in_one_state
 def declare(  # noqa: PLR0917
     frame: FrameT,
     quasi: Names = (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 from anonrisk.core.columns import check_missing
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def degree(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> float:
@@ -19,8 +21,10 @@ def degree(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.matched import Presence
 
 
+@in_one_state
 def delta_presence(
     frame: Any,
     qids: Names | None = None,
@@ -23,8 +25,10 @@ def delta_presence(
 
     Parameters
     ----------
-    frame, qids, missing
+    frame, qids
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population : DataFrame
         As in `anonrisk.risk`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 from anonrisk.core.columns import check_missing
 from anonrisk.measures.entropy import check_order
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def entropy(
     frame: Any,
     qids: Names | None = None,
@@ -26,8 +28,10 @@ def entropy(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     order : float
         Order of the Rényi entropy: 1 is Shannon's, 0 counts the values, ``math.inf`` looks at the
         commonest one only.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.suda import counter_of
 from anonrisk.search.explain_risk import Change, RiskExplanation
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def explain_risk(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> RiskExplanation:
@@ -20,8 +22,10 @@ def explain_risk(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`; with ``missing="drop"`` records that miss any of the columns are
+    frame, qids, unit
+        As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`; with ``missing="drop"`` records that miss any of the columns are
         left out throughout, also where that column is dropped.
 
     Returns

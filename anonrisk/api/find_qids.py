@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core import column_roles
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
@@ -58,6 +59,7 @@ def find_qids(
 ) -> SearchPlan: ...
 
 
+@in_one_state
 def find_qids(
     frame: Any,
     alpha: float = 0.2,

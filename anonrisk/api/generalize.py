@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core.arguments import finite, whole_number
 from anonrisk.core.columns import as_names, require
 from anonrisk.core.hierarchy import Hierarchy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
+@in_one_state
 def generalize(
     frame: FrameT,
     columns: Names | Mapping[Any, Recoding],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.probabilistic_k import measured_domain, population_of
 from anonrisk.search.probabilistic import share_between
 from anonrisk.search.probabilistic_k import QidAnswer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def is_quasi_identifier(
     frame: Any,
     qids: Names | None = None,
@@ -29,8 +31,10 @@ def is_quasi_identifier(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     alpha : float
         The share, between 0 and 1.
     population_size : int

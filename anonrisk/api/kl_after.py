@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.predict_singletons import counted_for
 from anonrisk.api.question import question_of
 from anonrisk.core import render
@@ -106,6 +107,7 @@ class KlAfter(render.PrintedTable):
         ]
 
 
+@in_one_state
 def kl_after(
     frame: Any,
     qids: Names | None = None,
@@ -119,8 +121,10 @@ def kl_after(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     steps : list of mappings of column to width or recoding
         What is done to the table, each step by itself: a number makes intervals of that width,
         which begin at its multiples; anything else is a recoding of `anonrisk.recode`, such as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.risk import matched_of
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Missing
 
 
+@in_one_state
 def kmap(
     frame: Any,
     qids: Names | None = None,
@@ -22,8 +24,10 @@ def kmap(
 
     Parameters
     ----------
-    frame, qids, missing
+    frame, qids
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population : DataFrame
         As in `anonrisk.risk`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import against, diversity_score, question_about
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Diversity, Missing
 
 
+@in_one_state
 def ldiv(
     frame: Any,
     qids: Names | None = None,
@@ -27,8 +29,8 @@ def ldiv(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit`, a person counts once per class and value.
+    frame, qids, unit
+        As in `anonrisk.classes`. A person counts once per class and value.
     sensitive : name or list of names, optional
         The column that must not be learned; of several, the worst counts. Left out, those that
         were declared.
@@ -39,6 +41,8 @@ def ldiv(
         For ``kind="recursive"``: how often the commonest value may outweigh the rest.
     joint : bool
         Take the other sensitive columns into the quasi-identifier: an attacker may know them.
+    missing : {"value", "drop", "error"}
+        Whether a missing quasi-identifier is a value like any other, is left out, or is refused.
     missing_sensitive : {"value", "drop", "error"}
         Whether a missing sensitive value is a value like any other, is left out, or is refused.
 

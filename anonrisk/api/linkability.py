@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, EmptyTableError, RoleConflictError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.linkability import Linkability
 
 
+@in_one_state
 def linkability(
     frame: Any,
     user: Name,

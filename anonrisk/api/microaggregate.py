@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
 from anonrisk.counts.change import GroupMeans
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Names
 
 
+@in_one_state
 def microaggregate(frame: FrameT, columns: Names, k: int = 5) -> FrameT:
     r"""Replace numbers by the mean of a group of at least k records.
 

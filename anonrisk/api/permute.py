@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_names, require
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import FrameT, Names, Qid
 
 
+@in_one_state
 def permute(frame: FrameT, columns: Names, *, seed: int, by: Names | None = None) -> FrameT:
     """Shuffle the cells of some columns among the records, within groups if asked to.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import columns_to_change
 from anonrisk.core.arguments import one_of, positive, whole_number
 from anonrisk.core.literals import Law
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 LAWS = get_args(Law)
 
 
+@in_one_state
 def perturb(
     frame: FrameT, columns: Names, scale: float, *, seed: int, law: Law = "normal"
 ) -> FrameT:

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.asked_goals import AskedGoals
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word, refuse_weights, target_of
 from anonrisk.api.upstairs import load_policy
 from anonrisk.core.arguments import one_of, whole_number
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.goals import PlanRequest
 
 
+@in_one_state
 def plan(  # noqa: PLR0915
     frame: Any,
     qids: Names | StatesGoals | PathLike[str] | None = None,

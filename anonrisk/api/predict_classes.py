@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.predict_singletons import counted_for
 from anonrisk.errors import ArgumentError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.prediction import PredictedClasses
 
 
+@in_one_state
 def predict_classes(
     frame: Any,
     qids: Names | None = None,

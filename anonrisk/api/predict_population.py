@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.api.risk import against_of
 from anonrisk.core.arguments import whole_number
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _TOLERANCE = 0.01
 
 
+@in_one_state
 def predict_population(
     frame: Any,
     qids: Names | None = None,
@@ -34,8 +36,10 @@ def predict_population(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    frame, qids, unit
+        As in `anonrisk.classes`. Here every person must be in one class.
+    missing
+        As in `anonrisk.ldiv`.
     population_size : int
         Number of people in the population. Instead of it, `sampling_fraction` or `weight` can be
         given.

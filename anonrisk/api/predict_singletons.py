@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.predict.prediction import Prediction
 
 
+@in_one_state
 def predict_singletons(
     frame: Any,
     qids: Names | None = None,
@@ -34,8 +36,10 @@ def predict_singletons(
 
     Parameters
     ----------
-    frame, qids, unit, missing
-        As in `anonrisk.classes`. With a `unit` every person must be in one class.
+    frame, qids, unit
+        As in `anonrisk.classes`. Here every person must be in one class.
+    missing
+        As in `anonrisk.ldiv`.
     group_size : int
         Number of people in the group.
     draw : {"auto", "subgroup", "replacement"}

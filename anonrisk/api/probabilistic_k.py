@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import nearest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
+@in_one_state
 def probabilistic_k(
     frame: Any,
     qids: Names | None = None,
@@ -33,8 +35,10 @@ def probabilistic_k(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
     population_size : int
         Size of the population that the table is a sample of.
     beta : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.class_profiles import ClassProfiles
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.errors import ArgumentError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Distance, Missing
 
 
+@in_one_state
 def profiles(
     frame: Any,
     qids: Names | None = None,

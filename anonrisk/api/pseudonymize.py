@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.columns import as_name, require
 from anonrisk.engines import engine_for
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Alphabet
 
 
+@in_one_state
 def pseudonymize(
     frame: FrameT,
     column: Name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
 from anonrisk.counts.question import Against, InHousehold, InPopulation, SumsOfWeights
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from anonrisk.measures.risk import Risk
 
 
+@in_one_state
 def risk(
     frame: Any,
     qids: Names | None = None,

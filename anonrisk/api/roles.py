@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core import column_roles
 from anonrisk.engines import engine_for
 
 
+@in_one_state
 def roles(frame: Any) -> column_roles.Roles:
     """Read back the roles that a table carries; an empty `Roles` where there are none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 from anonrisk.core.columns import check_missing
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.core.results import LowerBound
 
 
+@in_one_state
 def rr(
     frame: Any, qids: Names | None = None, *, unit: Name | None = None, missing: Missing = "value"
 ) -> LowerBound:
@@ -20,8 +22,10 @@ def rr(
 
     Parameters
     ----------
-    frame, qids, unit, missing
+    frame, qids, unit
         As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.counts.change import SizeOfClass
 from anonrisk.errors import ArgumentError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import MissingOrWildcard
 
 
+@in_one_state
 def sizes(
     frame: Any,
     qids: Names | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.progress import shown, tell
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
+@in_one_state
 def suda(
     frame: Any,
     qids: Names | None = None,
@@ -35,8 +37,10 @@ def suda(
 
     Parameters
     ----------
-    frame, qids, missing
-        As in `anonrisk.classes`; with ``missing="drop"`` a dropped record has no score.
+    frame, qids
+        As in `anonrisk.classes`.
+    missing
+        As in `anonrisk.ldiv`; with ``missing="drop"`` a dropped record has no score.
     max_size : int
         The most columns of a minimal unique.
     sampling_fraction : float, optional

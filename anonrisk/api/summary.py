@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import shown
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.class_sizes import ClassCounts
 
 
+@in_one_state
 def summary(
     frame: Any,
     qid_sets: Names | Sequence[Names] | None = None,

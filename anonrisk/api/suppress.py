@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any, get_args
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import question_of
 from anonrisk.core.arguments import not_negative, one_of, whole_number
 from anonrisk.core.columns import require
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from anonrisk.counts.question import Question
 
 
+@in_one_state
 def suppress(
     frame: FrameT,
     qids: Names | None = None,
@@ -37,7 +39,7 @@ def suppress(
 
     Parameters
     ----------
-    frame, qids, unit
+    frame, unit, qids
         As in `anonrisk.classes`. Unless `missing="wildcard"`, cells are marked from the last
         quasi-identifier on, so name the most precious first.
     k : int

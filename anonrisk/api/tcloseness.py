@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.sensitive import question_about, with_distance
 from anonrisk.core.results import Closeness
 from anonrisk.counts.question import Score
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import Distance, Missing
 
 
+@in_one_state
 def tcloseness(
     frame: Any,
     qids: Names | None = None,

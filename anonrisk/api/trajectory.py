@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.core.arguments import one_of, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.progress import shown, tell
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LONGEST = 50
 
 
+@in_one_state
 def trajectory(
     frame: Any,
     user: Name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from anonrisk.core.literals import MissingOrWildcard
 
 
+@in_one_state
 def uniqueness(
     frame: Any,
     qids: Names | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.loss import loss_word
 from anonrisk.api.question import question_of
 from anonrisk.core.columns import as_name, require
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from anonrisk.planning.utility import Utility
 
 
+@in_one_state
 def utility(
     frame: Any,
     original: Any,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.engines import engine_for
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
 
 
+@in_one_state
 def was_perturbed(frame: Any) -> dict[Name, str]:
     """Tell which columns `perturb` or `permute` has changed; an empty dict if none.
 

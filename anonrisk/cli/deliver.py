@@ -9,11 +9,11 @@ import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.cli import junit, output_paths
+from anonrisk.cli import output_paths
 from anonrisk.cli.outcome import CODES, Outcome
+from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import escaped, escaped_json, fitted, shown
 from anonrisk.errors import AnonRiskError, ArgumentError, StoppedWarning
 from anonrisk.policy.finding import COULD_NOT_ASSESS
@@ -146,20 +146,20 @@ def _not_finished(given: argparse.Namespace, source: Source) -> None:
 
     What goes to a stream would be read as a result.
     """
-    for option, path in _files(given, "junit", "output"):
-        _write_not_finished(given, source, option, path)
+    for option, _ in _files(given, *RESULTS):
+        _write_not_finished(given, source, option)
 
 
-def _write_not_finished(given: argparse.Namespace, source: Source, option: str, path: str) -> None:
+def _write_not_finished(given: argparse.Namespace, source: Source, option: str) -> None:
     outcome = Outcome.not_finished(getattr(given, "fail_on", None))
-    _write_results(outcome, SimpleNamespace(**{option: path}), source)
+    _write_results(outcome, given, source, option)
 
 
 def _clear_results(given: argparse.Namespace, source: Source) -> None:
     """Leave no result of a run that could not deliver all of it, nor of an earlier one."""
-    for option, path in _files(given, "junit", "output"):
+    for option, path in _files(given, *RESULTS):
         try:
-            _write_not_finished(given, source, option, path)
+            _write_not_finished(given, source, option)
         except (Exception, KeyboardInterrupt):  # noqa: BLE001
             # What cannot be replaced goes: one file must not keep another from being cleared.
             _remove(path)
@@ -178,14 +178,26 @@ def _remove(path: str) -> None:
         Path(path).resolve().unlink(missing_ok=True)
 
 
-def _write_results(outcome: Outcome, given: Any, source: Source) -> str:
-    """Write the files that a command's options name; give the document as JSON."""
+def _write_results(outcome: Outcome, given: argparse.Namespace, source: Source, *only: str) -> str:
+    """Write the files that a command's options name, or one of them; give the JSON."""
     written = _json(outcome, ascii_alone=False)
-    if getattr(given, "junit", None) is not None:
-        write(given.junit, junit.document(outcome))
-    if getattr(given, "output", None) is not None and not source.write(written, given.output):
-        write(given.output, written + "\n")
+    for option in only or RESULTS:
+        path = getattr(given, option, None)
+        if path is None:
+            continue
+        if option != "output":
+            write(path, _rendered(option, outcome, given))
+        elif not source.write(written, path):
+            write(path, written + "\n")
     return written
+
+
+def _rendered(option: str, outcome: Outcome, given: argparse.Namespace) -> str:
+    from anonrisk.cli import junit, markdown, sarif
+
+    if option == "sarif":
+        return sarif.document(outcome, given)
+    return junit.document(outcome) if option == "junit" else markdown.document(outcome)
 
 
 def write(path: str, text: str) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from anonrisk.core.render import joined, shown
-from anonrisk.policy.finding import FAIL
+from anonrisk.core.render import shown
+from anonrisk.policy.finding import FAIL, name_of
 
 if TYPE_CHECKING:
     from anonrisk.cli.outcome import Outcome
-    from anonrisk.policy.finding import Finding
 
 
 def document(outcome: Outcome) -> str:
@@ -28,7 +27,7 @@ def document(outcome: Outcome) -> str:
     suite = ET.Element("testsuite", name="anonrisk", tests=str(len(findings)))
     numbers = {"failures": 0, "errors": 0, "skipped": 0}
     for finding in findings:
-        case = ET.SubElement(suite, "testcase", classname="anonrisk.check", name=_name(finding))
+        case = ET.SubElement(suite, "testcase", classname="anonrisk.check", name=name_of(finding))
         if finding.passed:
             continue
         kind = "failure" if finding.status == FAIL else "error"
@@ -49,13 +48,3 @@ def document(outcome: Outcome) -> str:
             ET.SubElement(properties, "property", name=name, value=shown(value))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode") + "\n"
-
-
-def _name(finding: Finding) -> str:
-    of = joined(finding.qid)
-    parts = [shown(finding.budget), f"of {of}" if of else ""]
-    if finding.sensitive is not None:
-        parts.append(f"in {shown(finding.sensitive)}")
-    if finding.group is not None:
-        parts.append(f"for {shown(finding.group)}")
-    return " ".join(filter(None, parts))

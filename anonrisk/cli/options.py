@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _NAMES: dict[str, Any] = {"nargs": "+", "action": "extend", "metavar": "COLUMN"}
 # How many columns of a table a message names.
 _LISTED = 10
+# What may stand behind --policy.
+POLICY = "YAML, or JSON (.json), or the name of a ready policy"
 _FIRST = {"qids": "the quasi-identifier", "columns": "those to search (default: all)"}
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+# Options that name a file for a result.
+RESULTS = ("junit", "sarif", "markdown", "output")
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -34,7 +36,9 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
     taken += [(name, "a hierarchy that is read") for _, name in hierarchies]
     population = getattr(given, "population", None) or ()
     taken += [(name, "part of the population that is read") for name in population]
-    for option in ("apply", "changed", "html", "junit", "output", "draft"):
+    base = getattr(given, "against", None) or ()
+    taken += [(name, "part of the base that is read") for name in base]
+    for option in ("apply", "changed", "html", *RESULTS, "draft"):
         path = getattr(given, option, None)
         if path is None:
             continue
@@ -43,7 +47,7 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
                 name = "output" if option in ("draft", "changed") else option
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
-        if option in ("junit", "output") and "://" not in path:
+        if option in RESULTS and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
             outside_table(
                 f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)]

@@ -1,9 +1,9 @@
-"""Where tables come from: files that pandas reads, or whatever Spark reads."""
+"""Where tables come from: files that pandas reads or DuckDB scans, or whatever Spark reads."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonrisk.cli.options import pair
@@ -11,13 +11,14 @@ from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import count_of
 from anonrisk.engines.reading import files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
+from anonrisk.engines.reading.large import is_scanned
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from anonrisk.engines.reading.files import Wanted
+    from anonrisk.engines.reading.files import Part, Wanted
 
 
 class Source(Protocol):
@@ -46,12 +47,17 @@ class Source(Protocol):
         """Give the words that start a command on such tables; None where there is none."""
 
 
+# Commands that ask nothing of a table that a database is not asked for.
+_SCANNED = ("check", "find-qids", "measure", "predict", "report")
+
+
 class Files:
-    """CSV, Parquet and JSON lines files, read by pandas."""
+    """CSV, Parquet and JSON lines files, read by pandas; large ones are scanned."""
 
     def __init__(self) -> None:
         """Nothing was read yet."""
         self._named: tuple[str, ...] = ()
+        self._stack = ExitStack()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the table and how it is written."""
@@ -62,17 +68,25 @@ class Files:
         )
         group = parser.add_argument_group("table")
         group.add_argument("--format", choices=FORMATS, help="if the names do not tell it")
+        if parser.prog.rpartition(" ")[2] in _SCANNED:
+            group.add_argument(
+                "--engine",
+                choices=("pandas", "scan"),
+                help="read the table into memory, or scan its files with DuckDB in 2 GB of it "
+                "(default: by size)",
+            )
         text_options(group)
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Nothing to hold on to."""
-        yield
+        """Remove what scanning has put down, in the end."""
+        with self._stack:
+            yield
 
     def read(
         self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
-        """Read with pandas; a terminal sees how far it is."""
+        """Read with pandas, or open what is scanned; a terminal sees how far it is."""
         from anonrisk.engines.pandas.read import read
 
         found = files.find(given.table if paths is None else paths)
@@ -80,6 +94,8 @@ class Files:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
             self._named = tuple(part.place for part in found)
         with shown():
+            if self._is_scanned(given, found):
+                return self._scan(given, wanted, found)
             return read(
                 found,
                 wanted,
@@ -87,6 +103,19 @@ class Files:
                 format=given.format,
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
             )
+
+    def _is_scanned(self, given: argparse.Namespace, found: Sequence[Part]) -> bool:
+        """Tell whether the files are scanned: if somebody says so, or by their size."""
+        said = getattr(given, "engine", "pandas")
+        if said is not None:
+            return bool(said == "scan")
+        return is_scanned(found, files.format_of(found, given.format))
+
+    def _scan(self, given: argparse.Namespace, wanted: Wanted, found: Sequence[Part]) -> Any:
+        from anonrisk.scan import scanned
+
+        table = scanned(found, wanted, text_format(given), format=given.format)
+        return self._stack.enter_context(table)
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
         """List the files, one by one, that were read."""
@@ -106,8 +135,6 @@ class SparkSource:
 
     def __init__(self, job: str) -> None:
         """Remember which command the job is."""
-        from contextlib import ExitStack
-
         self._job = job
         self._stack = ExitStack()
         self._session: Any = None

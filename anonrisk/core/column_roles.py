@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from anonrisk.core import render
 from anonrisk.core.columns import as_name, as_names, require
-from anonrisk.errors import RoleConflictError, RolesLostError, RolesNotGivenError
+from anonrisk.core.role_words import ROLE_NAMES
+from anonrisk.core.roles_documents import InDocuments
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    RoleConflictError,
+    RolesDocumentError,
+    RolesLostError,
+    RolesNotGivenError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -15,17 +24,10 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
 
 RolesT = TypeVar("RolesT", bound="Roles")
-# How each role is called in messages.
-ROLE_NAMES = {
-    "quasi": "quasi-identifier",
-    "sensitive": "sensitive column",
-    "direct": "direct identifier",
-    "insensitive": "insensitive column",
-}
 
 
 @dataclass(frozen=True, repr=False)
-class Roles(render.PrintedTable):
+class Roles(render.PrintedTable, InDocuments):
     """The roles of a table's columns, and the columns it had when they were declared.
 
     Attributes
@@ -86,6 +88,32 @@ class Roles(render.PrintedTable):
             raise RolesLostError(
                 "the roles that this table carries cannot be read; declare them again"
             ) from None
+
+    @classmethod
+    def _assembled(cls, found: Mapping[str, Sequence[str]], what: str) -> Self:
+        named = {role: [name for name in found if role in found[name]] for role in ROLE_NAMES}
+        units = [name for name in found if "unit" in found[name]]
+        if len(units) > 1:
+            raise RolesDocumentError(f"the {what} has two units, {units[0]!r} and {units[1]!r}")
+        if not units and not any(named.values()):
+            raise RolesNotGivenError(f"the {what} gives no column a role; docs/roles.md shows how")
+        try:
+            return cls(**vars(declare(list(found), unit=units[0] if units else None, **named)))
+        except AnonRiskError as error:
+            raise type(error)(f"the {what}: {error}") from None
+
+    def _words(self) -> dict[str, list[str]]:
+        names = dict.fromkeys((*self.columns, *sorted(self.classified, key=str)))
+        odd = next((name for name in names if not isinstance(name, str)), None)
+        if odd is not None:
+            raise ArgumentError(f"column {odd!r} is not a text, as columns of other tools are")
+        return {
+            str(name): [
+                *(role for role in ROLE_NAMES if name in getattr(self, role)),
+                *(["unit"] if name == self.unit else []),
+            ]
+            for name in names
+        }
 
     def _lines(self) -> list[str]:
         return []

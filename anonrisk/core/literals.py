@@ -24,6 +24,8 @@ OnUnseen: TypeAlias = Literal["refuse", "suppress", "top"]
 Points: TypeAlias = Literal["any", "consecutive"]
 Alphabet: TypeAlias = Literal["hex", "base32", "base64url"]
 Unlisted: TypeAlias = Literal["refuse", "quasi", "ignore"]
+ScannedFormat: TypeAlias = Literal["csv", "parquet"]
+Spill: TypeAlias = Literal["encrypted", "plain", "never"]
 Model: TypeAlias = Literal[
     "auto",
     "dankar",

@@ -66,6 +66,18 @@ def named(name: object) -> str:
     return short(name, _NAME)
 
 
+def kind_of(table: object) -> str:
+    """Name the kind of a table by its library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind_of(pd.DataFrame())
+    'pandas DataFrame'
+    """
+    return f"{type(table).__module__.partition('.')[0]} {type(table).__name__}"
+
+
 def joined(names: Iterable[object]) -> str:
     """Write the names of a quasi-identifier.
 
@@ -122,6 +134,20 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     ('1 record', '2,000 records', '2 classes')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def bytes_of(number: int) -> str:
+    """Write a size of files.
+
+    Examples
+    --------
+    >>> bytes_of(1), bytes_of(999_950), bytes_of(3_140_000_000)
+    ('1 byte', '1.0 MB', '3.1 GB')
+    """
+    for unit, word in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= unit * 0.99995:
+            return f"{number / unit:.1f} {word}"
+    return count_of(number, "byte")
 
 
 def expectation(people: float) -> str:

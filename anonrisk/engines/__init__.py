@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
+from anonrisk.engines.held import HeldTable
+from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "DuckDB relations and pyarrow Tables"
+    "Polars LazyFrames, DuckDB relations, pyarrow Tables, narwhals frames, and tables of "
+    "anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -30,30 +33,40 @@ def engine_for(frame: Any) -> Engine:
         from anonrisk.engines import spark
 
         if isinstance(frame, spark.frame_types()):
-            return spark.SparkEngine()
+            return cast("Engine", spark.engine_of(frame))
     if "pyspark.pandas" in sys.modules:
         from anonrisk.engines import pandas_on_spark
 
         if isinstance(frame, pandas_on_spark.frame_type()):
             return pandas_on_spark.PandasOnSparkEngine()
-    # Only `anonrisk.gx` makes these, for batches of SQL.
+    # `anonrisk.sql` and `anonrisk.gx` make these.
     if "anonrisk.engines.sql" in sys.modules:
         from anonrisk.engines import sql
 
         if isinstance(frame, sql.SqlTable):
-            return cast("Engine", sql.SqlEngine())
+            return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
+    native = inside_narwhals(frame)
+    if native is not None:
+        inner = engine_for(native)
+        return inner if inner.name == "arrow" else cast("Engine", NarwhalsEngine(inner))
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def _scan_engine(frame: Any) -> Any:
+    """Give the engine of files that are scanned, which are asked as databases are."""
+    scan = sys.modules.get("anonrisk.engines.scan")
+    if scan is None or not isinstance(frame, scan.ScanTable):
+        return None
+    return scan.ScanEngine(frame)
 
 
 def _unsupported(frame: Any) -> UnsupportedFrameError:
     """Say what is taken, and what this one becomes a table with."""
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
-    if kind == "polars.LazyFrame":
-        hint = "; this one becomes a table with collect()"
-    elif isinstance(frame, pd.Series) or kind == "polars.Series":
+    if isinstance(frame, pd.Series) or kind == "polars.Series":
         hint = "; a Series becomes a table with to_frame()"
     elif hasattr(type(frame), "__arrow_c_stream__"):
         hint = "; this one may be gone after one look: pyarrow.table() makes one that stays"
@@ -67,6 +80,10 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
 def _is_arrow_table(frame: Any) -> bool:
     """Tell tables from streams that are gone once they are read, which have no length."""
     kind = type(frame)
+    if kind is HeldTable:
+        return True
+    if "polars" in sys.modules and isinstance(frame, sys.modules["polars"].LazyFrame):
+        return True
     return (
         hasattr(kind, "__arrow_c_stream__")
         and hasattr(kind, "__len__")

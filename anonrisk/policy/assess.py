@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.assess import assess as assess_table
+from anonrisk.engines.one_state import one_state
 from anonrisk.errors import PolicyError
 from anonrisk.policy.table import CheckedTable
 
@@ -23,6 +24,11 @@ def assess(policy: Terms, frame: Any) -> Assessment:
         raise PolicyError(
             "assess takes a policy of one quasi-identifier, without by; check takes any"
         )
+    with one_state(frame, "assess"):
+        return _assessed(policy, frame)
+
+
+def _assessed(policy: Terms, frame: Any) -> Assessment:
     table = CheckedTable.of(policy, frame)
     (rule,) = policy.rules
     # Each with whether it is about a sensitive column.

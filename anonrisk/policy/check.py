@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
+from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
 from anonrisk.policy.finding import Finding, unknown
@@ -19,6 +21,7 @@ from anonrisk.policy.verdict import Verdict
 if TYPE_CHECKING:
     from anonrisk.core.columns import Qid
     from anonrisk.policy.evidence import Evidence
+    from anonrisk.policy.release_rules import Published
     from anonrisk.policy.rules import Rule
     from anonrisk.policy.terms import Terms
 
@@ -58,9 +61,29 @@ def checked(
         unit=policy.roles.unit,
         _source=(policy, frame, population),
     )
-    published = attempt(lambda: published_by(frame))
-    if isinstance(published, Problem):
-        return replace(made, findings=(unknown("table", published.message),)), None
+    with ExitStack() as state:
+        published = attempt(lambda: _opened(frame, state))
+        if isinstance(published, Problem):
+            return replace(made, findings=(unknown("table", published.message),)), None
+        return _against(policy, frame, population, published, made, n_original, every_score)
+
+
+def _opened(frame: Any, state: ExitStack) -> Published:
+    """See one state of the table from here on, and what it publishes."""
+    state.enter_context(one_state(frame, "check"))
+    return published_by(frame)
+
+
+def _against(  # noqa: PLR0917
+    policy: Terms,
+    frame: Any,
+    population: Any,
+    published: Published,
+    made: Verdict,
+    n_original: int | None,
+    every_score: bool,  # noqa: FBT001
+) -> tuple[Verdict, Counted | None]:
+    """Count what a table publishes, and put what follows into a verdict."""
     made = replace(made, **release_rules.described(policy, published))
     findings = release_rules.of_columns(policy, published)
     counted = attempt(lambda: count(policy, frame, population, published, every_score=every_score))

@@ -25,6 +25,7 @@ _SHARES = ("max_dropped_fraction", "missing_sensitive")
 _OTHERS = {
     "max_dropped_fraction": "The share of rows left out",
     "find_qids": "",
+    "against": "The change against the base",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
@@ -37,8 +38,8 @@ class Finding(PrintedFields):
     ----------
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
-        ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"`` and
-        ``"table"`` for what a policy checks or tells by itself.
+        ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
+        ``"against"`` and ``"table"`` for what a policy checks or tells by itself.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn"}
@@ -184,6 +185,23 @@ def about_of(finding: Finding, said: Qid = ()) -> str:
     return " ".join(filter(None, parts)).removeprefix(": ")
 
 
+def name_of(finding: Finding) -> str:
+    """Write which finding it is: the budget, and what it is about.
+
+    Examples
+    --------
+    >>> name_of(Finding("ldiv", "fail", "fail", "", qid=("zip", "age"), sensitive="illness"))
+    'ldiv of zip + age in illness'
+    """
+    of = joined(finding.qid)
+    parts = [shown(finding.budget), f"of {of}" if of else ""]
+    if finding.sensitive is not None:
+        parts.append(f"in {shown(finding.sensitive)}")
+    if finding.group is not None:
+        parts.append(f"for {shown(finding.group)}")
+    return " ".join(filter(None, parts))
+
+
 def named_once(
     findings: Iterable[Finding],
     header: tuple[str, ...],
@@ -216,9 +234,15 @@ def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) 
 
 def within(value: float, limit: float, *, at_least: bool) -> bool:
     """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
-    if isinstance(value, int) and isinstance(limit, int):
-        return value >= limit if at_least else value <= limit
-    return value >= limit * (1 - TOLERANCE) if at_least else value <= limit * (1 + TOLERANCE)
+    edge = edge_of(limit, at_least=at_least, whole=isinstance(value, int))
+    return value >= edge if at_least else value <= edge
+
+
+def edge_of(limit: float, *, at_least: bool, whole: bool) -> float:
+    """Give the least or the most that a value may be."""
+    if whole and isinstance(limit, int):
+        return limit
+    return limit * (1 - TOLERANCE if at_least else 1 + TOLERANCE)
 
 
 def plain_number(number: float | None) -> Any:

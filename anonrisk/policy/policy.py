@@ -174,12 +174,13 @@ class Policy(Terms):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a file: JSON if it ends in .json, else YAML.
+        """Read a file, JSON if it ends in .json, else YAML; or take a ready policy by its name.
 
         Parameters
         ----------
         path : str or Path
-            Where the file is.
+            Where the file is. Where there is none, and the text is the name of a ready policy,
+            that one: ``anonrisk check t.csv --policy research_k5 --qids zip``.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class Policy(Terms):
         ...     Policy.load(Path(folder) / "policy.json").roles.quasi
         ('zip',)
         """
-        return cls.from_dict(document.from_file(path))
+        return cls.from_dict(ready_policies.load(path))
 
     @classmethod
     def ready(cls, name: str) -> Self:
@@ -269,9 +270,11 @@ class Policy(Terms):
         >>> Policy.draft(df).roles.sensitive
         ('diagnosis',)
         """
+        from anonrisk.engines.one_state import one_state
         from anonrisk.policy.drafting import draft
 
-        written, drafted = draft(frame, ready, name, time_budget)
+        with one_state(frame, "draft"):
+            written, drafted = draft(frame, ready, name, time_budget)
         policy = cls.from_dict(written)
         object.__setattr__(policy, "drafted", drafted)
         return policy

@@ -306,6 +306,7 @@ class Verdict:
             f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
         ]
         told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
+        told += [f"- {read_by(self.engine)}"] if read_by(self.engine) else []
         rest = [f"({self._more()})"] if self._more() else []
         of, header, rows = self._table()
         table = render.text_table(header, rows)
@@ -314,7 +315,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         of, header, rows = self._table()
         rows = [[*row, one.sentence] for row, one in zip(rows, self._first(), strict=True)]
-        rest = filter(None, (self._more(), unseen(self.not_looked_at)))
+        rest = filter(None, (self._more(), unseen(self.not_looked_at), read_by(self.engine)))
         return render.html_table((self._title(), *rest, *of), (*header, "in words"), rows)
 
     def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
@@ -369,6 +370,11 @@ def unseen(names: Qid, most: int | None = None) -> str:
     more = 0 if most is None else max(0, len(names) - most)
     told = [*map(render.named, names[:most]), *([f"{more:,} more"] if more else [])]
     return f"Not looked at: {', '.join(told)}{hint}."
+
+
+def read_by(engine: str | None) -> str:
+    """Say how files were read, where somebody may not expect it; nothing otherwise."""
+    return f"Read by {render.shown(engine)}." if (engine or "").startswith("scan ") else ""
 
 
 def overall(findings: Iterable[Finding]) -> str:

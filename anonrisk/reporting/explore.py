@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.plan import require_share
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 LEAST_FLOOR = 4
 
 
+@in_one_state
 def explore(
     frame: Any,
     qids: Names | None = None,

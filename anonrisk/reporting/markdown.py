@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 # What Markdown, tables and mentions of people take for themselves.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+# A code forge looks for people in the text that a reader sees: what is between keeps it from them.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;&#8203;"}
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -24,7 +25,7 @@ def plain(text: object) -> str:
     Examples
     --------
     >>> print(plain("<b>zip</b> | a_b @all"))
-    &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;all
+    &lt;b&gt;zip&lt;/b&gt; \| a\_b &#64;&#8203;all
     """
     told = "".join(_ENTITIES.get(c, c) for c in str(text)).replace("://", "&#58;//")
     return re.sub(r"(&#?\w+;)|" + _SPECIAL.pattern, lambda m: m[1] or f"\\{m[2]}", told)
@@ -70,7 +71,7 @@ def _columns(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"- {mark}{plain(group['label'])}: {', '.join(map(plain, group['names']))}{more}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Set rows under a header; what is no number in any row is aligned to the left."""
     numbers = [any(cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)]
     yield f"| {' | '.join(header)} |"
@@ -105,7 +106,7 @@ def _classes(told: dict[str, Any] | None) -> Iterator[str]:
             (row["label"], row["people_text"], row["share_text"], "yes" if row["too_few"] else "")
             for row in told["rows"]
         ]
-        yield from _table(("Class of", told["people"].capitalize(), "Share", "Too small"), rows)
+        yield from table(("Class of", told["people"].capitalize(), "Share", "Too small"), rows)
 
 
 def _drivers(told: dict[str, Any] | None) -> Iterator[str]:
@@ -113,7 +114,7 @@ def _drivers(told: dict[str, Any] | None) -> Iterator[str]:
         yield from _heading(told["title"], told["note"])
         yield f"Now {plain(told['now_text'])}.\n"
         rows = [(row["name"], row["share_text"]) for row in told["rows"]]
-        yield from _table(("Left out", "Then"), rows)
+        yield from table(("Left out", "Then"), rows)
         yield from _more(told["more"], "columns")
 
 
@@ -134,7 +135,7 @@ def _sensitive(told: dict[str, Any] | None) -> Iterator[str]:
             for column in told["columns"]
             for row in (*column["rows"], *column["rest"])
         ]
-        yield from _table(("Column", "Measure", "Of the worst class"), rows)
+        yield from table(("Column", "Measure", "Of the worst class"), rows)
         yield from _more(told["more"], "sensitive columns")
 
 
@@ -144,11 +145,11 @@ def _population(told: dict[str, Any] | None) -> Iterator[str]:
         models = told.get("models") or []
         if models:
             rows = [(one["name"], one["share_text"], one["note"]) for one in models]
-            yield from _table(("Model", "Unique", "Note"), rows)
+            yield from table(("Model", "Unique", "Note"), rows)
 
 
 def _groups(told: dict[str, Any] | None) -> Iterator[str]:
     if told:
         yield from _heading("Smaller groups", told["sentence"])
         rows = [(row["size_text"], row["share_text"], row["range_text"]) for row in told["rows"]]
-        yield from _table(("Group of", "Alone", "95% between"), rows)
+        yield from table(("Group of", "Alone", "95% between"), rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.api.asking import in_one_state
 from anonrisk.api.classes import classes
 from anonrisk.api.question import question_of
 from anonrisk.api.roles import roles
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from anonrisk.reporting.page import Report
 
 
+@in_one_state
 def report(
     frame: Any,
     policy_or_qids: Policy | Names | None = None,
@@ -45,8 +47,10 @@ def report(
     policy_or_qids : Policy, or names, optional
         What the table must satisfy; or its quasi-identifier, for a report that decides nothing.
         Left out, the declared quasi-identifier.
-    sensitive, unit, missing
-        As in `anonrisk.assess`; a policy says them itself.
+    unit
+        As in `anonrisk.classes`; a policy says it itself.
+    sensitive, missing
+        As in `anonrisk.ldiv`; a policy says them itself.
     name : str, optional
         What the table is called.
     files : list of str, optional
@@ -60,7 +64,7 @@ def report(
     group_size : int, optional
         One more group to predict the singletons of.
     n_original : int, optional
-        As in `anonrisk.Policy.check`.
+        Number of rows before records were removed, for ``max_suppressed``.
     progress : bool, optional
         As in `anonrisk.find_qids`.
 

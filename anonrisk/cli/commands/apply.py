@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         "written, or they are left out, or made as coarse as can be (default: refuse)",
     )
     group.add_argument(
-        "--policy", metavar="FILE", help="YAML, or JSON (.json): write what passes it, or nothing"
+        "--policy", metavar="FILE", help=f"{options.POLICY}: write what passes it, or nothing"
     )
     options.of_output(parser, to_file=False)
 

@@ -9,10 +9,13 @@ from anonrisk.cli import options
 from anonrisk.cli.next_steps import as_text, next_steps
 from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.source import wanted
-from anonrisk.engines.reading.files import without_values
+from anonrisk.core.render import fitted, shown
+from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.policy import Policy, Verdict
+from anonrisk.policy.against import check_against
 from anonrisk.policy.finding import FAIL, unknown
+from anonrisk.policy.problem import Problem
 from anonrisk.policy.terms import UNLISTED
 
 if TYPE_CHECKING:
@@ -20,13 +23,14 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.engines.reading.files import Wanted
+    from anonrisk.policy.against import AgainstBase
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     """Add the options."""
     source.arguments(parser)
     group = parser.add_argument_group("gate")
-    group.add_argument("--policy", required=True, metavar="FILE", help="YAML, or JSON (.json)")
+    group.add_argument("--policy", required=True, metavar="FILE", help=options.POLICY)
     group.add_argument(
         "--fail-on",
         choices=("fail", "warn"),
@@ -48,7 +52,15 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
         help="what becomes of columns that no role names: refuse the table, count them as "
         "quasi-identifiers, or say that nobody has looked at them (default: as the policy says)",
     )
+    group.add_argument(
+        "--against",
+        nargs="+",
+        metavar="PATH",
+        help="the table before a change: say how many more people are unique now",
+    )
     group.add_argument("--junit", metavar="PATH", help="write the findings as JUnit XML")
+    group.add_argument("--sarif", metavar="PATH", help="write them as SARIF, for code scanning")
+    group.add_argument("--markdown", metavar="PATH", help="write them for a pull request")
     # The policy says these; what the command line says instead wins.
     options.of_columns(parser, missing=None, wildcard=True)
     options.of_sample(parser)
@@ -60,6 +72,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     policy = policy_of(given)
     if given.n_original is not None and given.n_original < 1:
         raise ArgumentError("--n-original is a number of rows, at least 1")
+    if given.against is not None and STDIN in given.table and STDIN in given.against:
+        raise ArgumentError("--against - and the table - are one and the same pipe")
     try:
         frame = source.read(given, wanted_by(policy))
         population = None
@@ -72,9 +86,18 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         findings = (unknown("table", str(error)),)
         verdict = Verdict(findings, policy.digest, policy.name, missing=policy.missing)
         return Outcome.of_verdict(verdict.about(table_of(given)), given.fail_on)
-    verdict = policy.check(frame, population=population, n_original=given.n_original)
+    beside = {"population": population, "n_original": given.n_original}
+    if given.against is None:
+        verdict, change = policy.check(frame, **beside), None
+    else:
+        verdict, change = _against(policy, frame, given, source, beside)
     verdict = verdict.about(table_of(given), source.files(given))
     outcome = Outcome.of_verdict(verdict, given.fail_on)
+    if change is not None:
+        base = " ".join(map(without_values, given.against))
+        told = {"table": base, **change.to_dict(), "sentences": change.sentences}
+        text = f"{outcome.text}\n\n{fitted(f'Against {shown(base)}:')}\n{change!r}"
+        outcome = replace(outcome, text=text, document={**outcome.document, "against": told})
     if given.explain and not (verdict.passed and not verdict.warnings):
         outcome = _explained(outcome, verdict)
     if outcome.code == CODES[FAIL]:
@@ -82,6 +105,25 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         document = {**outcome.document, "next_steps": steps}
         outcome = replace(outcome, text=outcome.text + as_text(steps), document=document)
     return outcome
+
+
+def _against(
+    policy: Policy, frame: Any, given: argparse.Namespace, source: Source, beside: dict[str, Any]
+) -> tuple[Verdict, AgainstBase | None]:
+    """Check a table and compare it with its base; where that cannot be done, nothing passes."""
+    change: AgainstBase | Problem | None
+    try:
+        base = source.read(given, wanted_by(policy), given.against)
+    except ArgumentError:
+        raise
+    except AnonRiskError as error:
+        verdict, change = policy.check(frame, **beside), Problem(str(error))
+    else:
+        verdict, change = check_against(policy, frame, base, **beside)
+    if not isinstance(change, Problem):
+        return verdict, change
+    doubt = unknown("against", change.message)
+    return replace(verdict, findings=(*verdict.findings, doubt)), None
 
 
 def table_of(given: argparse.Namespace) -> str:

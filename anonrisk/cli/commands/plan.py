@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     options.of_names(parser)
     group = parser.add_argument_group("plan")
     group.add_argument(
-        "--policy", metavar="FILE", help="what the table must satisfy: YAML, or JSON (.json)"
+        "--policy", metavar="FILE", help=f"what the table must satisfy: {options.POLICY}"
     )
     group.add_argument("--k", type=int, help="size of every class (default: 5)")
     group.add_argument("--unit", metavar="COLUMN", help="whose row it is: count persons, not rows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def to_pandas(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """Make a table of Arrow columns, and of lists of Python objects."""
-    made = {name: _to_pandas(column) for name, column in columns.items()}
+def to_pandas(columns: Mapping[str, Any], *, coded: bool = False) -> pd.DataFrame:
+    """Make a table of Arrow columns, and of lists of Python objects.
+
+    One that will only be coded keeps its text as views, which is how Polars holds it: they can be
+    told apart as they are, and little else.
+    """
+    views = coded and _views_are_coded()
+    made = {name: _to_pandas(column, views=views) for name, column in columns.items()}
     return pd.DataFrame(made, copy=False)
+
+
+@cache
+def _views_are_coded() -> bool:
+    try:
+        pa.array([], pa.string_view()).dictionary_encode()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
 
 
 def to_arrow(column: pd.Series[Any], like: Any = None) -> Any:
@@ -59,7 +74,7 @@ def _field_without_views(field: Any) -> Any:
     return field.with_type(without_views(field.type))
 
 
-def _to_pandas(column: Any) -> pd.Series[Any]:
+def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
     if isinstance(column, list):
         return pd.Series(column, dtype=object)
     if isinstance(column.type, pa.BaseExtensionType):
@@ -71,7 +86,9 @@ def _to_pandas(column: Any) -> pd.Series[Any]:
         values = plain(column.type.value_type)
         parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
         column = pa.chunked_array(parts, values)
-    if plain(column.type) != column.type:
+    # Arrow can make no codes of no rows of views.
+    as_views = views and column.type == pa.string_view() and len(column)
+    if plain(column.type) != column.type and not as_views:
         column = column.cast(plain(column.type))
     return pd.Series(pd.arrays.ArrowExtensionArray(column))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,20 +23,47 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class MatchedPairs:
+    """Classes by their size f in the release and F in the population, and how many there are."""
+
+    f: Integers
+    F: NDArray[Any]
+    classes: Integers
+
+    def check_population(self) -> None:
+        """Refuse a population that cannot be what the release was drawn from."""
+        f, F, records = self.f, self.F, self.f * self.classes
+        lost, short = (f > 0) & (F == 0), (F > 0) & (f > F)
+        refusals.check_population(int(records[lost].sum()), int(records[short].sum()))
+
+
 def matched(table: CodedTable, question: Question, against: Against) -> Matched:
     """Find the size that each class of the release has in the population."""
     f, F, n_dropped = classes_of(table, question, against)[:3]
-    present = f > 0
-    share = f / np.maximum(F, 1)
-    f, F = f[present], F[present]
+    return of_pairs(MatchedPairs(f, F, np.ones_like(f)), sizes_of(f, question, n_dropped))
+
+
+def sizes_of(f: Integers, question: Question, n_dropped: int) -> ClassCounts:
+    """Give the classes that a release has."""
+    return ClassCounts(
+        *histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped
+    )
+
+
+def of_pairs(pairs: MatchedPairs, sizes: ClassCounts) -> Matched:
+    """Sum up classes that have a size in the population."""
+    share = pairs.f / np.maximum(pairs.F, 1)
+    present = pairs.f > 0
+    f, F, classes = pairs.f[present], pairs.F[present], pairs.classes[present]
     steps, place = np.unique(1 / F, return_inverse=True)
     return Matched(
-        ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
+        sizes,
         steps,
-        np.bincount(place.ravel(), weights=f).astype(float),
+        np.bincount(place.ravel(), weights=f * classes).astype(float),
         float(F.min()),
-        float(F.sum()),
-        float((f / F).sum()),
+        float((F * classes).sum()),
+        float((f / F * classes).sum()),
         Presence(float(share.min()), float(share.max())),
     )
 
@@ -77,7 +105,7 @@ def classes_of(
     f = np.bincount(classes[released], minlength=n_classes)
     if against.population is not None:
         F = np.bincount(classes[rows[rows >= n]], minlength=n_classes)
-        refusals.check_population(int(f[(f > 0) & (F == 0)].sum()), int(f[(F > 0) & (f > F)].sum()))
+        MatchedPairs(f, F, np.ones_like(f)).check_population()
     elif weights is not None:
         F = np.bincount(classes[released], weights=weights[released], minlength=n_classes)
     else:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Against, Question
 from anonrisk.counts.weighted import Independence, WeightedClasses
-from anonrisk.engines.numpy.count import Encoded, histogram
-from anonrisk.engines.numpy.match import classes_of, weights_of
+from anonrisk.engines.numpy.count import Encoded
+from anonrisk.engines.numpy.match import MatchedPairs, classes_of, sizes_of, weights_of
 from anonrisk.engines.renumber import closed_up
 from anonrisk.predict.population.benedetti_franconi import benedetti_franconi
 
 if TYPE_CHECKING:
     from anonrisk.core.columns import Name
+    from anonrisk.counts.class_sizes import ClassCounts
     from anonrisk.engines.numpy.table import CodedTable
 
 
@@ -23,16 +23,26 @@ def weighted(table: CodedTable, question: Question, weight: Name) -> WeightedCla
     """Sum weights, and risks that follow from them, over the classes."""
     f, W, n_dropped, _, rows = classes_of(table, question, Against(weight=weight))
     weights = weights_of(table, weight)[rows]
+    sizes = sizes_of(f, question, n_dropped)
+    pairs = MatchedPairs(f, W, np.ones_like(f))
+    return of_weights(pairs, sizes, (float(weights.min()), float(weights.max())))
+
+
+def of_weights(
+    pairs: MatchedPairs, sizes: ClassCounts, weights: tuple[float, float]
+) -> WeightedClasses:
+    """Sum up classes that have a sum of weights, the least and largest of which are given."""
+    f, W, classes = pairs.f, pairs.F, pairs.classes
     risks = benedetti_franconi(f, W)
     return WeightedClasses(
-        ClassCounts(*histogram(f), qid=question.qid, missing=question.missing, n_dropped=n_dropped),
-        total=float(W.sum()),
-        pairs=float(W[f == 2].sum()),
-        singles=float(risks[f == 1].sum()),
-        all=float((f * risks).sum()),
+        sizes,
+        total=float((W * classes).sum()),
+        pairs=float((W * classes)[f == 2].sum()),
+        singles=float((risks * classes)[f == 1].sum()),
+        all=float((f * risks * classes).sum()),
         highest=float(risks.max()),
-        lowest_weight=float(weights.min()),
-        highest_weight=float(weights.max()),
+        lowest_weight=weights[0],
+        highest_weight=weights[1],
     )
 
 

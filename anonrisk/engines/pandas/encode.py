@@ -78,18 +78,25 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column, name, role)
     if isinstance(dtype, np.dtype):
-        if dtype.kind == "b":
-            return Codes(column.to_numpy().view(np.uint8), 2)
-        if dtype.kind in "iu" and len(column):
-            spanned = _span(column.to_numpy())
-            if spanned is not None:
-                return spanned
-        if dtype.kind == "O":
-            return _objects(column, name, role)
-        # pandas has no hash tables for numbers in the byte order of another machine.
-        return _factorized(column.to_numpy().astype(dtype.newbyteorder("="), copy=False))
+        return _plain(column, name, role)
     arrow = _arrow(column)
-    return _factorized(column.array) if arrow is None else _dictionary(arrow, name, role)
+    if arrow is None:
+        return _factorized(column.array)
+    return _arrow_span(arrow) or _dictionary(arrow, name, role)
+
+
+def _plain(column: pd.Series[Any], name: Name, role: str) -> Codes:
+    values = column.to_numpy()
+    if values.dtype.kind == "b":
+        return Codes(values.view(np.uint8), 2)
+    if values.dtype.kind in "iu" and len(values):
+        spanned = _span(values)
+        if spanned is not None:
+            return spanned
+    if values.dtype.kind == "O":
+        return _objects(column, name, role)
+    # pandas has no hash tables for numbers in the byte order of another machine.
+    return _factorized(values.astype(values.dtype.newbyteorder("="), copy=False))
 
 
 def _span(values: NDArray[Any]) -> Codes | None:
@@ -103,6 +110,20 @@ def _span(values: NDArray[Any]) -> Codes | None:
         # An int8 column from -128 to 127 wraps around; seen as unsigned it is right again.
         shifted = shifted.view(f"u{values.dtype.itemsize}")
     return Codes(_narrow(shifted, span), span)
+
+
+def _arrow_span(arrow: Any) -> Codes | None:
+    """Let whole numbers and days of Arrow be their own codes, as those of NumPy are."""
+    found = objects.arrow_integers(arrow)
+    if found is None:
+        return None
+    values, missing = found
+    spanned = _span(values)
+    if spanned is None or missing is None:
+        return spanned
+    return _with_missing(
+        np.where(missing, -1, spanned.values.astype(np.int64)), spanned.cardinality
+    )
 
 
 def _categories(column: pd.Series[Any], name: Name, role: str) -> Codes:

@@ -130,6 +130,24 @@ def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
     return encoded.indices, encoded.dictionary
 
 
+def arrow_integers(arrow: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
+    """Give whole numbers, or days as such, and which are missing; None where there are none.
+
+    In place of a missing one stands the least of the others.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_date32(arrow.type):
+        arrow = arrow.cast(pa.int32())
+    if not pa.types.is_integer(arrow.type) or arrow.null_count == len(arrow):
+        return None
+    if not arrow.null_count:
+        return arrow.to_numpy(), None
+    filled = arrow.fill_null(compute.min(arrow))
+    return filled.to_numpy(), arrow.is_null().to_numpy(zero_copy_only=False)
+
+
 def with_one_missing(column: pd.Series[Any]) -> pd.Series[Any]:
     """Make the NaN of Arrow's floats null: pandas takes only the null for missing."""
     dtype: Any = column.dtype
@@ -143,6 +161,17 @@ def with_one_missing(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     known = pd.arrays.ArrowExtensionArray(compute.if_else(unknown, None, cells))
     return pd.Series(known, index=column.index, name=column.name)
+
+
+def without_views(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Make text as views, of which Arrow can take no rows, text as it usually is."""
+    dtype: Any = column.dtype
+    if not isinstance(dtype, pd.ArrowDtype) or str(dtype.pyarrow_dtype) != "string_view":
+        return column
+    import pyarrow as pa
+
+    made = column.array.__arrow_array__().cast(pa.large_string())
+    return pd.Series(pd.arrays.ArrowExtensionArray(made), index=column.index, name=column.name)
 
 
 def release_arrow() -> None:

@@ -7,16 +7,13 @@ Cells of a CSV file are text unless the caller says otherwise: 01234 keeps its z
 from __future__ import annotations
 
 import json
-import re
 from array import array
-from datetime import date
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from anonrisk.engines.reading import csv_text, files, text_files
+from anonrisk.engines.reading import csv_cells, csv_text, files, text_files
 from anonrisk.errors import UnreadableTableError
 
 if TYPE_CHECKING:
@@ -28,10 +25,6 @@ if TYPE_CHECKING:
     Columns: TypeAlias = list[tuple[str, Any]]
     Progress: TypeAlias = Callable[[int], None]
 
-_BLOCK = 50_000
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Whole numbers above this are not all floats.
 _EXACT = 2**53
 
@@ -58,33 +51,26 @@ def csv(
     header: list[str] = []
     read: dict[str, _Codes] = {}
     n_rows = 0
-    for part in parts:
-        with files.readable(part, "CSV"), text_files.opened(part, text.encoding) as file:
-            rows = csv_text.rows(part, file, text.sep)
-            names = csv_text.header(part, next(rows, []), text.sep)
-            if header:
-                csv_text.same_header(parts[0], header, part, names)
-            else:
-                header = names
-                read = _columns_to_read(part, header, wanted, text)
-            places = {name: names.index(name) for name in read if name in names}
-            before = n_rows
-            for block in _blocks(part, rows, len(names)):
-                for name, place in places.items():
-                    read[name].codes.extend(map(read[name].__getitem__, block[place]))
-                n_rows += len(block[0])
-                progress(n_rows)
-            for key in part.partitions.keys() & read.keys():
-                code = read[key][part.partitions[key] or ""]
-                read[key].codes.extend([code] * (n_rows - before))
-    cells = {}
-    for name, codes in read.items():
-        kind = "date" if name in wanted.dates else "text"
-        kind = "number" if name in wanted.numbers else kind
+    for block in csv_text.blocks(parts, wanted, text):
+        if not header:
+            header = block.header
+            read = {name: _Codes(text.na if name in header else ()) for name in block.chosen}
+        with files.readable(block.part, "CSV"):
+            for name, found in block.cells.items():
+                read[name].codes.extend(map(read[name].__getitem__, found))
+            for key in block.part.partitions.keys() & read.keys():
+                code = read[key][block.part.partitions[key] or ""]
+                read[key].codes.extend([code] * block.n_rows)
+        n_rows += block.n_rows
+        progress(n_rows)
+    made = {
         # What is measured on a scale, as a weight, need not be told apart by its last digits.
-        exact = name not in wanted.numbers
-        cells[name] = _typed(name, codes, text.dtypes.get(name, kind), exact=exact)
-    return [(name, cells.get(name)) for name in [*header, *parts[0].partitions]], n_rows
+        name: _typed(
+            name, codes, csv_cells.kind_of(name, wanted, text), exact=name not in wanted.numbers
+        )
+        for name, codes in read.items()
+    }
+    return [(name, made.get(name)) for name in [*header, *parts[0].partitions]], n_rows
 
 
 def json_lines(
@@ -111,7 +97,7 @@ def json_lines(
                 for name, cell in row.items():
                     put(name, cell)
                 n_rows += 1
-                if n_rows % _BLOCK == 0:
+                if n_rows % csv_text.BLOCK == 0:
                     progress(n_rows)
     files.check_names(wanted, {}, names)
     for cells in columns.values():
@@ -123,68 +109,28 @@ def json_lines(
 # ---- CSV ------------------------------------------------------------------------------------
 
 
-def _columns_to_read(
-    part: Part, header: list[str], wanted: Wanted, text: TextFormat
-) -> dict[str, _Codes]:
-    chosen = csv_text.chosen(header, list(part.partitions), wanted, text)
-    return {name: _Codes(text.na if name in header else ()) for name in chosen}
-
-
-def _blocks(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[tuple[str, ...]]]:
-    """Give many rows at a time, column by column; a row of another width is refused."""
-    done = 0
-    while block := list(islice(rows, _BLOCK)):
-        for i, row in enumerate(block, done + 1):
-            if len(row) != width:
-                raise csv_text.wrong_width(part, f"row {i:,}", len(row), width)
-        done += len(block)
-        yield list(zip(*block, strict=True))
-
-
 def _typed(name: str, read: _Codes, kind: str, *, exact: bool) -> Any:
     codes = np.frombuffer(read.codes, dtype=np.int64) if read.codes else np.empty(0, np.int64)
     if kind == "text":
         categories = pd.Index(read.values_seen, dtype=object)
         return pd.Categorical.from_codes(codes.astype(np.int32), categories=categories)
-    cells: Any = [_number(text) if kind == "number" else _day(text) for text in read.values_seen]
-    bad = {i for i, cell in enumerate(cells) if cell is None}
+    of = csv_cells.number if kind == "number" else csv_cells.day
+    values: Any = [of(text) for text in read.values_seen]
+    bad = {i for i, cell in enumerate(values) if cell is None}
     if bad:
         raise files.not_all(name, kind, int(np.isin(codes, list(bad)).sum()))
     missing = codes < 0
     if kind == "date":
-        days = np.array([*cells, "NaT"], dtype="datetime64[s]")
+        days = np.array([*values, "NaT"], dtype="datetime64[s]")
         return pd.array(days[codes])
-    whole = all(isinstance(cell, int) for cell in cells)
+    whole = all(isinstance(cell, int) for cell in values)
     if whole:
-        return pd.arrays.IntegerArray(np.array([*cells, 0], dtype=np.int64)[codes], missing)
+        return pd.arrays.IntegerArray(np.array([*values, 0], dtype=np.int64)[codes], missing)
     if exact:
-        lost = [i for i, text in enumerate(read.values_seen) if not _is_float(text)]
+        lost = [i for i, text in enumerate(read.values_seen) if not csv_cells.is_float(text)]
         if lost:
             raise files.not_exact(name, int(np.isin(codes, lost).sum()))
-    return pd.arrays.FloatingArray(np.array([*cells, 0], dtype=np.float64)[codes], missing)
-
-
-def _number(text: str) -> int | float | None:
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    return None
-
-
-def _is_float(text: str) -> bool:
-    """Tell whether a float keeps a number apart from all others: if it is written with its digits.
-
-    The shortest way to write a float has the digits of every number of up to 15 digits.
-    """
-    return files.digits(text) == files.digits(repr(float(text)))
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if _DAY.fullmatch(text) else None
-    except ValueError:
-        return None
+    return pd.arrays.FloatingArray(np.array([*values, 0], dtype=np.float64)[codes], missing)
 
 
 # ---- JSON lines -----------------------------------------------------------------------------

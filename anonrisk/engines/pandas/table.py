@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.engines import refusals
-from anonrisk.engines.pandas import values
+from anonrisk.engines.pandas import objects, values
 from anonrisk.engines.pandas.encode import column_of, encode
 
 if TYPE_CHECKING:
@@ -40,18 +40,21 @@ class PandasTable:
 
     def cells(self, column: Name, rows: Integers) -> list[Any]:
         """Give the cells of some rows."""
-        return list(column_of(self.frame, column).iloc[rows])
+        return list(self._some(column, rows))
 
     def sortable(self, column: Name, rows: Integers) -> NDArray[Any]:
         """Give cells as an array; of ordered categories the codes."""
-        cells = column_of(self.frame, column).iloc[rows]
+        cells = self._some(column, rows)
         if not isinstance(cells.dtype, pd.CategoricalDtype):
             return cells.to_numpy()
         return (cells.cat.codes if cells.dtype.ordered else cells.astype(object)).to_numpy()
 
     def plain(self, column: Name, rows: Integers) -> tuple[str, NDArray[Any]]:
         """Give known cells as a plain array, and what they are."""
-        return values.plain(column_of(self.frame, column).iloc[rows])
+        return values.plain(self._some(column, rows))
+
+    def _some(self, column: Name, rows: Integers) -> pd.Series[Any]:
+        return objects.without_views(column_of(self.frame, column)).iloc[rows]
 
     def weights(self, column: Name) -> NDArray[np.float64]:
         """Read a column of numbers, missing as NaN."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of
-from anonrisk.engines.reading import files
+from anonrisk.engines.reading import files, text_files
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
@@ -16,6 +18,50 @@ if TYPE_CHECKING:
 
 # The most letters of a cell that Python reads unless the whole process is told otherwise.
 LONGEST_CELL = 131_072
+# Rows that are read at a time.
+BLOCK = 50_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file, column by column; every file has one, if it may be without a row."""
+
+    part: Part
+    header: list[str]  # of the first file, whatever the order in this one
+    chosen: list[str]  # columns that matter, those of folders included
+    cells: dict[str, tuple[str, ...]]
+    n_rows: int
+
+
+def blocks(parts: Sequence[Part], wanted: Wanted, text: TextFormat) -> Iterator[Block]:
+    """Read CSV files, many rows at a time; every row must have as many cells as the header."""
+    first: list[str] = []
+    found: list[str] = []
+    for part in parts:
+        with files.readable(part, "CSV"), text_files.opened(part, text.encoding) as file:
+            read = rows(part, file, text.sep)
+            names = header(part, next(read, []), text.sep)
+            if first:
+                same_header(parts[0], first, part, names)
+            else:
+                first = names
+                found = chosen(first, list(part.partitions), wanted, text)
+            places = {name: names.index(name) for name in found if name in names}
+            yield Block(part, first, found, {}, 0)
+            for columns in _columns(part, read, len(names)):
+                cells = {name: columns[place] for name, place in places.items()}
+                yield Block(part, first, found, cells, len(columns[0]))
+
+
+def _columns(part: Part, rows: Iterator[list[str]], width: int) -> Iterator[list[tuple[str, ...]]]:
+    """Give many rows at a time, column by column; a row of another width is refused."""
+    done = 0
+    while block := list(islice(rows, BLOCK)):
+        for i, row in enumerate(block, done + 1):
+            if len(row) != width:
+                raise wrong_width(part, f"row {i:,}", len(row), width)
+        done += len(block)
+        yield list(zip(*block, strict=True))
 
 
 def separator(part: Part, sep: str | None) -> str:

@@ -159,7 +159,7 @@ def readable(part: Part, kind: str) -> Iterator[None]:
     except AnonRiskError:
         raise
     except ImportError:
-        raise UnreadableTableError("reading Parquet needs pyarrow: pip install pyarrow") from None
+        raise UnreadableTableError(f"{part.shown} needs pyarrow: pip install pyarrow") from None
     except OSError as error:
         # Damaged gzip files are an OSError too, without a reason of the system.
         why = error.strerror or "it is damaged"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
+SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _BLOCK = 1 << 16
 
 
@@ -29,6 +29,12 @@ def opened(path: Path) -> Iterator[Any]:
 
         with gzip.open(path, "rb") as file:
             yield file
+        return
+    if suffix == ".zst":
+        import pyarrow as pa
+
+        with pa.input_stream(path, compression="zstd") as file:
+            yield io.BufferedReader(file)
         return
     with path.open("rb") as file:
         if suffix == ".bz2":

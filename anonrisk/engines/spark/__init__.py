@@ -30,6 +30,7 @@ from anonrisk.engines.spark import (
     traces,
 )
 from anonrisk.engines.spark.schema import SparkSchema
+from anonrisk.engines.spark.sqlframe import SqlFrameEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,11 @@ def frame_types() -> tuple[type, ...]:
 
     connect = sys.modules.get("pyspark.sql.connect.dataframe")
     return (DataFrame,) if connect is None else (DataFrame, connect.DataFrame)
+
+
+def engine_of(frame: Any) -> SparkEngine | SqlFrameEngine:
+    """Give the engine of a Spark table; SQLFrame's pretend to be some."""
+    return SqlFrameEngine() if type(frame).__module__.startswith("sqlframe.") else SparkEngine()
 
 
 class SparkEngine:

@@ -46,7 +46,8 @@ class SparkSchema(Schema):
     def check(self, roles: Mapping[Name, str]) -> None:
         """Refuse streams and nested types from the schema, before any job."""
         with guarded("read the schema"):
-            if self.table.isStreaming:
+            # SQLFrame makes a column of any name that it does not know.
+            if self.table.isStreaming is True:
                 raise UnsupportedFrameError(
                     "a streaming table has no end to count to; take a batch of it"
                 )

@@ -1,58 +1,120 @@
-"""Tables in a database, through SQLAlchemy: what `anonrisk.gx` needs to measure SQL batches.
+"""Tables in a database, through SQLAlchemy.
 
 SQLite, DuckDB and PostgreSQL group cells by the rules of `engines.base`, once NaN is made NULL;
 columns and collations for which that is not so are refused. Only histograms and worst scores
-leave the database.
+leave the database, and nothing is ever written to it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from anonrisk.counts.change import LabelsAsColumns
-from anonrisk.counts.question import Question
-from anonrisk.engines.sql import count, score
-from anonrisk.engines.sql.schema import SqlSchema, refused
+from anonrisk.counts import bounds
+from anonrisk.counts import change as changes
+from anonrisk.counts import question as questions
+from anonrisk.engines import refusals
+from anonrisk.engines.sql import count, marked, match, population, rewrite, score, sets, suda, tally
+from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.counts.change import Change
-    from anonrisk.counts.class_sizes import ClassCounts
-    from anonrisk.counts.question import Asks, Score, Scored, Sensitive
+    from anonrisk.core.column_roles import Roles
 
-__all__ = ["SqlEngine", "SqlTable"]
+__all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
 
 class SqlEngine:
     """Counts and scores tables in a database; everything else is refused."""
 
     name = "sql"
-    # One statement a set: a search of sets is refused before it counts any.
-    sets_a_pass = 1
+    sets_a_pass = sets.SqlSets.batch
 
     def schema(self, table: SqlTable) -> SqlSchema:
         """Tell what a table is."""
         return SqlSchema(table)
 
-    def count(self, table: SqlTable, asked: Asks[Any]) -> list[ClassCounts]:
-        """Count the classes of each quasi-identifier."""
-        if not isinstance(asked, Question):
-            raise refused(f"'count' of {type(asked).__name__}")
-        return count.class_sizes(table, asked)
+    def with_roles(self, table: SqlTable, declared: Roles) -> SqlTable:
+        """Keep the roles beside what says where the table is."""
+        return replace(table, roles=declared)
+
+    def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Count classes, or rows."""
+        match asked:
+            case questions.Question():
+                return count.class_sizes(table, asked)
+            case questions.ByGroup(question, by):
+                return count.class_sizes_by(table, question, by)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(table, columns, marker)
+            case questions.ManySets(question):
+                return sets.SqlSets(table, question)
+            case questions.MarkedRows(columns, marker):
+                return marked.marked(table, columns, marker)
+        raise refused(f"'count' of {type(asked).__name__}")
 
     def score(
-        self, table: SqlTable, question: Question, sensitive: Sensitive, scores: Sequence[Score]
-    ) -> Scored:
+        self,
+        table: SqlTable,
+        question: questions.Question,
+        sensitive: questions.Sensitive,
+        scores: Sequence[questions.Score],
+    ) -> questions.Scored:
         """Score every class by its sensitive values, and give the worst."""
         return score.scores(table, question, sensitive, scores)
 
-    def rewrite(self, table: SqlTable, change: Change) -> SqlTable:
-        """Bring the index back, of which there is none; refuse all else."""
-        if not isinstance(change, LabelsAsColumns):
-            raise refused(f"'rewrite' by {type(change).__name__}")
-        return table
+    def tally(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Count or sum over classes; with their values only where they are not too many."""
+        match asked:
+            case questions.ClassesWithValues(columns, collapsible):
+                return tally.tally(table, columns, collapsible)
+            case questions.ClassesOfSets(each):
+                return [tally.tally(table, columns) for columns in each]
+            case questions.ClassesInRegions():
+                raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
+            case questions.SumsOfWeights(question, weight):
+                return population.weighted(table, question, weight)
+            case questions.IfIndependent(question, fraction):
+                return population.independence(table, question, fraction)
+        raise refused(f"'tally' of {type(asked).__name__}")
+
+    def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Match the classes of a release with those of a population, or of households."""
+        match asked:
+            case questions.InPopulation(question, against):
+                return match.matched(table, question, against)
+            case questions.InHousehold(question, against):
+                return match.households(table, question, against)
+        raise refused(f"'match' of {type(asked).__name__}")
+
+    def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Give a query with more columns; nothing runs, but for totals."""
+        match asked:
+            case changes.SizeOfClass(question, name):
+                return rewrite.sizes(table, question, name)
+            case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
+                return suda.scores(counter, max_size, names, risk)
+        raise refused(f"'annotate' with {type(asked).__name__}")
+
+    def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:
+        """Give a query of some records."""
+        match records:
+            case changes.LargeClasses(question, k, ()):
+                return rewrite.large(table, question, k)
+            case changes.BreakingClasses(question, k, ()):
+                return rewrite.small(table, question, k)
+        raise refused("the records of classes that break a limit of l or t")
+
+    def rewrite(self, table: SqlTable, change: changes.Change) -> SqlTable:
+        """Leave out columns, bring back an index, of which there is none; refuse all else."""
+        match change:
+            case changes.LabelsAsColumns():
+                return table
+            case changes.LeaveOut(columns):
+                return rewrite.without(table, columns)
+        raise refused(f"'rewrite' by {type(change).__name__}")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""

@@ -14,15 +14,14 @@ _FIELD = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^\s",()]+))\s+')
 
 
 def paths(table: SqlTable) -> list[str]:
-    """List the paths inside the structs of a table; an empty one has no types to tell."""
+    """List the paths inside the structs of a table."""
     of = {"duckdb": sa.func.typeof, "postgresql": sa.func.pg_typeof}.get(table.dialect)
     names = list(dict.fromkeys(table.names))
     if of is None or len(names) < len(table.names):
         # SQLite has no structs, and columns of one name cannot be asked for.
         return []
     types = [sa.cast(of(table.raw(name)), sa.Text).label(f"t{i}") for i, name in enumerate(names)]
-    rows = table.fetch(sa.select(*types).select_from(table.source).limit(1), "read the types")
-    kinds = dict(zip(names, map(str, rows[0]), strict=True)) if rows else {}
+    kinds = dict(zip(names, map(str, table.told(types, "read the types")), strict=True))
     if table.dialect == "duckdb":
         return [path for name, kind in kinds.items() for path in in_type(name, kind)]
     inside = _composites(table, set(kinds.values()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.sql import nested
@@ -11,16 +11,22 @@ from anonrisk.errors import UnsupportedFrameError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name, Qid
 
 
 class SqlSchema(Schema):
-    """What a table in a database is: it carries neither an index nor roles nor marks."""
+    """What a table in a database is: it has no index and no marks, and we keep its roles."""
 
     @property
     def columns(self) -> Qid:
         """The names of the columns."""
         return tuple(self.frame.names)
+
+    @property
+    def roles(self) -> Roles | None:
+        """The roles that were declared for the table."""
+        return self.frame.roles or None
 
     def check(self, roles: Mapping[Name, str]) -> None:
         """Refuse columns by their type or collation when they are counted, not before."""
@@ -36,16 +42,38 @@ class SqlSchema(Schema):
 
     def is_scale(self, column: Name) -> bool:
         """Tell whether a column holds floats or dates."""
-        scale: bool = self.frame.is_scale(column)
-        return scale
+        return self._holds(column) in {"floats", "dates", "timestamps"}
 
-    def is_whole(self, column: Name) -> NoReturn:
-        """Refuse to tell."""
-        raise refused(f"the type of {column!r}")
+    def is_whole(self, column: Name) -> bool:
+        """Tell whether a column holds whole numbers."""
+        return self._holds(column) == "whole numbers"
 
-    def is_text(self, column: Name) -> NoReturn:
-        """Refuse to tell."""
-        raise refused(f"the type of {column!r}")
+    def is_text(self, column: Name) -> bool:
+        """Tell whether a column holds text, or nothing."""
+        return self._holds(column) == "text"
+
+    def _holds(self, column: Name) -> str:
+        held: str = self.frame.holds(column)
+        return held
+
+
+# Words that change a table, or follow persons through it.
+_CHANGES = "gives a table with other cells, and nothing of ours is written to a database"
+_VISITS = "compares the records of each person with those of all others, one by one"
+_REFUSED = {
+    **dict.fromkeys(("apply", "generalize", "suppress", "microaggregate"), _CHANGES),
+    **dict.fromkeys(("perturb", "permute", "pseudonymize"), _CHANGES),
+    **dict.fromkeys(("trajectory", "linkability"), _VISITS),
+}
+
+
+def refuse_word(word: str) -> None:
+    """Refuse a word that no database is asked for, before any statement is sent."""
+    if word in _REFUSED:
+        raise UnsupportedFrameError(
+            f"{word!r} is not asked of a database: it {_REFUSED[word]}; read the table into pandas "
+            "or Spark"
+        )
 
 
 def refused(asked: str) -> UnsupportedFrameError:

@@ -23,9 +23,9 @@ PAIRS, GROUPS = "anonrisk_pairs", "anonrisk_groups"
 COUNTS = ("c", "persons", "n_rows", "t")
 
 
-def by_values(qs: Sequence[str], asked: Sequence[Score], n_values: int) -> str:
+def by_values(qs: Sequence[str], asked: Sequence[Score]) -> str:
     """Write the steps from pairs to classes, for scores of values as they are."""
-    words = Placeholders(", ".join(qs), "persons", n_values=n_values)
+    words = Placeholders(", ".join(qs), "persons", n_values=None)
     formulas = [FORMULAS[score.name] for score in asked]
     windows = dict.fromkeys(words.text(text) for formula in formulas for text in formula.windows)
     ordered = tcloseness.ORDERED in formulas
@@ -35,7 +35,8 @@ def by_values(qs: Sequence[str], asked: Sequence[Score], n_values: int) -> str:
         "sum(t) over (partition by s) as t, sum(t) over (partition by 0) as t_all"
     )
     columns = (
-        *(words.of_class, "c", "persons", "n_rows", *(["r"] if ordered else [])),
+        *(words.of_class, "c", "persons", "n_rows"),
+        *(["r", "max(r) over (partition by 0) as last_r"] if ordered else []),
         *([compared] if any(formula.compared for formula in formulas) else []),
     )
     shares = ["t / t_all as share"] if compared in columns else []

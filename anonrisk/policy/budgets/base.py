@@ -343,9 +343,20 @@ class Budget(ABC):
 class SizeBudget(Budget):
     """A budget on the sizes of classes, measured in every group."""
 
+    is_whole: ClassVar[bool] = False
+    """Whether it is a whole number that is measured."""
+
     @abstractmethod
     def value(self, seen: Seen) -> Value | Problem:
         """Measure."""
+
+    def in_sql(self) -> str | None:
+        """Write what `value` takes as text of Spark's dialect; None where SQL cannot tell.
+
+        It is of a table that has, for each size `n` of a class, the number of `records` in classes
+        of that size; with a unit persons, each by the smallest of their classes.
+        """
+        return None
 
 
 @dataclass(frozen=True)

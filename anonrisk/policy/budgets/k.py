@@ -24,6 +24,7 @@ class K(base.SizeBudget):
     limit_key = "at_least"
     bare = True
     annotation = base.or_list("int | dict[str, Any]")
+    is_whole = True
     what = "k-anonymity"
     at_least = True
     expectation = base.Expectation(
@@ -38,6 +39,10 @@ class K(base.SizeBudget):
     def value(self, seen: base.Seen) -> base.Value:
         """Take the smallest class."""
         return base.Value(seen.sizes.k)
+
+    def in_sql(self) -> str:
+        """Take the same of a table in a database."""
+        return "min(n)"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how small the smallest class is."""

@@ -38,6 +38,10 @@ class MaxFractionBelowK(base.SizeBudget):
         """Take the share of records in small classes."""
         return base.Value(seen.sizes.records_below(self.k) / seen.sizes.n_records)
 
+    def in_sql(self) -> str:
+        """Take the same of a table in a database."""
+        return f"sum(if(n < {self.k}, records, 0D)) / sum(records)"
+
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are in small classes."""
         return (

@@ -14,6 +14,7 @@ class MaxRecordsBelowK(base.SizeBudget):
 
     key = "max_records_below_k"
     keys = {"k": base.whole(2), "at_most": base.whole(0)}
+    is_whole = True
     what = "The number of records in small classes"
     expectation = base.Expectation(
         "ExpectNumberOfRecordsInSmallClassesToBeAtMost",
@@ -37,6 +38,10 @@ class MaxRecordsBelowK(base.SizeBudget):
     def value(self, seen: base.Seen) -> base.Value:
         """Count the records in small classes; with a unit, persons."""
         return base.Value(seen.sizes.records_below(self.k))
+
+    def in_sql(self) -> str:
+        """Take the same of a table in a database."""
+        return f"sum(if(n < {self.k}, records, 0D))"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are in small classes."""

@@ -56,6 +56,10 @@ class MaxUniqueFraction(base.SizeBudget):
         """Take the share of singletons."""
         return base.Value(seen.sizes.uniqueness)
 
+    def in_sql(self) -> str:
+        """Take the same of a table in a database."""
+        return "sum(if(n = 1, records, 0D)) / sum(records)"
+
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are alone."""
         return (

@@ -17,6 +17,7 @@ class MaxUniqueRecords(base.SizeBudget):
     keys = {"at_most": base.whole(0)}
     bare = True
     annotation = base.or_list("int | dict[str, Any]")
+    is_whole = True
     what = "The number of singletons"
     about_singletons = True
     expectation = UNIQUENESS
@@ -31,6 +32,10 @@ class MaxUniqueRecords(base.SizeBudget):
     def value(self, seen: base.Seen) -> base.Value:
         """Count the singletons."""
         return base.Value(seen.sizes.records_at_most(1))
+
+    def in_sql(self) -> str:
+        """Take the same of a table in a database."""
+        return "sum(if(n = 1, records, 0D))"
 
     def sentence(self, found: base.Value, of: base.Subject) -> str:
         """Say how many are alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from anonrisk.core.columns import nearest
@@ -35,3 +36,10 @@ def read(name: Any) -> Any:
         )
     entry = resources.files(__name__).joinpath(name + _ENDING)
     return document.from_json(entry.read_text(encoding="utf-8"))
+
+
+def load(path: str | Path) -> Any:
+    """Read the document of a file; where there is none, of the ready policy of that name."""
+    if isinstance(path, str) and path in names() and not Path(path).exists():
+        return read(path)
+    return document.from_file(path)

@@ -1,0 +1,92 @@
+"""Findings as Markdown, for a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from anonrisk.core.render import named, shown
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, name_of
+from anonrisk.reporting.markdown import plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anonrisk.cli.outcome import Outcome
+    from anonrisk.policy.finding import Finding
+
+_WORDS = {
+    PASS: "✅ pass",
+    FAIL: "❌ fail",
+    COULD_NOT_ASSESS: "❔ could not assess",
+    "wrong_usage": "❔ wrong usage",
+}
+# A comment that nobody reads to its end helps nobody; the verdict's JSON has all.
+_SHOWN = 20
+_HEADER = ("status", "budget", "value", "limit")
+
+
+def document(outcome: Outcome) -> str:
+    """Write the verdict, why, what the change does, the budgets and the next step.
+
+    Examples
+    --------
+    >>> from anonrisk.cli.outcome import Outcome
+    >>> from anonrisk.policy import Finding
+    >>> found = Finding("k", "fail", "fail", "Too few.", value=1, limit=5, margin=-4, qid=("zip",))
+    >>> print(document(Outcome("", {"status": "fail", "table": "t.csv"}, findings=(found,))))
+    ### ❌ fail: t.csv
+    <BLANKLINE>
+    - Too few.
+    <BLANKLINE>
+    | status | budget | value | limit |
+    | --- | --- | ---: | ---: |
+    | ❌ fail | k of zip | 1 | 5 |
+    <BLANKLINE>
+    """
+    return "\n".join(_blocks(outcome)).rstrip() + "\n"
+
+
+def _blocks(outcome: Outcome) -> Iterator[str]:
+    said = outcome.document
+    of = said.get("table")
+    yield f"### {_WORDS[said['status']]}{': ' + _told(of) if of else ''}\n"
+    name = said.get("policy", {}).get("name")
+    if name:
+        yield f"Policy: {_told(name)}\n"
+    first = sorted(outcome.findings, key=lambda finding: finding.passed)[:_SHOWN]
+    yield from (f"- {_told(one.sentence)}" for one in first if not one.passed)
+    unseen = said.get("not_looked_at")
+    if unseen:
+        yield f"- Not looked at: {', '.join(map(plain, map(named, unseen)))}."
+    against = said.get("against")
+    if against:
+        yield f"\n**Against {_told(against['table'])}**\n"
+        yield from (f"- {_told(sentence)}" for sentence in against["sentences"])
+    if any(one.value is not None for one in first):
+        yield ""
+        yield from table(_HEADER, [_row(one, said.get("fail_on", "fail")) for one in first])
+    hidden = len(outcome.findings) - _SHOWN
+    if hidden > 0:
+        yield f"\nAnd {hidden:,} more, not shown."
+    yield from _next(said.get("next_steps") or [])
+
+
+def _told(text: object) -> str:
+    return plain(shown(text))
+
+
+def _row(finding: Finding, fail_on: str) -> tuple[str, ...]:
+    warns = finding.status == FAIL and not finding.blocks(fail_on)
+    value, limit, _ = finding.numbers
+    status = "⚠️ warns" if warns else _WORDS[finding.status]
+    return status, name_of(finding), value, limit
+
+
+def _next(commands: list[str]) -> Iterator[str]:
+    if not commands:
+        return
+    # A name may hold what ends a block of code.
+    longest = max((len(run) for one in commands for run in re.findall(r"`+", one)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield "\n".join(("\nWhat next:\n", f"{fence}sh", *commands, fence))

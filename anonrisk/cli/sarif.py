@@ -1,0 +1,213 @@
+"""Findings as SARIF 2.1.0, which code forges show beside the lines of a change.
+
+The format: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from anonrisk._version import __version__
+from anonrisk.cli.outcome import CODES
+from anonrisk.core.render import escaped_json, shown
+from anonrisk.engines.reading.files import STDIN, without_values
+from anonrisk.policy import budgets
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_name
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from anonrisk.cli.outcome import Outcome
+    from anonrisk.policy.finding import Finding
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+# Where paths begin, for whoever reads the file in another folder than it was written in.
+_ROOT = "%SRCROOT%"
+# What a policy checks or tells by itself; a budget says in its own file what it is.
+_BESIDE = {
+    "against": "A change is compared with the table before it.",
+    "direct": "No column that names a person by itself may be published.",
+    "find_qids": "A search has looked for columns that single people out.",
+    "max_dropped_fraction": "At most a share of the rows may be left out for a missing value.",
+    "missing_sensitive": "The policy says what a missing sensitive value means.",
+    "reviewed": "A person has read the policy; a draft passes no table.",
+    "table": "The table can be read and measured.",
+    "unlisted": "Every column that is published has a role in the policy.",
+}
+_HELP = (
+    "The policy sets the limit, and the message says what was measured. `anonrisk check --explain` "
+    "measures which columns, dropped, would be enough; `anonrisk plan --policy` finds how coarse "
+    "columns must become. What could not be assessed does not pass."
+)
+
+
+def document(outcome: Outcome, given: argparse.Namespace) -> str:
+    """Write a rule for each budget, and a result for each finding that does not pass.
+
+    What passes has no result: a code forge would take it for something to mend.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from anonrisk.policy import Finding
+    >>> from anonrisk.cli.outcome import Outcome
+    >>> found = Finding("k", "fail", "fail", "Too few.", qid=("zip",))
+    >>> outcome = Outcome("", {"status": "fail"}, 1, (found,))
+    >>> written = document(outcome, SimpleNamespace(policy="p.yaml", table=["t.csv"]))
+    >>> json.loads(written)["runs"][0]["results"][0]["level"]
+    'error'
+    """
+    findings, said = outcome.findings, outcome.document
+    rules = list(dict.fromkeys(finding.budget for finding in findings))
+    against = said.get("against")
+    if against and "against" not in rules:
+        rules.append("against")
+    place = _Place(given)
+    fail_on = said.get("fail_on", "fail")
+    results = [
+        place.result(rules, one.budget, _level(one, fail_on), one.sentence, _about(one))
+        for one in findings
+        if not one.passed
+    ]
+    results += [
+        place.result(rules, "against", "note", one["sentence"], [one["qid"], one["group"]])
+        for one in (against or {}).get("unique", ())
+        if one["more"] > 0
+    ]
+    about = {key: said[key] for key in ("status", "checked_at") if said.get(key)}
+    if against:
+        about["against"] = against["sentences"]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "anonrisk",
+                "version": __version__,
+                "rules": [_rule(name) for name in rules],
+            }
+        },
+        "automationDetails": {"id": f"anonrisk/{_uri(' '.join(place.tables))}/"},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "where the check was run"}}},
+        "invocations": [
+            {
+                "executionSuccessful": outcome.code in (CODES[PASS], CODES[FAIL]),
+                "exitCode": outcome.code,
+            }
+        ],
+        "results": results,
+        "columnKind": "unicodeCodePoints",
+        "properties": about,
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return escaped_json(json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+class _Place:
+    """Where a result belongs: in the policy, beside the table that was measured."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        named = (*given.table, *(getattr(given, "input", None) or ()))
+        self.tables = [without_values(name) for name in named if name != STDIN]
+        self._policy = str(given.policy)
+        self._lines = _lines_of(self._policy)
+
+    def result(
+        self, rules: list[str], rule: str, level: str, told: str, about: Iterable[Any]
+    ) -> dict[str, Any]:
+        """Give one result; it is known again by what it is about, whatever was measured."""
+        same = json.dumps([self.tables, rule, *about], sort_keys=True)
+        result = {
+            "ruleId": rule,
+            "ruleIndex": rules.index(rule),
+            "level": level,
+            "message": {"text": _message(told)},
+            "locations": [self._at(self._policy, self._line(rule))],
+            "partialFingerprints": {"anonrisk/v1": sha256(same.encode()).hexdigest()},
+        }
+        beside = [
+            {"id": i, "message": {"text": "the table"}, **self._at(name)}
+            for i, name in enumerate(self.tables, 1)
+        ]
+        return {**result, "relatedLocations": beside} if beside else result
+
+    def _at(self, path: str, line: int | None = None) -> dict[str, Any]:
+        place: dict[str, Any] = {"artifactLocation": _location(path)}
+        if line is not None:
+            place["region"] = {"startLine": line}
+        return {"physicalLocation": place}
+
+    def _line(self, rule: str) -> int:
+        """Find the line of a policy that has the key; the first where none has."""
+        key = re.compile(rf"""[\s{{,"'-]*{re.escape(rule.partition(".")[0])}["']?\s*:""")
+        return next((i for i, line in enumerate(self._lines, 1) if key.match(line)), 1)
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        # The message of the result says that the policy cannot be read.
+        return []
+
+
+def _location(path: str) -> dict[str, str]:
+    """Name a file by its path from the folder of the check; one outside it by its whole path.
+
+    Examples
+    --------
+    >>> _location("data/a table.csv")
+    {'uri': 'data/a%20table.csv', 'uriBaseId': '%SRCROOT%'}
+    >>> _location("s3://bucket/t")
+    {'uri': 's3://bucket/t'}
+    """
+    if "://" in path:
+        return {"uri": quote(path, safe="/:")}
+    place, here = Path(path).absolute(), Path.cwd()
+    if place.is_relative_to(here):
+        return {"uri": _uri(place.relative_to(here).as_posix()), "uriBaseId": _ROOT}
+    return {"uri": f"file://{_uri(place.as_posix())}"}
+
+
+def _uri(path: str) -> str:
+    return quote(path, safe="/", errors="backslashreplace")
+
+
+def _level(finding: Finding, fail_on: str) -> str:
+    if finding.status == COULD_NOT_ASSESS:
+        return "error"
+    return "error" if finding.blocks(fail_on) else "warning"
+
+
+def _about(finding: Finding) -> list[Any]:
+    names = [plain_name(name) for name in (*finding.qid, finding.sensitive)]
+    return [names, finding.group, finding.severity]
+
+
+def _rule(name: str) -> dict[str, Any]:
+    kind = budgets.named(name)
+    told = _BESIDE.get(name, "") if kind is None else str(kind.__doc__).partition("\n")[0]
+    return {
+        "id": name,
+        "shortDescription": {"text": _message(told or name)},
+        "help": {"text": _message(_HELP), "markdown": _HELP},
+        "defaultConfiguration": {"level": "note" if name == "against" else "error"},
+    }
+
+
+def _message(text: str) -> str:
+    r"""Escape what SARIF takes for a link or a place to fill in.
+
+    Examples
+    --------
+    >>> print(_message("[zip](http://x) {0}"))
+    \[zip\](http://x) {{0}}
+    """
+    told = re.sub(r"([\[\]\\])", r"\\\1", shown(text))
+    return re.sub(r"\{(\d+)\}", r"{{\1}}", told)

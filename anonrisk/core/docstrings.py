@@ -1,0 +1,102 @@
+"""Docstrings that stand on their own, though each parameter is explained in one place.
+
+In a docstring, ``As in `anonrisk.classes`.`` below the names of parameters stands for what is said
+of them there; `fill` puts it in its place, so that `help` never sends a reader elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from textwrap import fill as fill_lines
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+_PARAMETERS = re.compile(
+    r"(Parameters\n-{10}\n)(.*?)(?=\n\n[A-Z][A-Za-z ]+\n-{3,}\n|\Z)", re.DOTALL
+)
+_ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
+_REFERENCE = re.compile(r"\s*As in `anonrisk\.(\w+)`[.;:,]?\s*(.*)", re.DOTALL)
+_INDENT = "    "
+_WIDTH = 92
+
+
+def fill(functions: Iterable[Callable[..., Any]]) -> None:
+    """Give each function a docstring that explains all of its parameters.
+
+    Examples
+    --------
+    >>> def first(qids):
+    ...     '''Do this.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     qids : names
+    ...         The columns.
+    ...     '''
+    >>> def second(qids):
+    ...     '''Do that.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     qids
+    ...         As in `anonrisk.first`. At least two.
+    ...     '''
+    >>> fill([second, first])
+    >>> second.__doc__.splitlines()[-2:]
+    ['qids : names', '    The columns. At least two.']
+    """
+    known = {function.__name__: function for function in functions}
+    # Without docstrings, as Python leaves them out on request, there is nothing to fill in.
+    entries = {name: _entries(one) for name, one in known.items() if one.__doc__}
+    for name, own in entries.items():
+        filled = "\n".join(_filled(own, entries).values())
+        text = inspect.cleandoc(str(known[name].__doc__))
+        known[name].__doc__ = _PARAMETERS.sub(lambda found: found[1] + filled, text, count=1)  # noqa: B023
+
+
+def without_first(text: str | None) -> str | None:
+    """Leave out the first parameter, which a method has in front of its dot."""
+    found = _PARAMETERS.search(text or "")
+    if text is None or found is None:
+        return text
+    rest = "".join(_ENTRY.split(found[2])[2:])
+    section = found[1] + rest if rest else ""
+    return text[: found.start()] + section + text[found.end() :].lstrip("\n" if not rest else "")
+
+
+def _entries(function: Callable[..., Any]) -> dict[str, str]:
+    """List what a docstring says of parameters, by their names as they stand there."""
+    found = _PARAMETERS.search(inspect.cleandoc(str(function.__doc__)))
+    blocks = _ENTRY.split(found[2])[1:] if found else []
+    return {block.partition("\n")[0].partition(" : ")[0]: block.rstrip("\n") for block in blocks}
+
+
+def _filled(own: Mapping[str, str], entries: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Put what is said elsewhere in the place of each reference to it."""
+    made: dict[str, str] = {}
+    for names, block in own.items():
+        reference = _REFERENCE.fullmatch(block.partition("\n")[2])
+        if reference is None:
+            made[names] = block
+            continue
+        there = _filled(entries[reference[1]], entries)
+        by_name = {name: text for group, text in there.items() for name in group.split(", ")}
+        *others, last = names.split(", ")
+        made |= {name: by_name[name] for name in others}
+        made[last] = _with(by_name[last], block.partition("\n")[0], reference[2])
+    return made
+
+
+def _with(said: str, head: str, more: str) -> str:
+    """Put a type of its own before what is said elsewhere, and more behind it."""
+    first, _, body = said.partition("\n")
+    first = head if " : " in head else first
+    if not more:
+        return f"{first}\n{body}"
+    text = " ".join(f"{body} {more[:1].upper()}{more[1:]}".split())
+    return f"{first}\n" + fill_lines(
+        text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
+    )

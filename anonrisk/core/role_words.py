@@ -1,0 +1,127 @@
+"""The words for roles of columns, and how documents of other tools are read that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.columns import nearest
+from anonrisk.core.documents import Reader
+from anonrisk.errors import RolesDocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# How each role is called in messages.
+ROLE_NAMES = {
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive column",
+    "direct": "direct identifier",
+    "insensitive": "insensitive column",
+}
+WORDS = (*ROLE_NAMES, "unit")
+# How alike a key must be to ours to be taken for a slip.
+_ALIKE = 0.75
+
+
+def role_words(given: Any, where: str) -> tuple[str, ...]:
+    """Read a role, or a list of them: a unit may be a direct identifier too.
+
+    Examples
+    --------
+    >>> role_words("quasi", "here"), role_words(["direct", "unit"], "here")
+    (('quasi',), ('direct', 'unit'))
+    """
+    words = given if isinstance(given, list) else [given]
+    for word in words:
+        if word not in WORDS:
+            shown = repr(word) if isinstance(word, str) else f"a {type(word).__name__}"
+            raise RolesDocumentError(
+                f"{where}: {shown} is no role; there are {', '.join(WORDS)}{nearest(word, WORDS)}"
+            )
+    if not words:
+        raise RolesDocumentError(f"{where}: the list of roles is empty; leave it out, or fill it")
+    return tuple(words)
+
+
+def written(words: Sequence[str]) -> Any:
+    """Give what `role_words` reads."""
+    return words[0] if len(words) == 1 else list(words)
+
+
+def read_document(source: Any, what: str) -> dict[str, Any]:
+    """Read plain values, JSON text, or a file: YAML if its name ends so, else JSON."""
+    if isinstance(source, Mapping):
+        return dict(source)
+    if not isinstance(source, (str, Path)):
+        kind = type(source).__name__
+        raise RolesDocumentError(f"the {what} is a dict, JSON text or a path, not a {kind}")
+    read = Reader(what, RolesDocumentError)
+    if isinstance(source, str) and source.lstrip()[:1] in {"{", "["}:
+        document = read.json(source)
+    else:
+        path = Path(source)
+        as_yaml = path.suffix.casefold() in {".yaml", ".yml"}
+        text = text_of(path, what)
+        document = read.yaml(text) if as_yaml else read.json(text)
+    if not isinstance(document, dict):
+        raise RolesDocumentError(f"the {what} is not a mapping of keys to values")
+    return document
+
+
+def text_of(path: Path, what: str) -> str:
+    """Read a file as text."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise RolesDocumentError(f"the {what} {str(path)!r} is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not a path"
+        raise RolesDocumentError(f"cannot read the {what} {str(path)!r}: {why}") from None
+
+
+def named_entries(given: Any, where: str) -> dict[str, dict[str, Any]]:
+    """Read a list of mappings that each have a name; two of one name are refused."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in [] if given is None else _listed(given, where):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            raise RolesDocumentError(f"{where} has an entry without a name")
+        if name in found:
+            raise RolesDocumentError(f"{where} has two entries of the name {name!r}")
+        found[name] = entry
+    return found
+
+
+def picked(name: str | None, names: Iterable[str], what: str, argument: str) -> str:
+    """Choose the entry that is asked for, or the only one there is."""
+    known = list(names)
+    if name is None and len(known) == 1:
+        return known[0]
+    if name is None:
+        raise RolesDocumentError(
+            f"the {what} has {len(known):,} tables, and none was named: give {argument}="
+        )
+    if name not in known:
+        raise RolesDocumentError(f"the {what} has no table {name!r}{nearest(name, known)}")
+    return name
+
+
+def misspelt(key: str, right: str) -> bool:
+    """Tell whether a key was meant to be ours: passed over, its column would have no role.
+
+    Examples
+    --------
+    >>> misspelt("anonrsik", "anonrisk"), misspelt("anonymised", "anonrisk")
+    (True, False)
+    """
+    alike = SequenceMatcher(None, key.casefold(), right).ratio()
+    return key != right and alike >= _ALIKE
+
+
+def _listed(given: Any, where: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise RolesDocumentError(f"{where} is not a list")
+    return given

@@ -1,0 +1,26 @@
+"""One state of a table for all that belongs together, where others may change it meanwhile."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def one_state(frame: Any, word: str) -> Iterator[None]:
+    """Let all that is asked inside see one state of a table in a database.
+
+    What a database is not asked for is refused by the word that the caller wrote. Tables of other
+    libraries are what they are.
+    """
+    sql = sys.modules.get("anonrisk.engines.sql")
+    if sql is None or not isinstance(frame, sql.SqlTable):
+        yield
+        return
+    sql.refuse_word(word)
+    with frame.reading():
+        yield

@@ -1,0 +1,50 @@
+"""SQLFrame: Spark's DataFrame API over databases without Spark, of which class sizes are asked."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from anonrisk.counts.change import LabelsAsColumns
+from anonrisk.counts.question import ByGroup, Question
+from anonrisk.engines.spark import count
+from anonrisk.engines.spark.schema import SparkSchema
+from anonrisk.errors import UnsupportedFrameError
+
+
+class SqlFrameEngine:
+    """Counts the classes of a table of SQLFrame; it lacks what other questions are written in."""
+
+    name = "sqlframe"
+    sets_a_pass = 1
+
+    def schema(self, frame: Any) -> SparkSchema:
+        """Tell what a table is."""
+        return SparkSchema(frame)
+
+    def count(self, frame: Any, asked: Any) -> Any:
+        """Count classes."""
+        match asked:
+            case Question():
+                return count.class_sizes(frame, asked)
+            case ByGroup(question, by):
+                return count.class_sizes_by(frame, question, by)
+        raise _refused()
+
+    def rewrite(self, frame: Any, change: Any) -> Any:
+        """Bring the index back, of which there is none."""
+        if isinstance(change, LabelsAsColumns):
+            return frame
+        raise _refused()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse everything else."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _refused()
+
+
+def _refused() -> UnsupportedFrameError:
+    return UnsupportedFrameError(
+        "of a table of SQLFrame only the sizes of classes are asked, and what follows from them: "
+        "ask the database itself by anonrisk.sql.table, or use Spark"
+    )

@@ -1,0 +1,152 @@
+"""What a caller calls a table in a database: a URL, a connection; a name, a query."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import quoted_name
+
+from anonrisk.core.columns import nearest
+from anonrisk.core.render import count_of
+from anonrisk.engines.sql.database import DuckDBFile, database_of
+from anonrisk.engines.sql.guard import guarded
+from anonrisk.engines.sql.reading import reading
+from anonrisk.engines.sql.source import check_dialect
+from anonrisk.errors import ArgumentError, MissingLibraryError, TableNotFoundError
+
+# What a query begins with, after comments; every other text is a name.
+_QUERY = re.compile(
+    r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:\(|(?:select|with|values|from)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".]+?))\s*(\.|$)')
+_MOST_PARTS = 3
+# Drivers that are looked for where a URL names none.
+_POSTGRES = ("psycopg", "psycopg2")
+# Every table and view that may be named: its schema, its name, whether the name alone finds it.
+_CATALOGUES = {
+    "sqlite": "SELECT schema, name, 1 FROM pragma_table_list WHERE name NOT GLOB 'sqlite_*'",
+    "duckdb": "SELECT schema_name, table_name, schema_name = current_schema() OR temporary "
+    "FROM duckdb_tables() UNION ALL SELECT schema_name, view_name, "
+    "schema_name = current_schema() OR temporary FROM duckdb_views() WHERE NOT internal",
+    "postgresql": "SELECT n.nspname, c.relname, pg_table_is_visible(c.oid) FROM pg_class AS c "
+    "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')",
+}
+
+
+def connection_of(given: Any) -> Any:
+    """Read a URL, or take a connection; refuse a database that has not been compared with us."""
+    if isinstance(given, (str, sa.URL)):
+        given = _from_url(given)
+    check_dialect(database_of(given).dialect)
+    return given
+
+
+def _from_url(given: str | sa.URL) -> Any:
+    try:
+        url = sa.make_url(given)
+    except sa.exc.ArgumentError:
+        # Its message would quote a password.
+        raise ArgumentError(
+            "this text is no URL of a database, as in 'postgresql://user@host/database', "
+            "'sqlite:///people.sqlite' or 'duckdb:///people.duckdb'"
+        ) from None
+    kind = url.get_backend_name()
+    check_dialect(kind)
+    if kind == "duckdb":
+        if find_spec("duckdb") is None:
+            raise MissingLibraryError("a file of DuckDB needs its package: pip install duckdb")
+        if url.database in {None, "", ":memory:"}:
+            raise ArgumentError(
+                "this URL names no file of DuckDB, as in 'duckdb:///people.duckdb'; of tables in "
+                "memory give the connection"
+            )
+        return DuckDBFile(str(url.database))
+    if url.drivername == "postgresql":
+        there = [driver for driver in _POSTGRES if find_spec(driver)]
+        url = url.set(drivername=f"postgresql+{(there or _POSTGRES)[0]}")
+    return _engine(url)
+
+
+# One for each URL, so that two tables of a database are asked in one transaction.
+@lru_cache(maxsize=32)
+def _engine(url: sa.URL) -> sa.Engine:
+    try:
+        # Connections are closed when a question is answered.
+        return sa.create_engine(url, poolclass=sa.NullPool)
+    except sa.exc.NoSuchModuleError:
+        raise ArgumentError(f"SQLAlchemy knows no driver {url.drivername!r}") from None
+    except ModuleNotFoundError as error:
+        raise MissingLibraryError(
+            f"this kind of database needs the driver {error.name!r}: pip install {error.name}"
+        ) from None
+
+
+def source_of(connection: Any, given: Any) -> tuple[Any, str]:
+    """Give what SQLAlchemy selects from, and what to call it; a query may quote cells."""
+    if isinstance(given, sa.sql.expression.SelectBase):
+        return given.subquery("anonrisk_rows"), "a query"
+    if isinstance(given, sa.FromClause):
+        return given, str(getattr(given, "name", "a query"))
+    if isinstance(given, sa.TextClause):
+        given = given.text
+    if not isinstance(given, str) or not given.strip():
+        raise ArgumentError(
+            "a table in a database is given by its name, as in 'schema.table', or by a query, as "
+            f"in 'SELECT …', not by {type(given).__name__ if given else 'nothing'}"
+        )
+    if _QUERY.match(given):
+        # A colon would begin a parameter, and a comment at the end hide what follows.
+        inside = given.strip().rstrip(";").replace(":", r"\:")
+        return sa.text(f"({inside}\n) AS anonrisk_rows"), "a query"
+    parts = _parts(given)
+    _require(connection, parts)
+    *schemas, name = (quoted_name(part, quote=True) for part in parts)
+    if len(schemas) > 1:
+        written = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+        return sa.text(written.replace(":", r"\:")), ".".join(parts)
+    return sa.table(name, schema=schemas[0] if schemas else None), ".".join(parts)
+
+
+def _parts(given: str) -> list[str]:
+    """Read a name in its parts, each of which may stand in quotation marks."""
+    parts: list[str] = []
+    at, more = 0, True
+    while more:
+        found = _PART.match(given, at)
+        if found is None:
+            raise ArgumentError(
+                f"{given!r} is no name of a table: give 'table' or 'schema.table', in "
+                "double quotation marks what holds a dot, as in 'schema.\"a.b\"'"
+            )
+        quoted, plain, end = found.groups()
+        parts.append(plain if quoted is None else quoted.replace('""', '"'))
+        at, more = found.end(), bool(end)
+    if len(parts) > _MOST_PARTS:
+        raise ArgumentError(f"{given!r} has more parts than database, schema and table")
+    return parts
+
+
+def _require(connection: Any, parts: list[str]) -> None:
+    """Refuse a name that the database does not have, without a statement that fails.
+
+    A statement that fails would end a transaction of the caller's.
+    """
+    database = database_of(connection)
+    with reading(database) as under_way, guarded("list its tables"):
+        rows = under_way.connected.rows(sa.text(_CATALOGUES[database.dialect]))
+    by_name = {name for _, name, is_visible in rows if is_visible}
+    qualified = {(schema, name) for schema, name, _ in rows}
+    # A database that is attached to DuckDB's is looked up by its own statement.
+    if len(parts) == _MOST_PARTS or tuple(parts) in qualified or parts[0] in by_name:
+        return
+    words = [*sorted(by_name), *(f"{schema}.{name}" for schema, name in sorted(qualified))]
+    asked = ".".join(parts)
+    raise TableNotFoundError(
+        f"table {asked!r} is not in the database{nearest(asked, words) or '.'} "
+        f"It has {count_of(len(qualified), 'table')}, views among them."
+    )

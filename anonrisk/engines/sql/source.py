@@ -1,0 +1,119 @@
+"""Where the rows of a table are in a database, and one state of it for all that is asked."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import quoted_name
+
+from anonrisk.engines.sql.database import database_of
+from anonrisk.engines.sql.guard import guarded
+from anonrisk.engines.sql.reading import reading
+from anonrisk.errors import UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from anonrisk.core.column_roles import Roles
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.sql.database import Database
+    from anonrisk.engines.sql.reading import Reading
+
+DIALECTS = ("sqlite", "duckdb", "postgresql")
+
+
+def check_dialect(dialect: str) -> None:
+    """Refuse a kind of database that nobody has compared with `engines.base`."""
+    if dialect not in DIALECTS:
+        raise UnsupportedFrameError(
+            f"what {dialect} holds for equal has not been compared with anonrisk's rules: "
+            "use SQLite, DuckDB or PostgreSQL, or read the table into pandas or Spark"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SqlSource:
+    """What can be selected from in a database: a table, a view or a query.
+
+    Attributes
+    ----------
+    connection
+        What `database.database_of` takes: a connection, or what opens one for each question.
+    source
+        What SQLAlchemy selects from.
+    roles : Roles, optional
+        The roles that the table carries; a database keeps none.
+    """
+
+    connection: Any
+    source: Any
+    roles: Roles | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a database whose rules of equality are not known to be ours."""
+        check_dialect(self.dialect)
+
+    @cached_property
+    def database(self) -> Database:
+        """What statements are sent to."""
+        return database_of(self.connection)
+
+    @property
+    def dialect(self) -> str:
+        """Name of the database."""
+        return self.database.dialect
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Let all that is asked inside see one state of the database."""
+        with reading(self.database) as under_way:
+            yield under_way
+
+    def known(self, what: Hashable, find: Callable[[], Any]) -> Any:
+        """Find something out once for all that sees one state."""
+        with self.reading() as under_way:
+            known, key = under_way.known, (id(self.source), what)
+            if key not in known:
+                # With the source, so that no other one can have its number meanwhile.
+                known[key] = find(), self.source
+            return known[key][0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, repeated ones as often as they occur."""
+        names: list[str] = self.known("names", self._find_names)
+        return names
+
+    def _find_names(self) -> list[str]:
+        # Drivers remember what the same text gave before; a table may have changed since.
+        anew = f"/* {token_hex(8)} */"
+        nothing = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
+        with self.reading() as under_way, guarded("list the columns"):
+            return under_way.connected.names(nothing.prefix_with(anew))
+
+    def fetch(self, query: Any, doing: str) -> list[Any]:
+        """Run a query and read all its rows, which are few."""
+        with self.reading() as under_way, guarded(doing):
+            return under_way.connected.rows(query)
+
+    def told(self, expressions: Sequence[Any], doing: str) -> list[Any]:
+        """Ask for what the types of columns tell, without a look at any row."""
+        one = sa.select(sa.literal_column("1").label("anonrisk_one")).subquery("anonrisk_any")
+        typed = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
+        joined = one.outerjoin(typed.subquery("anonrisk_typed"), sa.true())
+        (row,) = self.fetch(sa.select(*expressions).select_from(joined), doing)
+        return list(row)
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row; no cell leaves the database."""
+        one = sa.select(sa.literal(1)).select_from(self.source).limit(1)
+        return bool(self.fetch(one, "look for a row"))
+
+    def raw(self, name: Name) -> Any:
+        """Give a column as it is; always quoted, so that no name can be misread."""
+        return sa.column(quoted_name(str(name), quote=True))

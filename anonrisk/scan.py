@@ -1,0 +1,120 @@
+"""Files larger than memory: ``anonrisk.scan("data/*.parquet").anon.k(["zip", "age"])``."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, get_args
+
+from anonrisk.core.arguments import one_of
+from anonrisk.core.literals import ScannedFormat, Spill
+from anonrisk.engines.reading import files
+from anonrisk.errors import ArgumentError, MissingLibraryError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.engines.reading.files import Part, Wanted
+    from anonrisk.scanned import ScannedTable
+
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def scan(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    format: ScannedFormat | None = None,  # noqa: A002
+    sep: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
+    dtypes: Mapping[str, str] | None = None,
+    memory: str = "2GB",
+    spill: Spill = "encrypted",
+) -> ScannedTable:
+    r"""Say which files hold a table, so that it can be measured without being read into memory.
+
+    An embedded DuckDB reads them, in this process: only these files, which must be on this machine.
+    It installs no extension and reaches no network. Parquet is read where it lies, by every
+    question anew; a file that changes meanwhile is noticed and refused. CSV is read once, by the
+    code that reads it for pandas, into an encrypted copy in a private folder, whose key never
+    leaves the process. ``close()``, the end of a ``with`` block or that of the program remove it.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files, patterns such as ``"data/*.parquet"``, and folders, whose names ``country=NL`` are
+        columns. CSV may be packed (``.gz``, ``.zst``, ``.bz2``, ``.xz``, ``.zip``).
+    format : {"csv", "parquet"}, optional
+        If the names do not tell it.
+    sep, encoding, na, dtypes
+        How CSV is written, as on the command line: what separates cells, how letters are written,
+        texts that mean missing beside the empty one, and which columns are ``"number"`` or
+        ``"date"``; all others are text.
+    memory : str
+        The most that DuckDB takes, as ``"800MB"``; Python and what it reads ahead come on top.
+    spill : {"encrypted", "plain", "never"}
+        What becomes of counts that do not fit: they are written to a private folder (mode 0700)
+        encrypted, which takes DuckDB's extension httpfs, as plain bytes, or not at all. Where they
+        cannot be encrypted, ``"encrypted"`` means never: then the call ends in an error that says
+        so.
+
+    Returns
+    -------
+    ScannedTable
+        With every function of a table under `.anon`; the functions of `anonrisk` and
+        `Policy.check` take it as they take any other table.
+
+    Raises
+    ------
+    UnreadableTableError
+        If there is no such file, it is damaged, or the files are not of one table.
+    MissingLibraryError
+        Without DuckDB and what writes its SQL: ``pip install "anonrisk[scan]"``.
+
+    See Also
+    --------
+    anonrisk.anon : the same for a table in memory
+    anonrisk.Policy.check : a gate on it
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import anonrisk
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     _ = path.write_text("zip,age\n1011,34\n1011,34\n1012,51\n")
+    ...     with anonrisk.scan(path) as people:
+    ...         people.anon.k("zip"), people.anon.k(["zip", "age"])
+    (1, 1)
+    """
+    one_of(spill, "spill", get_args(Spill))
+    if format is not None:
+        one_of(format, "format", get_args(ScannedFormat))
+    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+        raise ArgumentError("sep is one character, and no quotation mark")
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    named = [os.fspath(path) for path in given]
+    for path in named:
+        if _ELSEWHERE.match(path) and not os.path.exists(path):  # noqa: PTH110
+            raise ArgumentError(
+                f"{files.without_values(path)!r} is not on this machine, and scan reads nothing "
+                "over a network; copy it here, or read it with Spark"
+            )
+    text = files.TextFormat(sep, encoding, tuple(na), dict(dtypes or {}))
+    about = {"format": format, "memory": memory, "spill": spill}
+    return scanned(files.find(named), files.Wanted(), text, **about)
+
+
+def scanned(
+    parts: Sequence[Part], wanted: Wanted, text: files.TextFormat, **about: Any
+) -> ScannedTable:
+    """Open files that were found, of which only some columns may be wanted."""
+    try:
+        from anonrisk.scanned import ScannedTable
+    except ImportError:
+        raise MissingLibraryError(
+            "scanning files needs DuckDB, SQLAlchemy, SQLGlot and pyarrow: "
+            "pip install 'anonrisk[scan]'"
+        ) from None
+    return ScannedTable.opened(parts, wanted, text, **about)
