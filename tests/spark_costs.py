@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +55,10 @@ def calls(table):
     """The calls by their name, as a page shows them; tables that come back are computed."""
     everybody = table.select(*QID).unionAll(table.select(*QID))
     coarse = table.anon.generalize("born", bins=5)
-    policy = anonrisk.Policy(quasi=QID, sensitive="illness", k=2, ldiv={"l": 2}, tcloseness=0.9)
+    closeness = {"t": 0.9, "distance": "equal"}
+    policy = anonrisk.Policy(
+        quasi=QID, sensitive="illness", k=2, ldiv={"l": 2}, tcloseness=closeness
+    )
     sets = [["zip"], ["zip", "born"], QID]
     return {
         "k": lambda: table.anon.k(QID),
@@ -75,7 +77,7 @@ def calls(table):
         "Policy.check": lambda: policy.check(table),
         "find_qids, 11 columns": lambda: table.anon.find_qids(max_size=2),
         "explain_risk": lambda: table.anon.explain_risk(QID),
-        "suda": lambda: _computed(table.anon.suda(QID, max_size=2)),
+        "suda": lambda: _computed(table.anon.suda(QID, max_size=2).scores),
         "plan": lambda: table.anon.plan(QID, k=2),
         "utility": lambda: coarse.anon.utility(table, QID, "illness"),
         "sizes": lambda: _computed(table.anon.sizes(QID)),
@@ -107,7 +109,7 @@ def cost(spark, call) -> Cost:
         if number in before:
             continue
         jobs += execution.jobs().size()
-        metrics = store.executionMetrics(number)
+        metrics = dict(_pairs(store.executionMetrics(number)))
         for node in _list(store.planGraph(number).allNodes()):
             name = node.name()
             scans += name.startswith(_SCANS)
@@ -123,14 +125,21 @@ def _list(of_scala):
     return [of_scala.apply(i) for i in range(of_scala.size())]
 
 
+def _pairs(of_scala):
+    each = of_scala.iterator()
+    while each.hasNext():
+        pair = each.next()
+        yield pair._1(), pair._2()
+
+
 def _written(node, metrics) -> int:
     """The rows that an exchange has passed on."""
-    found = 0
-    for metric in _list(node.metrics()):
-        if metric.name() in _ROWS and metrics.contains(metric.accumulatorId()):
-            text = metrics.apply(metric.accumulatorId())
-            found = max(found, int(re.sub(r"[,.].*|\D", "", text.replace(",", "")) or 0))
-    return found
+    texts = (
+        metrics.get(metric.accumulatorId(), "0")
+        for metric in _list(node.metrics())
+        if metric.name() in _ROWS
+    )
+    return max((int(text.replace(",", "")) for text in texts), default=0)
 
 
 @contextmanager
