@@ -197,8 +197,15 @@ def on_page() -> str:
 def main() -> None:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        # A small table is compiled for longer than it is counted.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    spark = SparkSession.builder.master("local[1]").config(map=options).getOrCreate()
     table = written(costs(spark))
     spark.stop()
     PAGE.write_text(PAGE.read_text(encoding="utf-8").replace(on_page(), table), encoding="utf-8")
