@@ -116,7 +116,7 @@ class SparkSets:
         table = self.kept(self.projection.table).select(texts, *person)
         who = [] if unit is None else ["u"]
         repeated = table.select(f.posexplode(f.array(*places)).alias("s", "at"), "texts", *who)
-        parts = (f.col("texts")[f.col("at")[i]] for i in range(widest))
+        parts = (f.get("texts", f.get("at", f.lit(i))) for i in range(widest))
         return repeated.select("s", f.concat(*parts).alias("key"), *who)
 
     def _text(self, i: int) -> Any:
