@@ -420,6 +420,33 @@ def test_sets_share_jobs_on_spark(spark):
 
 @pytest.mark.slow
 @pytest.mark.spark("spark")
+def test_values_in_a_row_are_told_apart_whatever_they_hold_on_spark(spark):
+    from itertools import product
+
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.spark.sets import SparkSets
+
+    odd = ["", "-", ":", ";", "0", "0:", "1", "1:", "1:1", "2:1:", "-1;", "\u00e9", None]
+    words = spark.createDataFrame(list(product(odd, odd, odd[:4])), "a string, b string, c string")
+    sizes = SparkSets(words, Question((("a", "b", "c"),))).count([(0, 1, 2), (1, 2), (0,)])
+    assert [of_set.n_classes for of_set in sizes] == [13 * 13 * 4, 13 * 4, 13]
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    # The clock shows the same at the first two instants, an hour apart.
+    kinds = spark.sql(
+        "select timestamp_seconds(s) as t, float(x) as f, double(x) as d, b, decimal(n) as n "
+        "from values (1604206800, '0', x'00', 1), (1604210400, '-0', x'0000', 10), "
+        "(null, 'NaN', x'', null), (null, null, null, null) as v(s, x, b, n)"
+    )
+    try:
+        counter = SparkSets(kinds, Question((tuple(kinds.columns),)))
+        sizes = counter.count([(0,), (1,), (2,), (3,), (4,), (1, 2)])
+        assert [of_set.n_classes for of_set in sizes] == [3, 2, 2, 4, 3, 2]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
 def test_nested_and_odd_columns_on_spark(spark):
     table = spark.sql(
         "select * from values (1, array(1), 'x', date'2020-01-01'), (2, array(1), 'x', null) "
