@@ -81,7 +81,7 @@ class _WhenPolarsComes:
                 register_polars()
 
             # Of this one loader, which Python made for this one import.
-            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+            spec.loader.exec_module = load_and_register
         return spec
 
 

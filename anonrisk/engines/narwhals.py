@@ -55,6 +55,6 @@ class NarwhalsEngine:
 
 
 def _with_population_inside(one: Any) -> Any:
-    against = getattr(one, "against", None)
+    against: Any = getattr(one, "against", None)
     native = inside_narwhals(getattr(against, "population", None))
     return one if native is None else replace(one, against=replace(against, population=native))

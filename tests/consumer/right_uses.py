@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame as SparkFrame
 
 
+def databases() -> None:
+    people = anonrisk.sql.table("sqlite:///people.sqlite", "people", quasi=["zip", "age"])
+    smallest: int = people.anon.k() + anonrisk.k(people, "zip", unit="patient")
+    declared = people.anon.declare(sensitive="illness")
+    names: tuple[object, ...] = declared.columns
+    print(smallest, names, declared.name, Policy(k=5).check(declared).passed)
+
+
 def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     smallest: int = anonrisk.k(df, "zip")
     smallest = anonrisk.k(df, ["zip", "age"], unit="patient", missing="drop")

@@ -68,8 +68,10 @@ class TableWithNotes(TableAround):
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
         """Change the one inside, which says the same if it can."""
-        told = attrs if self.inner.carries() else {}
-        return self.around(self.inner.changed(rows, new, told), attrs)
+        if self.inner.carries():
+            return self.around(self.inner.changed(rows, new, attrs), attrs)
+        same = rows is None and new.columns.empty
+        return self.around(self.frame.frame if same else self.inner.changed(rows, new, {}), attrs)
 
     def around(self, table: Any, attrs: Any) -> Any:
         """Hold it again."""
