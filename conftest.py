@@ -171,7 +171,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 def asks_for_more_than_pandas(text) -> bool:
     """Whether an error says that a library is not here which the quick lane does without."""
-    named = re.findall(r"No module named '(\w+)|Import (\w+) failed|(pyarrow)>=", text)
+    named = re.findall(r"No module named '(\w+)|`Import (\w+)` failed|(pyarrow)>=", text)
     absent = (importlib.util.find_spec("".join(names)) is None for names in named)
     return "pip install 'anonrisk[" in text or any(absent)
 

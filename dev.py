@@ -394,10 +394,10 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
     say("everything that ran has passed")
 
 
-def do_docs(args: Sequence[str]) -> None:
-    """Build the documentation site."""
+def do_script(title: str, script: str, args: Sequence[str] = ()) -> None:
+    """Run a program that writes something."""
     set_up(LATEST)
-    run("docs", LATEST.python, "docs/site/build.py", *args, env=variables(LATEST))
+    run(title, LATEST.python, script, *args, env=variables(LATEST))
 
 
 def do_bench(args: Sequence[str]) -> None:
@@ -409,18 +409,6 @@ def do_bench(args: Sequence[str]) -> None:
         run(f"benchmark {name}", LATEST.python, f"benchmarks/{name}.py", *args[1:], env=env)
 
 
-def do_ready(_args: Sequence[str] = ()) -> None:
-    """Write the ready policies into the package, their suites, and the schema of policies."""
-    set_up(LATEST)
-    run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
-
-
-def do_stubs(_args: Sequence[str] = ()) -> None:
-    """Write what follows from the functions, the budgets and the formulas."""
-    set_up(LATEST)
-    run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
-
-
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
@@ -428,10 +416,10 @@ COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "test": do_test,
     "nightly": do_nightly,
     "check": do_check,
-    "docs": do_docs,
+    "docs": lambda args: do_script("docs", "docs/site/build.py", args),
     "bench": do_bench,
-    "ready": do_ready,
-    "stubs": do_stubs,
+    "ready": lambda _: do_script("ready policies", "expectations/regenerate.py"),
+    "stubs": lambda _: do_script("stubs", "stubs.py"),
     "setup": do_setup,
 }
 
