@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up, check and test this checkout. Needs Python 3.11 or newer and a shell, nothing else.
 
-python3 dev.py example         run examples/hospital.py with the core library alone (no Java)
+python3 dev.py example         run `anonrisk example hospital` with the core library alone (no Java)
 python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great Expectations
 python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
 python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
@@ -46,12 +46,13 @@ ROOT = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Env:
-    """A virtual environment: what goes in, at the versions of which file of tests/pins."""
+    """A virtual environment: what goes in, at the versions of a file of tests/pins or of today."""
 
     folder: str
     pins: str
     install: tuple[str, ...]
     newest_python: tuple[int, int] = (3, 99)
+    only_python: bool = False
 
     @property
     def python(self) -> Path:
@@ -69,13 +70,19 @@ class Lane:
 
 
 EXAMPLE = Env(".venv-example", "latest.txt", ("-e", "."))
-QUICKLY = Env(".venv-fast", "latest.txt", ("-e", ".[test]"))
+QUICKLY = Env(".venv-fast", "latest.txt", ("-e", ".[quick]"))
 LATEST = Env(".venv", "latest.txt", ("-e", ".[all,dev]"))
 # Spark 3.5 knows no Python after 3.12, and in 3.12 it takes distutils from setuptools.
 TOOLS = ("chispa", "hypothesis", "pyarrow", "pyspark[connect]", "pytest", "setuptools")
 OLDEST = Env(
     ".venv-oldest", "oldest.txt", ("-e", ".[cli,policy,store,sql,report]", *TOOLS), (3, 12)
 )
+# What a user gets who installs today, whatever the pins say.
+NEWEST = Env(".venv-newest", "", ("-e", ".[all,test]"))
+OTHER_PYTHONS = [
+    Env(f".venv-3.{minor}", "", ("-e", ".[test]"), (3, minor), only_python=True)
+    for minor in sorted({11, 12, 13, 14} - {sys.version_info[1]})
+]
 
 
 def there(patterns: Sequence[str]) -> list[str]:
@@ -99,25 +106,31 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
-
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
-SOME = ("--of-a-file", "5")
+ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "3", "4"))
 LANES = (
     Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
+    # In a database, one test of each word by day: test_sql*.py has the rest.
+    Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *SOME)),
+    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane("Arrow, all cases", LATEST, ("--engines", "arrow_more", *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("SQL, all cases", LATEST, ("--engines", "sql", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
+    Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
+    Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *ONE_CASE, *ONE)),
+    *(Lane(f"Python 3.{env.newest_python[1]}", env, (*QUICK, *NOT_GX)) for env in OTHER_PYTHONS),
 )
 
 TYPED = ("anonrisk", "dev.py", "stubs.py", "docs/site", "spark_jobs", "examples", "benchmarks")
@@ -180,18 +193,25 @@ def output(*command: str | Path) -> str:
 
 
 def interpreter(env: Env) -> str | None:
-    """The Python to make an environment with: this one, or an older one if need be."""
-    if sys.version_info[:2] <= env.newest_python:
+    """The Python to make an environment with: this one, or another one if need be."""
+    if sys.version_info[:2] <= env.newest_python and not env.only_python:
         return str(Path(sys.executable).resolve())  # never the Python of an environment
-    names = (f"python3.{minor}" for minor in range(env.newest_python[1], 10, -1))
-    return next((name for name in names if output(name, "-c", "import venv; print(1)")), None)
+    newest = env.newest_python[1]
+    for minor in [newest] if env.only_python else range(newest, 10, -1):
+        kept = Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")
+        for name in (f"python3.{minor}", *map(str, sorted(kept))):
+            if output(name, "-c", "import venv; print(1)"):
+                return name
+    return None
 
 
 def stamp(env: Env, python: str) -> list[str]:
     """What an environment is made of, in two lines: its Python, and what is installed."""
     digest = hashlib.sha256(repr(env.install).encode())
-    for path in (ROOT / "pyproject.toml", ROOT / "tests" / "pins" / env.pins):
-        digest.update(path.read_bytes())
+    digest.update((ROOT / "pyproject.toml").read_bytes())
+    # What pip gives today is something else tomorrow.
+    pins = ROOT / "tests" / "pins" / env.pins
+    digest.update(pins.read_bytes() if env.pins else time.strftime("%Y-%m-%d").encode())
     return [f"{ROOT} {python} {sys.version.split()[0]}", digest.hexdigest()]
 
 
@@ -208,17 +228,18 @@ def set_up(env: Env) -> None:
     """
     python = interpreter(env)
     if python is None:
-        say(f"{env.folder} left out: no Python up to 3.{env.newest_python[1]} is on the PATH")
+        say(f"{env.folder} left out: there is no Python 3.{env.newest_python[1]} for it")
         return
     mark, wanted = ROOT / env.folder / "anonrisk-stamp", stamp(env, python)
     found = mark.read_text().splitlines() if mark.exists() and env.python.exists() else []
     if found == wanted:
         return
-    say(f"setting up {env.folder} with tests/pins/{env.pins}; the first time may take minutes")
+    say(f"setting up {env.folder} ({env.pins or 'unpinned'}); the first time may take minutes")
     mark.unlink(missing_ok=True)
     if found[:1] != wanted[:1]:
         run(f"make {env.folder}", python, "-m", "venv", "--clear", ROOT / env.folder)
-    pip_install(f"install into {env.folder}", env, "-c", f"tests/pins/{env.pins}", *env.install)
+    versions = ("-c", f"tests/pins/{env.pins}") if env.pins else ("--upgrade",)
+    pip_install(f"install into {env.folder}", env, *versions, *env.install)
     mark.write_text("\n".join(wanted) + "\n")
 
 
@@ -362,8 +383,9 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
     """Run lanes side by side; on a build server a lane that cannot run is a failure."""
     java_home = do_setup()
     for lane in lanes:
+        set_up(lane.env)
         if not interpreter(lane.env):
-            if os.environ.get("CI"):
+            if os.environ.get("CI") and not lane.env.only_python:
                 sys.exit(f"dev.py: FAILED: no Python here for the lane: {lane.title}")
             say(f"NOT RUN, no Python here for it: {lane.title}")
     failed = run_beside([lane for lane in lanes if interpreter(lane.env)], args, java_home)

@@ -1,9 +1,9 @@
 """anonrisk: how many people in a table can be singled out.
 
-Importing this package puts `.anon` on pandas tables, where pyspark is installed on Spark tables,
-and where Polars was imported before on its tables. Each method of `.anon` is also a function here:
-``df.anon.k(["zip", "age"])`` is ``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations,
-pyarrow tables and others that speak the Arrow stream as well.
+Importing this package puts `.anon` on pandas and Polars tables, and where pyspark is installed on
+Spark tables. Each method of `.anon` is also a function here: ``df.anon.k(["zip", "age"])`` is
+``anonrisk.k(df, ["zip", "age"])``, which takes DuckDB relations, pyarrow tables, narwhals frames
+and others that speak the Arrow stream as well; ``anonrisk.table(x)`` gives these `.anon`, too.
 
 ====================  ==============================================================
 `anonrisk.api`        the functions of a table
@@ -83,6 +83,7 @@ from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
 from anonrisk.scan import scan
+from anonrisk.table import table
 
 if TYPE_CHECKING:
     from anonrisk import hierarchy as hierarchy
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from anonrisk import predict as predict
     from anonrisk import priors as priors
     from anonrisk import reporting as reporting
+    from anonrisk import spark as spark
     from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
@@ -151,6 +153,7 @@ __all__ = [
     "suda",
     "summary",
     "suppress",
+    "table",
     "tcloseness",
     "trajectory",
     "uniqueness",
@@ -169,6 +172,7 @@ _LATER = (
     "predict",
     "priors",
     "reporting",
+    "spark",
     "sql",
 )
 _NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
@@ -193,5 +197,6 @@ def __dir__() -> list[str]:
 register.register_pandas()
 register.register_spark()
 register.register_polars()
+register.register_held()
 if "pyspark.pandas" in sys.modules:
     from anonrisk import pandas_on_spark as _pandas_on_spark  # noqa: F401

@@ -15,6 +15,7 @@ from anonrisk import api, reporting
 from anonrisk.api import roles as api_roles
 from anonrisk.core import docstrings, render
 from anonrisk.core.columns import FrameT
+from anonrisk.engines.held import HeldTable
 from anonrisk.errors import AnonRiskError
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class AnonAccessor(render.PrintedTable, Generic[FrameT]):
 
     def _lines(self) -> list[str]:
         """Name the table and its roles, which are known without a look at its rows."""
-        kind = type(self._frame)
-        of = f".anon of a {kind.__module__.partition('.')[0]} {kind.__name__}"
+        held = isinstance(self._frame, HeldTable)
+        of = f".anon of a {render.kind_of(self._frame.frame if held else self._frame)}"
         try:
             roles = api_roles.roles(self._frame)
         except AnonRiskError as error:

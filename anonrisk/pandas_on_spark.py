@@ -25,8 +25,8 @@ except (ImportError, AttributeError) as error:
     found = ", ".join(map(_installed, ("pyspark", "pandas", "pyarrow")))
     raise MissingLibraryError(
         "pandas-on-Spark cannot be imported here: it needs pyspark, pyarrow, and a pandas that "
-        "pyspark knows, which is one below 3 so far: pip install pyspark pyarrow 'pandas<3'. Here "
-        f"are {found}. Spark tables have .anon without it"
+        "pyspark knows, which is one below 3 so far: pip install 'anonrisk[pandas-on-spark]', or "
+        f"pyspark, pyarrow and 'pandas<3'. Here are {found}. Spark tables have .anon without it"
     ) from error
 
 register_dataframe_accessor("anon")(AnonAccessor)

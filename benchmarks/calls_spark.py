@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as f
 
+import anonrisk
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import _bench
@@ -60,19 +62,19 @@ def people(spark: SparkSession, n: int, folder: str) -> tuple[DataFrame, DataFra
 
 def calls(frame: DataFrame, population: DataFrame) -> dict[str, Callable[[], object]]:
     """Everything that is timed; the first is what the others are compared with."""
-    coarse = frame.anon.generalize("born", bins=10)
+    coarse = anonrisk.generalize(frame, "born", bins=10)
     return {
         "groupBy": lambda: (
             frame.groupBy(*QID, "diagnosis").count().write.format("noop").mode("overwrite").save()
         ),
-        "classes, unit": lambda: frame.anon.classes(QID, unit="patient"),
-        "risk, population": lambda: frame.anon.risk(QID, population),
-        "kmap": lambda: frame.anon.kmap(QID, population),
-        "utility": lambda: coarse.anon.utility(frame, QID, "diagnosis"),
-        "assess": lambda: frame.anon.assess(QID, "diagnosis", distance="equal"),
-        "find_qids, 12 columns": lambda: frame.anon.find_qids(max_size=3),
-        "trajectory": lambda: frame.anon.trajectory("card", "station"),
-        "linkability": lambda: frame.anon.linkability("card", "station", "day", period="91D"),
+        "classes, unit": lambda: anonrisk.classes(frame, QID, unit="patient"),
+        "risk, population": lambda: anonrisk.risk(frame, QID, population),
+        "kmap": lambda: anonrisk.kmap(frame, QID, population),
+        "utility": lambda: anonrisk.utility(coarse, frame, QID, "diagnosis"),
+        "assess": lambda: anonrisk.assess(frame, QID, "diagnosis", distance="equal"),
+        "find_qids, 12 columns": lambda: anonrisk.find_qids(frame, max_size=3),
+        "trajectory": lambda: anonrisk.trajectory(frame, "card", "station"),
+        "linkability": lambda: anonrisk.linkability(frame, "card", "station", "day", period="91D"),
     }
 
 

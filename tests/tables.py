@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import decimal
 import importlib
+import itertools
+import re
 
 import pandas as pd
 import pytest
 
 import anonrisk
 from anonrisk.accessor import AnonAccessor
+from anonrisk.engines import engine_for
+from anonrisk.engines.held import HeldTable
+from anonrisk.errors import UnsupportedFrameError
 
+THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
     str: "string",
     bool: "boolean",
@@ -39,51 +46,45 @@ def pandas_table(kind, cells):
 
 
 class ThroughArrow(AnonAccessor):
-    """What tables of Polars and DuckDB are asked; test_arrow.py has what they refuse."""
-
-    def declare(self, *_, **__):
-        pytest.skip("Polars and DuckDB keep no roles")
-
-    def perturb(self, *_, **__):
-        pytest.skip("Polars and DuckDB keep no marks")
-
-    permute = perturb
-
-    def suda(self, *args, **kwargs):
-        if type(self._frame).__name__ == "DuckDBPyRelation":
-            pytest.skip("the rows of a relation have no order")
-        return super().suda(*args, **kwargs)
+    """What tables that speak the Arrow stream are asked; test_arrow.py has what they refuse."""
 
 
-def _as_a_relation(name):
+def _or_skip(name):
     def method(self, *args, **kwargs):
-        table = getattr(AnonAccessor, name)(self, *args, **kwargs)
-        if type(self._frame).__name__ != "DuckDBPyRelation":
-            return table
-        # A relation gives a table of pyarrow back, which takes no `.anon`.
-        return importlib.import_module("duckdb").from_arrow(table)
+        try:
+            return getattr(AnonAccessor, name)(self, *args, **kwargs)
+        except UnsupportedFrameError as refused:
+            if not re.search("cannot carry roles|gives a number to each row", str(refused)):
+                raise
+            pytest.skip(str(refused))
 
     return method
 
 
-for _name in ("apply", "generalize", "microaggregate", "suppress"):
-    setattr(ThroughArrow, _name, _as_a_relation(_name))
+for _name in ("declare", "perturb", "permute", "suda"):
+    setattr(ThroughArrow, _name, _or_skip(_name))
 
 
 def arrow_builder(kind):
-    """A function that makes tables of Polars, or relations of DuckDB, with `.anon` on them."""
+    """A function that makes tables of a kind that speaks the Arrow stream, with `.anon` on them."""
     pa = pytest.importorskip("pyarrow")
-    library = pytest.importorskip(kind)
-    target = library.DataFrame if kind == "polars" else library.DuckDBPyRelation
-    target.anon = property(ThroughArrow)
+    made = {
+        "polars": _polars,
+        "polars_lazy": lambda columns: _polars(columns).lazy(),
+        "duckdb": lambda columns: pytest.importorskip("duckdb").from_arrow(pa.table(columns)),
+        "narwhals": lambda columns: pytest.importorskip("narwhals").from_native(_polars(columns)),
+        "pyarrow": lambda columns: anonrisk.table(pa.table(columns)),
+        "held": lambda columns: anonrisk.table(_polars(columns)),
+    }[kind]
+    empty = made({"x": pa.array([1])})
+    if kind not in ("pyarrow", "held"):
+        type(empty).anon = property(ThroughArrow)
 
     def build(cells, partitions=2):
         columns = {name: pa.array(list(column)) for name, column in cells.items()}
-        if kind == "polars":
-            return library.DataFrame([library.Series(*column) for column in columns.items()])
-        if any("\0" in name for name in cells):
+        if kind == "duckdb" and any("\0" in name for name in cells):
             pytest.skip("DuckDB itself cannot hold a name with a zero byte")
-        return library.from_arrow(pa.table(columns))
+        return made(columns)
 
     build.kind, build.is_pandas = kind, False
     return build
@@ -104,6 +105,108 @@ def scan_builder(folder):
 
     build.kind, build.is_pandas = "scan", False
     return build
+
+
+SQL_TYPES = {
+    "sqlite": {str: "TEXT", bytes: "BLOB", float: "REAL", int: "INTEGER"},
+    "duckdb_sql": {
+        str: "VARCHAR",
+        bytes: "BLOB",
+        float: "DOUBLE",
+        int: "BIGINT",
+        bool: "BOOLEAN",
+        dt.date: "DATE",
+        dt.datetime: "TIMESTAMP",
+        decimal.Decimal: "DECIMAL(20,4)",
+    },
+    "postgresql": {
+        str: "TEXT",
+        bytes: "BYTEA",
+        float: "DOUBLE PRECISION",
+        int: "BIGINT",
+        bool: "BOOLEAN",
+        dt.date: "DATE",
+        dt.datetime: "TIMESTAMP",
+        decimal.Decimal: "NUMERIC(20,4)",
+    },
+}
+
+
+# They would be stored as text or as numbers, and be those.
+NOT_IN_SQLITE = {bool, dt.date, dt.datetime, decimal.Decimal}
+
+
+def sql_connection(kind, request):
+    """An empty database of this kind: in memory, or on the server that runs for all tests."""
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("sqlglot")
+    if kind == "sqlite":
+        return importlib.import_module("sqlite3").connect(":memory:", isolation_level=None)
+    if kind == "duckdb_sql":
+        return pytest.importorskip("duckdb").connect()
+    return request.getfixturevalue("postgres_connection")
+
+
+def sql_builder(kind, connection):
+    """A function that writes tables into a database, and names them there."""
+    mark = "%s" if kind == "postgresql" else "?"
+
+    def build(cells, partitions=2):
+        name = f"t{next(SQL_NUMBERS)}"
+        columns = ", ".join(
+            '"' + column.replace('"', '""') + f'" {sql_type(kind, cells[column])}'
+            for column in cells
+        )
+        rows = [tuple(map(as_stored, row)) for row in zip(*cells.values(), strict=True)]
+        foreign = {type(cell) for row in rows for cell in row} & NOT_IN_SQLITE
+        if kind == "sqlite" and foreign:
+            pytest.skip(f"SQLite has no type for {foreign.pop().__name__}")
+        try:
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+            if rows:
+                marks = ", ".join([mark] * len(cells))
+                asked = connection.cursor() if kind == "postgresql" else connection
+                asked.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        except Exception as error:  # noqa: BLE001
+            pytest.skip(f"{kind} itself cannot hold this table ({type(error).__name__})")
+        return anonrisk.sql.table(connection, name)
+
+    build.kind, build.is_pandas = kind, False
+    return build
+
+
+SQL_NUMBERS = itertools.count()
+
+
+def sql_type(kind, column):
+    known = [cell for cell in map(as_stored, column) if cell is not None]
+    first = type(known[0]) if known else str
+    if first is dt.datetime and known[0].tzinfo is not None and kind != "sqlite":
+        return "TIMESTAMPTZ"
+    return SQL_TYPES[kind].get(first, "")
+
+
+def as_stored(cell):
+    """A cell as Python has it: pandas and NumPy have times, numbers and gaps of their own."""
+    if cell is pd.NaT or cell is pd.NA:
+        return None
+    if isinstance(cell, pd.Timestamp):
+        return cell.to_pydatetime()
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+def sql_rows(table):
+    """The cells of a table in a database."""
+    import sqlalchemy as sa
+
+    names = table.names
+    query = sa.select(*(table.raw(name) for name in names)).select_from(table.source)
+    return [dict(zip(names, row, strict=True)) for row in table.fetch(query, "read the cells")]
+
+
+def _polars(columns):
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame([polars.Series(*column) for column in columns.items()])
 
 
 def spark_table(session, cells, partitions=2):
@@ -146,6 +249,11 @@ def to_rows(table) -> list[dict]:
     """The cells of any kind of table as a list of dicts, missing ones as None."""
     if hasattr(table, "to_spark"):
         table = table.to_pandas()
+    if hasattr(table, "reading"):
+        return sql_rows(table)
+    table = table.frame if isinstance(table, HeldTable) else table
+    if type(table).__name__ == "LazyFrame":
+        table = table.collect()
     if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.DataFrame):
         import pyarrow as pa
 
@@ -154,6 +262,26 @@ def to_rows(table) -> list[dict]:
         records = table.to_dict("records")
         return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
     return [row.asDict() for row in table.collect()]
+
+
+def without_rows(table):
+    """The same table without any row."""
+    if isinstance(table, HeldTable):
+        return HeldTable(without_rows(table.frame), table.notes)
+    if hasattr(table, "reading"):
+        import sqlalchemy as sa
+
+        none = sa.select(sa.text("*")).select_from(table.source).where(sa.false())
+        return dataclasses.replace(table, source=none.subquery("none"))
+    for name, asked in (("iloc", lambda: table.iloc[:0]), ("slice", lambda: table.slice(0, 0))):
+        if hasattr(table, name) and not hasattr(table, "sparkSession"):
+            return asked()
+    return table.limit(0) if hasattr(table, "limit") else table.head(0)
+
+
+def columns_of(table) -> list:
+    """The names of the columns of any kind of table."""
+    return list(engine_for(table).schema(table).columns)
 
 
 def rows_of(cells) -> list[dict]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import tables
 from sensitive import CELLS, TREE
 
 from anonrisk import errors
@@ -13,17 +14,17 @@ from anonrisk import errors
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("how", [{}, {"missing": "drop", "missing_sensitive": "drop"}])
 def test_assess_equals_one_at_a_time(frame, unit, how):
-    if not frame.is_pandas and (unit is None) != (how == {}):
-        pytest.skip("the other half of the combinations is enough on Spark")
     table = frame(CELLS)
     found = table.anon.assess("zip", ["ill", "cost"], c=2, unit=unit, **how)
+    # Each measure is tested on every engine in its own file: here pandas says what to expect.
+    if not frame.is_pandas:
+        table = tables.pandas_table("pandas", CELLS)
     how = {"unit": unit, **how}
     plain = {key: value for key, value in how.items() if key != "missing_sensitive"}
     assert found["k"] == table.anon.k("zip", **plain)
     assert found["uniqueness"] == table.anon.uniqueness("zip", **plain)
     assert found["average_risk"] == table.anon.risk("zip", **plain).prosecutor.average
-    # On Spark every call counts.
-    for column in ("ill", "cost") if frame.is_pandas else ("cost",):
+    for column in ("ill", "cost"):
         for name, expected in {
             "ldiv": table.anon.ldiv("zip", column, **how),
             "entropy_ldiv": table.anon.ldiv("zip", column, "entropy", **how),
@@ -34,7 +35,7 @@ def test_assess_equals_one_at_a_time(frame, unit, how):
             "enhanced_beta_likeness": table.anon.beta_likeness("zip", column, "enhanced", **how),
             "delta_disclosure": table.anon.delta_disclosure("zip", column, **how),
         }.items():
-            assert found.of(name, column) == pytest.approx(expected, rel=1e-12), name
+            assert found.of(name, column) == pytest.approx(expected, rel=1e-11), name
     assert found["tcloseness"] == max(found.of("tcloseness", c) for c in ("ill", "cost"))
     assert found["ldiv"] == min(found.of("ldiv", c) for c in ("ill", "cost"))
 

@@ -10,6 +10,7 @@ import re
 import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import axe
 import pytest
@@ -48,10 +49,37 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
 
     of_engines = ["(engine or spark) and not nightly", *["engine and not nightly"] * 2]
     assert [selects(lane) for lane in dev.LANES] == ["not nightly", *of_engines]
-    assert [selects(lane) for lane in dev.NIGHTLY] == ["nightly", "engine", "engine", "engine"]
+    night = [selects(lane) for lane in dev.NIGHTLY]
+    assert night[:4] == ["nightly", "engine", "engine", "engine"]
     # The night leaves no case out.
     some = [lane.title for lane in (*dev.LANES, *dev.NIGHTLY) if "--cases" in lane.args]
-    assert some == ["Spark", "Spark Connect", "oldest versions"]
+    assert some == ["Spark", "Spark Connect", "oldest versions", "what pip gives today, Spark"]
+
+
+def test_the_night_asks_what_pip_gives_and_every_python_that_is_there(dev):
+    titles = [lane.title for lane in dev.NIGHTLY[4:]]
+    assert titles[:2] == ["what pip gives today", "what pip gives today, Spark"]
+    assert all(lane.env.pins == "" for lane in dev.NIGHTLY[4:])
+    others = [minor for minor in (11, 12, 13, 14) if minor != sys.version_info[1]]
+    assert titles[2:] == [f"Python 3.{minor}" for minor in others]
+    # An environment without pins is brought up to date tomorrow.
+    env = dev.NEWEST
+    today = dev.stamp(env, "python")
+    dev.time = SimpleNamespace(strftime=lambda _: "tomorrow")
+    assert dev.stamp(env, "python")[0] == today[0]
+    assert dev.stamp(env, "python")[1] != today[1]
+    assert dev.stamp(dev.LATEST, "python") == dev.stamp(dev.LATEST, "python")
+
+
+def test_a_python_is_the_one_that_was_asked_for(dev, monkeypatch, tmp_path):
+    asked = dev.Env("x", "", (), (3, 12), only_python=True)
+    kept = tmp_path / ".pyenv" / "versions" / "3.12.1" / "bin" / "python"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    monkeypatch.setattr(dev.Path, "home", lambda: tmp_path)
+    for there, found in ((str(kept), str(kept)), ("python3.12", "python3.12"), ("", None)):
+        monkeypatch.setattr(dev, "output", lambda name, *_, there=there: name == there)
+        assert dev.interpreter(asked) == found
 
 
 def test_the_quick_lanes_cover_what_they_say(dev):
@@ -95,3 +123,16 @@ def test_axe_is_pinned_by_version_and_content():
     address, digest = axe.PIN.read_text(encoding="utf-8").split()
     assert re.fullmatch(r"https://registry\.npmjs\.org/axe-core/-/axe-core-[\d.]+\.tgz", address)
     assert re.fullmatch(r"sha512-[\w+/]{86}==", digest)
+
+
+def test_the_quick_lane_skips_what_is_not_installed_and_nothing_else():
+    import conftest
+
+    asks = conftest.asks_for_more_than_pandas
+    assert asks("ModuleNotFoundError: No module named 'no_such_library.part'")
+    assert asks("a repository needs SQLAlchemy: pip install 'anonrisk[store]'")
+    assert not asks("ModuleNotFoundError: No module named 'pandas.no_such_part'")
+    assert not asks("assert 1 == 2")
+    error = AssertionError("in the words of a test")
+    error.__context__ = ImportError("No module named 'no_such_library'")
+    assert asks(conftest.told_by(error))

@@ -35,7 +35,7 @@ def test_an_estimate_that_is_not_doubtful_is_within_twice(world):
     held_against_the_truth(world)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_in_every_world():
     for world in made_up():
         held_against_the_truth(world)

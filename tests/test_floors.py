@@ -69,6 +69,7 @@ PUBLIC = {
     "anonrisk.spark_jobs.measure": ("main",),
     "anonrisk.spark_jobs.predict": ("main",),
     "anonrisk.search.probabilistic": ("domain_size", "max_singleton_share"),
+    "anonrisk.spark": ("foreach_batch",),
 }
 
 

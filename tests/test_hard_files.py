@@ -94,7 +94,8 @@ def test_by_scan(name, tmp_path):
     def read():
         about = {"sep": case.sep, "encoding": case.encoding}
         with anonrisk.scan(laid(case, tmp_path), **about) as table:
-            rows = table.connection.connection.execute("SELECT * FROM anonrisk_table").fetchall()
+            every = f"SELECT * FROM {table.source.name}"
+            rows = table.connection.connection.execute(every).fetchall()
             return table.names, rows
 
     if case.names is None:

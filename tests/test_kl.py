@@ -155,7 +155,7 @@ def test_zipfs_laws_are_within_what_is_said_of_them():
     assert min(said.values()) > 20
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_typical_laws_are_much_nearer_than_the_worst():
     off = {"fine": [], "warned": []}
     for known, random in families(8, 350):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -114,9 +116,97 @@ def build(checkout, kind, folder):
     return made
 
 
+@pytest.fixture(scope="module")
+def wheel(checkout, tmp_path_factory):
+    return build(checkout, "--wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture
+def installed(wheel, tmp_path):
+    """Run Python where there is the wheel and no checkout: as an archive, as Spark is sent it."""
+
+    def run(*arguments):
+        env = {**os.environ, "PYTHONPATH": str(wheel), "SPARK_LOCAL_IP": "127.0.0.1"}
+        command = [sys.executable, *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+# In one process, for each would import everything anew.
+PROMISED = """
+import contextlib, importlib, io, json, sys
+import anonrisk
+from anonrisk.cli import main
+
+def said_by(call, arguments):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = call(arguments)
+    return code, said.getvalue()
+
+done = [said_by(main, arguments) for arguments in json.loads(sys.argv[1])]
+for name in ("check", "measure", "predict"):
+    job = importlib.import_module(f"anonrisk.spark_jobs.{name}")
+    done.append(said_by(job.main, ["--help"]))
+print(json.dumps([anonrisk.__file__, done]))
+"""
+
+
 @pytest.mark.slow
-def test_the_wheel_holds_anonrisk_and_nothing_else(checkout, tmp_path):
-    names = zipfile.ZipFile(build(checkout, "--wheel", tmp_path)).namelist()
+def test_what_the_readme_promises_is_in_the_wheel(installed, wheel):
+    promised = {
+        "example --list": (0, "hospital "),
+        "example hospital": (0, "k = 1"),
+        "example hospital --code": (0, "def main("),
+        "example": (0, "Wrote admissions.csv and release.json"),
+        "check admissions.csv --policy release.json": (1, "FAIL"),
+        "check admissions.csv --policy cms_k11 --qids pc4": (1, "FAIL"),
+        "report admissions.csv --policy release.json -o r.html": (1, ""),
+        "draft admissions.csv -o draft.json --ready open_data": (0, ""),
+    }
+    done = installed("-c", PROMISED, json.dumps([line.split() for line in promised]))
+    assert done.returncode == 0, done.stderr
+    file, found = json.loads(done.stdout)
+    assert file.startswith(str(wheel))
+    expected = [*promised.values(), *[(0, "--format")] * 3]
+    for (code, text), (wanted, said) in zip(found, expected, strict=True):
+        assert (code, said in text) == (wanted, True), done.stderr
+
+
+@pytest.mark.nightly
+@pytest.mark.spark("spark")
+def test_a_cluster_is_sent_the_wheel(installed, wheel, tmp_path):
+    import pyspark
+
+    page = (ROOT / "docs" / "howto" / "gate_spark.md").read_text(encoding="utf-8")
+    (lines,) = re.findall("```python\n(import sys\n.*?)```", page, flags=re.DOTALL)
+    assert lines in (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    where = "import anonrisk\nprint(anonrisk.__file__)\n"
+    (tmp_path / "gate.py").write_text(where + lines)
+    (tmp_path / "t.csv").write_text("zip,age\n1,2\n1,2\n")
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    options = ("--master", "local[1]", "--conf", "spark.ui.enabled=false", "--py-files", wheel)
+    given = ("t.csv", "--format", "csv", "--policy", "cms_k11", "--qids", "zip", "age")
+    command = map(str, (submit, *options, "gate.py", *given, "--output", "v.json"))
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    env.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        list(command), cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr[-1000:]
+    # Spark copies what it is sent.
+    assert wheel.name in done.stdout.splitlines()[0]
+    assert json.loads((tmp_path / "v.json").read_text())["status"] == "fail"
+    # Where Python starts Spark, a job is a module.
+    done = installed("-m", "anonrisk.spark_jobs.check", *given[:-2], "zip", "age")
+    assert done.returncode == 1, done.stderr[-1000:]
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_anonrisk_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"anonrisk"}
     assert {"anonrisk/py.typed", "anonrisk/accessor.pyi"} <= set(names)
@@ -146,6 +236,24 @@ def test_the_source_distribution_can_test_itself(checkout, tmp_path):
     assert not [name for name in names if "__pycache__" in name or "stale" in name]
 
 
+@pytest.mark.nightly
+def test_the_tests_of_a_source_distribution_run(checkout, tmp_path):
+    with tarfile.open(build(checkout, "--sdist", tmp_path)) as made:
+        made.extractall(tmp_path, filter="data")
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--engines", "plain"]
+    files = ("tests/test_k.py", "tests/test_ldiv.py", "tests/test_policy.py", "tests/test_cli.py")
+    done = subprocess.run(
+        [*command, "-m", "not slow", *files],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
 def pages():
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -155,5 +263,7 @@ def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
     links = [link for link in links if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
-    # The name is on no index: what is installed is a checkout.
-    assert not re.search(r"pip install [\"']?anonrisk", page.read_text(encoding="utf-8"))
+    # The name is on no index so far: what is installed is a checkout.
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if re.search(r"pip install [\"']?anonrisk", line):
+            assert line.startswith("Once it is published on the package index"), line

@@ -100,7 +100,7 @@ def mixed(records):
     return sum(pairs) / len(records)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=40)
 @given(table=small_tables(), k=st.integers(2, 5), loss=st.sampled_from([squared, mixed]))
 def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
@@ -125,7 +125,7 @@ def test_the_regions_of_a_loss_of_classes_are_those_of_the_book(table, k, loss):
         assert found in books
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(table=small_tables(), k=st.integers(2, 4))
 def test_the_regions_of_a_limit_are_those_of_the_book(table, k):
     def diverse(part):

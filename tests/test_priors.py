@@ -417,7 +417,7 @@ for i in range(times):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_writers_lose_nothing(url):
     writers = [
         subprocess.Popen(

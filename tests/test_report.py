@@ -441,7 +441,7 @@ def test_hostile_names_stay_names():
     assert "https://" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_page_stays_small_whatever_the_table():
     n = 60
     names = [f"{i}{'<&>' * 400}" for i in range(300)]

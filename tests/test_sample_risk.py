@@ -173,7 +173,7 @@ def check_coverage(found, runs):
     assert sum(numbers) <= stats.binom.isf(0.01, runs * n_cells, 0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_bounds_cover_the_truth():
     check_coverage(coverage(6_000, 5, fractions=(0.02, 0.3), seed=1), 5)
 

@@ -159,7 +159,7 @@ def test_rows_that_a_driver_loses_are_noticed(connection, monkeypatch):
 def test_what_a_database_is_not_asked_for(connection):
     databases.write(connection, "t", {"zip": ["x"]})
     with pytest.raises(UnsupportedFrameError, match="read the table into pandas"):
-        anonrisk.at_risk(table_of(connection), "zip")
+        anonrisk.suppress(table_of(connection), "zip", k=2)
 
 
 # Columns by which a database holds different texts for the same, or whose cells are not one value.
@@ -299,14 +299,14 @@ def test_fields_of_structs_are_published_too(connection):
 
 
 def test_what_a_database_is_not_asked_for_is_refused_by_its_verb_and_kind(connection):
-    from anonrisk.counts.change import Recode
-    from anonrisk.counts.question import ByGroup, Question
+    from anonrisk.counts.change import CountUnseen, Recode
+    from anonrisk.counts.question import Question
     from anonrisk.engines import engine_for
 
     table, question = table_of(connection), Question((("q",),))
     engine = engine_for(table)
     for asked, words in (
-        (lambda: engine.count(table, ByGroup(question, "s")), "'count' of ByGroup"),
+        (lambda: engine.count(table, CountUnseen(Recode({}))), "'count' of CountUnseen"),
         (lambda: engine.rewrite(table, Recode({})), "'rewrite' by Recode"),
         (lambda: engine.tally(table, question), "'tally' of Question"),
     ):

@@ -160,13 +160,18 @@ def test_what_cannot_be_matched_is_refused_in_words(place):
 
 
 def test_a_population_elsewhere_is_refused(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    from anonrisk.engines.sql import SqlTable
-
-    with duckdb.connect() as one, duckdb.connect() as other:
-        source = sa.text("SELECT 1 AS i").columns().subquery("given")
-        with pytest.raises(UnsupportedFrameError, match="same connection"):
-            anonrisk.kmap(SqlTable(one, source), "i", population=SqlTable(other, source))
+    release, people = (f"sqlite:///{tmp_path}/{name}.sqlite" for name in ("release", "people"))
+    for url in (release, people):
+        with sa.create_engine(url).begin() as connection:
+            databases.write(connection, "t", {"i": [1, 1, 2]})
+    tables = [anonrisk.sql.table(url, "t") for url in (release, release, people)]
+    assert anonrisk.kmap(tables[0], "i", population=tables[1]) == 1
+    with pytest.raises(UnsupportedFrameError, match="same connection, engine or URL"):
+        anonrisk.kmap(tables[0], "i", population=tables[2])
+    memory = [sa.create_engine("sqlite://") for _ in range(2)]
+    given = [anonrisk.sql.table(engine, "SELECT 1 AS i") for engine in memory]
+    with pytest.raises(UnsupportedFrameError, match="same connection, engine or URL"):
+        anonrisk.kmap(given[0], "i", population=given[1])
 
 
 @pytest.mark.slow

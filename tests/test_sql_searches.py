@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import random
+import sqlite3
 from collections import Counter
 
 import pandas as pd
@@ -87,6 +89,14 @@ def test_a_risk_has_the_same_reasons_as_on_pandas(place, options):
 
 
 @pytest.mark.slow
+def test_days_that_are_text_become_months_in_a_database_too(place):
+    cells = {"day": ["2024-05-01", "2024-05-31", None, "2023-12-09"], "n": [1, 1, 2, 2]}
+    said = [str(anonrisk.explain_risk(t, "day")) for t in (place.table(cells), pd.DataFrame(cells))]
+    assert said[0] == said[1]
+    assert "year and month" in said[0]
+
+
+@pytest.mark.slow
 def test_columns_look_the_same_as_on_pandas(place):
     from anonrisk.counts.question import ManySets, Question
     from anonrisk.engines import engine_for
@@ -144,3 +154,12 @@ def test_columns_that_cannot_be_compared_are_set_apart(tmp_path):
             anonrisk.explain_risk(table, ["a", "l"])
         with pytest.raises(EmptyTableError):
             anonrisk.find_qids(place.query("SELECT 1 AS a WHERE 1 = 0"))
+
+
+def test_a_connection_of_sqlite_itself_matches_expressions():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (m TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(f"a{i}@b.de",) for i in range(30)])
+        table = anonrisk.sql.table(connection, "t")
+        (found,) = table.anon.find_qids().direct
+        assert (found.column, found.reason.partition(" ")[0]) == ("m", "looks")

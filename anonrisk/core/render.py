@@ -66,6 +66,18 @@ def named(name: object) -> str:
     return short(name, _NAME)
 
 
+def kind_of(table: object) -> str:
+    """Name the kind of a table by its library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind_of(pd.DataFrame())
+    'pandas DataFrame'
+    """
+    return f"{type(table).__module__.partition('.')[0]} {type(table).__name__}"
+
+
 def joined(names: Iterable[object]) -> str:
     """Write the names of a quasi-identifier.
 

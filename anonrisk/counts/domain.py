@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,3 +56,12 @@ class Domain:
         if self.kind == "date":
             return [str(day) for day in self.values.astype("datetime64[D]")]
         return [str(value) for value in self.values]
+
+
+def typed(domain: Domain, kind: str) -> Domain:
+    """Take values for what the type of their column says they are."""
+    if kind == "other":
+        return Domain(kind, np.arange(len(domain)))
+    if kind == "timestamp":
+        return replace(domain, kind=kind)
+    return domain

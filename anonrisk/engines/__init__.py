@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
+from anonrisk.engines.held import HeldTable
+from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 SUPPORTED = (
     "pandas, Spark (classic and Connect), pandas-on-Spark and Polars DataFrames, "
-    "DuckDB relations, pyarrow Tables and tables of anonrisk.sql.table() and anonrisk.scan()"
+    "Polars LazyFrames, DuckDB relations, pyarrow Tables, narwhals frames, and tables of "
+    "anonrisk.sql.table() and anonrisk.scan()"
 )
 
 
@@ -42,6 +45,10 @@ def engine_for(frame: Any) -> Engine:
 
         if isinstance(frame, sql.SqlTable):
             return cast("Engine", _scan_engine(frame) or sql.SqlEngine())
+    native = inside_narwhals(frame)
+    if native is not None:
+        inner = engine_for(native)
+        return inner if inner.name == "arrow" else cast("Engine", NarwhalsEngine(inner))
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
@@ -59,9 +66,7 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
     """Say what is taken, and what this one becomes a table with."""
     kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
     hint = ""
-    if kind == "polars.LazyFrame":
-        hint = "; this one becomes a table with collect()"
-    elif isinstance(frame, pd.Series) or kind == "polars.Series":
+    if isinstance(frame, pd.Series) or kind == "polars.Series":
         hint = "; a Series becomes a table with to_frame()"
     elif hasattr(type(frame), "__arrow_c_stream__"):
         hint = "; this one may be gone after one look: pyarrow.table() makes one that stays"
@@ -75,6 +80,10 @@ def _unsupported(frame: Any) -> UnsupportedFrameError:
 def _is_arrow_table(frame: Any) -> bool:
     """Tell tables from streams that are gone once they are read, which have no length."""
     kind = type(frame)
+    if kind is HeldTable:
+        return True
+    if isinstance(frame, loaded("polars", "LazyFrame")):
+        return True
     return (
         hasattr(kind, "__arrow_c_stream__")
         and hasattr(kind, "__len__")

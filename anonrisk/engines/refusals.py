@@ -17,6 +17,7 @@ from anonrisk.errors import (
     MissingUnitError,
     MissingValuesError,
     PopulationError,
+    TooManyClassesError,
     TooManyGroupsError,
     TooManyPatternsError,
     TooManyProfilesError,
@@ -180,6 +181,14 @@ def check_groups(by: Name, n_groups: int) -> None:
         raise TooManyGroupsError(
             f"{by!r} has more than {bounds.MAX_GROUPS:,} different values, the most that `by` takes"
         )
+
+
+def too_many_classes(limit: int, where: str = "to the driver") -> TooManyClassesError:
+    """Say that the classes are more than may leave an engine."""
+    return TooManyClassesError(
+        f"the columns have more than {limit:,} different combinations, too many to bring {where}; "
+        "recode the column with most values first, or leave it out"
+    )
 
 
 def check_patterns(n_patterns: int) -> None:

@@ -25,7 +25,7 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 import anonrisk
 from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
-from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError, UnsupportedFrameError
+from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError
 from anonrisk.policy import Policy
 from anonrisk.policy.measure import count
 from anonrisk.policy.rules import PolicyRoles
@@ -100,10 +100,6 @@ def columns_of(table: Any, _: dict[str, Any]) -> MetricAnswer:
 def search_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
     """Search the columns that nobody declared for sets that single people out."""
     engine = engine_for(table)
-    if engine.name == "sql":
-        raise UnsupportedFrameError(
-            "columns in a database are not searched: validate a pandas or Spark batch"
-        )
     published = published_by(table)
     known = CheckedTable(table, engine, published, PolicyRoles())
     named = asked.pop("columns")

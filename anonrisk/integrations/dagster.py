@@ -45,7 +45,7 @@ def gate(asset: Any, policy: Policy | str | Path, *, name: str = "anonrisk_gate"
     """
     asked = policy if isinstance(policy, Policy) else Policy.load(policy)
 
-    @asset_check(asset=asset, name=name, blocking=True)  # type: ignore[untyped-decorator]
+    @asset_check(asset=asset, name=name, blocking=True)
     def check(table):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
         verdict = asked.check(table)
         return AssetCheckResult(

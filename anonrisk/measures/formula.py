@@ -106,15 +106,16 @@ class Placeholders:
         The columns that make a class.
     persons : str
         The column whose sum is the size of a class: without a unit it is `c`.
-    n_values : int
-        How many ordered values the table has.
+    n_values : int or None
+        How many ordered values the table has; None where the rows say it themselves, by the rank
+        of the last one, `last_r`.
     n_levels : int
         How many levels a hierarchy has.
     """
 
     of_class: str
     persons: str
-    n_values: int = 0
+    n_values: int | None = 0
     n_levels: int = 1
 
     def text(self, written: str, c: float | None = None) -> str:
@@ -122,9 +123,14 @@ class Placeholders:
         return written.format(
             of_class=self.of_class,
             persons=self.persons,
-            last=max(self.n_values - 1, 0),
-            steps=max(self.n_values - 1, 1),
-            n_values=self.n_values,
+            **self._of_values(),
             n_levels=self.n_levels,
             constant=None if c is None else float(c),
         )
+
+    def _of_values(self) -> dict[str, str]:
+        if self.n_values is None:
+            steps = "if(max(last_r) > 0, cast(max(last_r) as double), 1D)"
+            return {"last": "last_r", "steps": steps, "n_values": "(max(last_r) + 1)"}
+        last = max(self.n_values - 1, 0)
+        return {"last": f"{last}", "steps": f"{max(last, 1)}D", "n_values": f"{self.n_values}"}

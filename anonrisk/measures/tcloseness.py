@@ -74,7 +74,7 @@ MOVED = (
     "if(high > r, reached * (split - r) - (sum_split - sum_r) "
     "+ ((sum_high - sum_split) - reached * (high - split)), 0D) + if(running = c, sum_r, 0D)"
 )
-_DISTANCE = "sum(moved) / {steps}D"
+_DISTANCE = "sum(moved) / {steps}"
 ORDERED = Formula(
     "ordered",
     ordered,

@@ -53,6 +53,7 @@ DOCTEST_END = re.compile(r"(?<=\n)\n```$", re.MULTILINE)
 # Modules whose names users import, in the order of the reference.
 MODULES = (
     "policy",
+    "spark",
     "reporting",
     "predict",
     "predict.population",

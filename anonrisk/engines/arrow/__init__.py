@@ -1,5 +1,7 @@
 """Tables that speak the Arrow stream: Polars, DuckDB relations, pyarrow and others like them.
 
+Also what stands around one: narwhals frames, and tables that are held with their roles.
+
 The columns that a question names become a pandas table over the same memory, and the pandas engine
 answers. A table that comes back is one of the caller's kind: columns that were not named are as
 they were.
@@ -17,7 +19,9 @@ import pandas as pd
 from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
 from anonrisk.counts.question import Question
 from anonrisk.counts.schema import Schema
-from anonrisk.engines.arrow import cells, tables
+from anonrisk.engines.arrow import cells
+from anonrisk.engines.arrow.kinds import table_of
+from anonrisk.engines.held import HeldTable
 from anonrisk.engines.pandas import PandasEngine
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema
@@ -43,7 +47,7 @@ class ArrowSchema(Schema):
     @property
     def columns(self) -> Qid:
         """The names of the columns."""
-        return tuple(tables.table_of(self.frame).names())
+        return tuple(table_of(self.frame).names())
 
     @property
     def roles(self) -> Roles | None:
@@ -65,7 +69,7 @@ class ArrowSchema(Schema):
 
     def has_rows(self) -> bool:
         """Tell whether there is any row."""
-        return len(self.frame) > 0
+        return table_of(self.frame).has_rows()
 
     def is_scale(self, column: Name) -> bool:
         """Look at the type."""
@@ -80,11 +84,11 @@ class ArrowSchema(Schema):
         return self._of_cells(column).is_text(column)
 
     def _of_types(self, named: Iterable[Any] = ()) -> PandasSchema:
-        table = tables.table_of(self.frame)
+        table = table_of(self.frame)
         return PandasSchema(cells.to_pandas(table.types(list(named) or table.names())))
 
     def _of_cells(self, column: Any) -> PandasSchema:
-        return PandasSchema(cells.to_pandas(tables.table_of(self.frame).read([column])))
+        return PandasSchema(cells.to_pandas(table_of(self.frame).read([column])))
 
 
 @guarded
@@ -100,17 +104,19 @@ class ArrowEngine:
 
     def with_roles(self, frame: Any, roles: Roles) -> Any:
         """Give a table that carries these roles, where its kind can."""
-        # What cannot carry them becomes a table that can, where it must be read anyway.
-        table, given = tables.table_of(frame).held(), _without_columns(frame).frame
-        attrs = PandasEngine().with_roles(given, roles).attrs
-        return table.changed(None, pd.DataFrame(), attrs)
+        attrs = PandasEngine().with_roles(_without_columns(frame).frame, roles).attrs
+        return table_of(frame).changed(None, pd.DataFrame(), attrs)
+
+    def hold(self, frame: Any) -> HeldTable[Any]:
+        """Hold a table together with what it says of its columns."""
+        return frame if isinstance(frame, HeldTable) else HeldTable(frame, table_of(frame).attrs())
 
     def rewrite(self, frame: Any, change: Change) -> Any:
         """Give a table with other cells; rows have no labels to bring back."""
         if isinstance(change, LabelsAsColumns):
             return frame
         if isinstance(change, LeaveOut):
-            return tables.table_of(frame).held().without(change.columns)
+            return table_of(frame).held().without(change.columns)
         return self.answer("rewrite", frame, change)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
@@ -121,7 +127,7 @@ class ArrowEngine:
 
     def answer(self, verb: str, frame: Any, *asked: Any) -> Any:
         """Bring over what is asked about, let the pandas engine answer, and give tables back."""
-        method, table = getattr(PandasEngine(), verb), tables.table_of(frame)
+        method, table = getattr(PandasEngine(), verb), table_of(frame)
         if verb in GIVE_TABLES:
             if any(isinstance(one, MinimalUniques) for one in asked):
                 table.check_order(verb)
@@ -150,7 +156,7 @@ class ArrowEngine:
 
 def _without_columns(frame: Any) -> PandasSchema:
     """Give what a table says of itself."""
-    table = tables.table_of(frame)
+    table = table_of(frame)
     empty = pd.DataFrame(columns=table.names())
     empty.attrs = table.attrs()
     return PandasSchema(empty)
@@ -189,7 +195,7 @@ def _with_population(one: Any, asked: Any) -> Any:
     against = getattr(one, "against", None)
     if against is None or against.population is None:
         return one
-    population = _given(tables.table_of(against.population), asked)
+    population = _given(table_of(against.population), asked)
     return replace(one, against=replace(against, population=population))
 
 

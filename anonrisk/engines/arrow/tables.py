@@ -1,9 +1,8 @@
-"""The kinds of table that speak the Arrow stream: how each is read, and what is given back."""
+"""A table as Arrow has it, and what stands around one: how each is read, and what is given back."""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,50 +10,15 @@ import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.reading import parquet_files
-from anonrisk.errors import (
-    ArgumentError,
-    UnsupportedColumnError,
-    UnsupportedFrameError,
-)
+from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-# DuckDB's types that come through Arrow as they are. Of others the zone is lost, or the sign.
-_NUMBERS = {"tinyint", "smallint", "integer", "bigint", "hugeint", "float", "double", "decimal"}
-_NUMBERS |= {"utinyint", "usmallint", "uinteger", "ubigint"}
-_TIMES = {"date", "time", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
-_EXACT = _NUMBERS | _TIMES | {"timestamp with time zone", "boolean", "varchar", "blob", "bit"}
-_EXACT |= {"uuid", "enum", "null"}
-# Refused by what they are made of.
-_EXACT |= {"list", "array", "struct", "map", "union"}
-
-
-def table_of(frame: Any) -> ArrowTable:
-    """Tell the kind of a table."""
-    if isinstance(frame, pa.Table):
-        return ArrowTable(frame)
-    if "polars" in sys.modules and isinstance(frame, sys.modules["polars"].DataFrame):
-        return PolarsTable(frame)
-    if "duckdb" in sys.modules and isinstance(frame, sys.modules["duckdb"].DuckDBPyRelation):
-        return DuckDBTable(frame)
-    return ArrowTable(_read(frame))
-
-
-def _read(frame: Any) -> Any:
-    """Read a stream to its end; how many rows it must have tells whether it was read before."""
-    try:
-        table = pa.RecordBatchReader.from_stream(frame).read_all()
-    except Exception:  # noqa: BLE001
-        table = None
-    if table is None or table.num_rows != len(frame):
-        raise UnsupportedFrameError(
-            f"{type(frame).__name__} cannot be read as a table of Arrow; "
-            "pyarrow.table() makes one of most that is like it"
-        )
-    return table
+# What a table around another has from that one as it is.
+_OF_THE_INNER = ("names", "read", "types", "has_rows", "check_order", "has_dictionary")
 
 
 class ArrowTable:
@@ -63,6 +27,10 @@ class ArrowTable:
     def __init__(self, frame: Any) -> None:
         """Keep the table."""
         self.frame = frame
+
+    def carries(self) -> bool:
+        """Tell whether it can say which roles its columns have, and which were randomised."""
+        return True
 
     def names(self) -> list[str]:
         """List the names of the columns; repeated ones as often as they occur."""
@@ -76,6 +44,10 @@ class ArrowTable:
     def types(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Give some columns without their rows."""
         return {name: column.slice(0, 0) for name, column in self.read(names).items()}
+
+    def has_rows(self) -> bool:
+        """Tell whether there is any row."""
+        return len(self.frame) > 0
 
     def held(self) -> ArrowTable:
         """Give the table in memory, where every look finds the same rows in the same order."""
@@ -133,112 +105,52 @@ class ArrowTable:
         return list(new.columns)
 
 
-class PolarsTable(ArrowTable):
-    """A Polars DataFrame."""
+class TableAround(ArrowTable):
+    """A table that stands around another, which is read, and around what that gives back."""
 
-    def names(self) -> list[str]:
-        """List the names of the columns."""
-        return list(self.frame.columns)
+    def __init__(self, frame: Any, inner: ArrowTable) -> None:
+        """Keep both."""
+        super().__init__(frame)
+        self.inner = inner
+        # Whoever asks these asks the one inside.
+        for same in _OF_THE_INNER:
+            setattr(self, same, getattr(inner, same))
 
-    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns; Python objects, and numbers that Arrow does not know, as a list."""
-        # By `get_column`: a name that looks like a pattern would select by it.
-        # Under another name: the stream ends the process where one has a zero byte.
-        columns = {name: self.frame.get_column(name).alias("") for name in names}
-        for name, column in columns.items():
-            if any("\0" in field for field in _fields(column.dtype)):
-                raise UnsupportedColumnError(f"column {name!r} has a field with a zero byte")
-        return {
-            name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
-            for name, column in columns.items()
-        }
+    def carries(self) -> bool:
+        """Tell what the one inside can."""
+        return self.inner.carries()
 
-    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
-        for name in names:
-            if str(self.frame.schema[name]) == "Object":
-                raise UnsupportedColumnError(f"column {name!r} holds Python objects")
-        return PolarsTable(self.frame.clear()).read(names)
-
-    def attrs(self) -> dict[Any, Any]:
-        """Give nothing: a Polars table says nothing of its columns."""
-        return {}
-
-    def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
-        """Tell no: only texts have one, as categories that pandas sees."""
-        return False
-
-    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
-        """Give the table with these of its rows, or all, and with new cells in some columns."""
-        if attrs:
-            raise UnsupportedFrameError(
-                "a Polars table cannot carry roles, nor the marks of columns that were changed at "
-                "random: give the names of the columns with each question, or the table as "
-                "to_arrow()"
-            )
-        table = self.frame if rows is None else self.frame[rows]
-        return table.with_columns([_polars(new[name]) for name in new.columns])
-
-    def without(self, columns: Sequence[Any]) -> Any:
-        """Give the table without some columns."""
-        kept = [name for name in self.names() if name not in columns]
-        return self.frame.select([self.frame.get_column(name) for name in kept])
-
-    def with_columns(self, new: pd.DataFrame) -> Any:
-        """Give the table with some columns more."""
-        return self.frame.with_columns([_polars(new[name]) for name in self._new(new)])
-
-
-class DuckDBTable(ArrowTable):
-    """A DuckDB relation: a query, which is run for each look at it."""
-
-    def names(self) -> list[str]:
-        """List the names of the columns."""
-        return list(self.frame.columns)
-
-    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Run the query for some columns."""
-        return self._read(self.frame, names)
-
-    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Give some columns without their rows."""
-        return self._read(self.frame.limit(0), names)
-
-    def _read(self, relation: Any, names: Sequence[str]) -> Mapping[str, Any]:
-        # By place: to DuckDB "A" is the name of a column "a" as well, even in quotation marks.
-        everything = self.names()
-        places = [everything.index(name) for name in names]
-        table = pa.table(relation.project(", ".join(f"#{place + 1}" for place in places)))
-        kinds = [relation.types[place].id for place in places]
-        return {
-            name: column if kind in _EXACT else _stand_in(kind, len(column))
-            for name, kind, column in zip(names, kinds, table.columns, strict=True)
-        }
+    def around(self, table: Any, attrs: Any) -> Any:
+        """Make a table of the caller's kind of the one inside."""
+        raise NotImplementedError
 
     def held(self) -> ArrowTable:
-        """Run the query once."""
-        lossy = [
-            name
-            for name, kind in zip(self.frame.columns, self.frame.types, strict=True)
-            if kind.id not in _EXACT
-        ]
-        if lossy:
-            raise UnsupportedColumnError(
-                f"column {lossy[0]!r} is of a type that does not come through Arrow as it is; "
-                "cast it, for example to VARCHAR, or leave it out"
-            )
-        return ArrowTable(pa.table(self.frame))
-
-    def check_order(self, verb: str) -> None:
-        """Refuse: the next run of the query may give its rows in another order."""
-        raise UnsupportedFrameError(
-            f"{verb} gives a number to each row, and the rows of a DuckDB relation have no order; "
-            "give it the table as to_arrow_table()"
-        )
+        """Hold the one inside."""
+        return type(self)(self.frame, self.inner.held())
 
     def attrs(self) -> dict[Any, Any]:
-        """Give nothing: a relation says nothing of its columns."""
-        return {}
+        """Give what the one inside says."""
+        return self.inner.attrs()
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Change the one inside."""
+        return self.around(self.inner.changed(rows, new, attrs), attrs)
+
+    def without(self, columns: Sequence[Any]) -> Any:
+        """Leave some columns of the one inside out."""
+        return self.around(self.inner.without(columns), self.attrs())
+
+    def with_columns(self, new: pd.DataFrame) -> Any:
+        """Give the one inside some columns more."""
+        return self.around(self.inner.with_columns(new), self.attrs())
+
+
+def cannot_carry(what: str) -> UnsupportedFrameError:
+    """Say where roles and marks are kept instead."""
+    return UnsupportedFrameError(
+        f"{what} cannot carry roles, nor the marks of columns that were changed at random: "
+        "anonrisk.table(x, quasi=[…], …) holds both, and is taken like the table itself"
+    )
 
 
 def _taken(table: Any, rows: Any) -> Any:
@@ -270,26 +182,3 @@ def _without_note(table: Any, name: str) -> Any:
     note = json.loads(told[b"pandas"])
     note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
     return table.replace_schema_metadata({**told, b"pandas": json.dumps(note).encode()})
-
-
-def _polars(column: pd.Series[Any]) -> Any:
-    return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
-
-
-def _fields(dtype: Any) -> Iterator[str]:
-    """Find the names of the fields of Polars' structs, also in lists and arrays of them."""
-    for field in getattr(dtype, "fields", ()):
-        yield field.name
-        yield from _fields(field.dtype)
-    inner = getattr(dtype, "inner", None)
-    if inner is not None:
-        yield from _fields(inner)
-
-
-def _is_python(dtype: Any) -> bool:
-    return str(dtype) in ("Object", "Int128", "UInt128")
-
-
-def _stand_in(kind: str, n_rows: int) -> list[Any]:
-    """Make cells of a type that no engine compares, named like the one that they stand for."""
-    return [type(kind, (), {})()] * n_rows

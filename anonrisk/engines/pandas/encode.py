@@ -78,24 +78,25 @@ def _dispatch(column: pd.Series[Any], name: Name, role: str) -> Codes:
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column, name, role)
     if isinstance(dtype, np.dtype):
-        return _of_numpy(column, dtype, name, role)
+        return _plain(column, name, role)
     arrow = _arrow(column)
     if arrow is None:
         return _factorized(column.array)
     return _arrow_span(arrow) or _dictionary(arrow, name, role)
 
 
-def _of_numpy(column: pd.Series[Any], dtype: Any, name: Name, role: str) -> Codes:
-    if dtype.kind == "b":
-        return Codes(column.to_numpy().view(np.uint8), 2)
-    if dtype.kind == "O":
-        return _objects(column, name, role)
+def _plain(column: pd.Series[Any], name: Name, role: str) -> Codes:
     values = column.to_numpy()
-    spanned = _span(values) if dtype.kind in "iu" and len(column) else None
-    if spanned is not None:
-        return spanned
+    if values.dtype.kind == "b":
+        return Codes(values.view(np.uint8), 2)
+    if values.dtype.kind in "iu" and len(values):
+        spanned = _span(values)
+        if spanned is not None:
+            return spanned
+    if values.dtype.kind == "O":
+        return _objects(column, name, role)
     # pandas has no hash tables for numbers in the byte order of another machine.
-    return _factorized(values.astype(dtype.newbyteorder("="), copy=False))
+    return _factorized(values.astype(values.dtype.newbyteorder("="), copy=False))
 
 
 def _span(values: NDArray[Any]) -> Codes | None:

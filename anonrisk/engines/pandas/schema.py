@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.counts.schema import Schema
+from anonrisk.engines.held import ROLES_KEY
 from anonrisk.engines.pandas import encode, labels, objects, recode, steps
 from anonrisk.engines.pandas.guard import guarded
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
-
-_ATTRS_KEY = "anonrisk"
 
 
 @guarded
@@ -42,7 +41,7 @@ class PandasSchema(Schema):
     @property
     def roles(self) -> Roles | None:
         """The roles in `attrs`."""
-        stored = self.frame.attrs.get(_ATTRS_KEY)
+        stored = self.frame.attrs.get(ROLES_KEY)
         return None if stored is None else Roles.from_dict(stored)
 
     @property
@@ -79,5 +78,5 @@ class PandasSchema(Schema):
 def with_roles(frame: pd.DataFrame, roles: Roles) -> pd.DataFrame:
     """Keep the roles in `attrs`, as plain values, which survive a Parquet file."""
     declared = frame.copy(deep=False)
-    declared.attrs = {**frame.attrs, _ATTRS_KEY: roles.to_dict()}
+    declared.attrs = {**frame.attrs, ROLES_KEY: roles.to_dict()}
     return declared

@@ -7,8 +7,11 @@ DuckDB does not tell names apart by case. Columns are therefore `c0`, `c1`, … 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
 
 from anonrisk.engines.reading import parquet_files
 from anonrisk.engines.scan.private import path_of, text
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from anonrisk.engines.reading.files import Part
     from anonrisk.engines.reading.parquet_files import ParquetFiles
 
-VIEW = "anonrisk_table"
 # A type that no column is compared in.
 NOTHING = "CAST(NULL AS BOOLEAN[])"
 NOT_READ = "was not read, because nobody asked for it"
@@ -64,11 +66,22 @@ class Columns:
         The statement that gives `c0`, `c1`, ….
     refused : dict of str to str
         Columns that cannot be compared, and why, to go on after the name.
+    copies : dict of str to Dataset
+        Tables of Arrow that the statement selects from, by their names in it.
     """
 
     names: list[str]
     query: str
     refused: dict[str, str]
+    copies: dict[str, Any] = field(default_factory=dict)
+
+    def shown(self, connection: Any) -> Any:
+        """Make a view of the columns; give what SQLAlchemy selects from."""
+        for name, copy in self.copies.items():
+            connection.register(name, copy)
+        view = f"anonrisk_{token_hex(8)}"
+        connection.execute(f"CREATE TEMP VIEW {view} AS {self.query}")
+        return sa.table(view)
 
 
 def of_parquet(connection: Any, table: ParquetFiles) -> Columns:

@@ -7,6 +7,7 @@ process has, and forgets: no parser but ours says what a cell is.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from anonrisk.engines.reading.csv_text import Block
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
 
-_TABLE = "anonrisk_copy"
 _ROW = ("row", pa.bool_())
 # Rows of CSV that are packed together.
 _ROWS = 20 * csv_text.BLOCK
@@ -112,9 +112,7 @@ def _rows_of(coded: Any, is_meant: Iterable[bool]) -> int:
     return int(pc.sum(pc.is_in(coded.indices, pa.array(codes, coded.indices.type))).as_py())
 
 
-def of_csv(
-    connection: Any, parts: Sequence[Part], wanted: Wanted, text: TextFormat, folder: Path
-) -> Columns:
+def of_csv(parts: Sequence[Part], wanted: Wanted, text: TextFormat, folder: Path) -> Columns:
     """Read CSV files into the private folder, and select from what lies there then."""
     keys: list[bytes] = []
     factory = encryption.CryptoFactory(lambda _: _OwnKeys(keys))
@@ -141,11 +139,12 @@ def of_csv(
     held = ds.ParquetFileFormat(
         default_fragment_scan_options=ds.ParquetFragmentScanOptions(decryption_config=opening)
     )
-    connection.register(_TABLE, ds.dataset(path, format=held))
+    copy = f"anonrisk_{token_hex(8)}"
     selected = {column.place: column.selected() for column in columns}
     cells = ", ".join(f"{selected.get(i, NOTHING)} AS c{i}" for i in range(len(names)))
     unread = dict.fromkeys((name for name in names if name not in first.chosen), NOT_READ)
-    return Columns(names, f"SELECT {cells} FROM {_TABLE}", unread)  # noqa: S608
+    held_by = {copy: ds.dataset(path, format=held)}
+    return Columns(names, f"SELECT {cells} FROM {copy}", unread, held_by)  # noqa: S608
 
 
 def _write(path: Path, columns: Sequence[_Column], blocks: Iterator[Block], cipher: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -11,19 +12,21 @@ import sqlalchemy as sa
 
 from anonrisk.core.literals import ScannedFormat
 from anonrisk.core.render import bytes_of
+from anonrisk.counts.question import InHousehold, InPopulation
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.reading import files, parquet_files
 from anonrisk.engines.scan import columns
-from anonrisk.engines.scan.private import FileState, ScannedFiles, private_folder
+from anonrisk.engines.scan.private import FileState, ScannedFiles, path_of
 from anonrisk.engines.sql import SqlEngine, SqlTable
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.errors import ArgumentError, UnreadableTableError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from anonrisk.core.columns import Name
+    from anonrisk.counts.question import Asks
     from anonrisk.engines.reading.files import Part, TextFormat, Wanted
     from anonrisk.engines.scan.columns import Columns
     from anonrisk.engines.sql.database import Database
@@ -55,8 +58,7 @@ class ScanTable(SqlTable):
         """Look at the files; those of CSV are read."""
         kind = files.format_of(parts, format)
         _refuse_others(parts, kind, text)
-        folder = private_folder()
-        database = ScannedFiles(list(map(FileState.of, parts)), folder, memory=memory, spill=spill)
+        database = ScannedFiles(list(map(FileState.of, parts)), memory=memory, spill=spill)
         try:
             attrs: dict[Any, Any] = {}
             if kind == "parquet":
@@ -67,18 +69,31 @@ class ScanTable(SqlTable):
             else:
                 from anonrisk.engines.scan import csv_copy
 
-                found = csv_copy.of_csv(database.connection, parts, wanted, text, folder)
-            view = f"CREATE TEMP VIEW {columns.VIEW} AS {found.query}"
+                found = csv_copy.of_csv(parts, wanted, text, database.folder)
             with guarded("read the columns"):
-                database.connection.execute(view)
+                source = found.shown(database.connection)
+            roles = _noted(found.names, attrs).roles
+            table = cls(database, source, found, kind, attrs, roles=roles)
             if kind == "parquet":
-                _refuse_lost_rows(database)
+                table._refuse_lost_rows()
             database.refuse_changed()
         except BaseException:
             database.close()
             raise
-        roles = _noted(found.names, attrs).roles
-        return cls(database, sa.table(columns.VIEW), found, kind, attrs, roles=roles)
+        return table
+
+    def _refuse_lost_rows(self) -> None:
+        """Compare the rows that files say they have with those that are found in them."""
+        paths = [path_of(state.part) for state in self.connection.states]
+        said = sa.func.parquet_file_metadata(sa.literal(paths, sa.ARRAY(sa.Text)))
+        rows: Any = sa.select(sa.func.sum(sa.column("num_rows"))).select_from(said)
+        found = sa.select(sa.func.count()).select_from(self.source)
+        query = sa.select(rows.scalar_subquery(), found.scalar_subquery())
+        ((n_said, n_found),) = self.fetch(query, "count the rows")
+        if n_said != n_found:
+            raise UnreadableTableError(
+                f"the files say that they have {n_said:,} rows, and {n_found:,} are found in them"
+            )
 
     @cached_property
     def database(self) -> Database:
@@ -98,6 +113,12 @@ class ScanTable(SqlTable):
     def raw(self, name: Name) -> Any:
         """Give a column as it is, by its place."""
         return sa.column(f"c{self.names.index(str(name))}")
+
+    def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
+        """Give a query of some rows with these columns, by their place."""
+        placed = (cell.label(f"c{i}") for i, cell in enumerate(cells.values()))
+        source = sa.select(*placed).select_from(rows).subquery()
+        return replace(self, source=source, columns=replace(self.columns, names=list(cells)))
 
     def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Find the type of each column; refuse those that cannot be compared."""
@@ -140,6 +161,34 @@ class ScanEngine(SqlEngine):
         """Tell what a table is."""
         return ScanSchema(table)
 
+    def match(self, table: SqlTable, asked: Asks[Any]) -> Any:
+        """Match with a population that is scanned as well, by a DuckDB that reads both."""
+        match asked:
+            case InPopulation(question, against) | InHousehold(question, against):
+                people = against.population
+                if isinstance(table, ScanTable) and isinstance(people, ScanTable):
+                    with _together(table, people) as (release, population):
+                        beside = replace(against, population=population)
+                        return super().match(release, type(asked)(question, beside))
+        return super().match(table, asked)
+
+
+@contextmanager
+def _together(*tables: ScanTable) -> Iterator[list[ScanTable]]:
+    """Let one DuckDB read the files of several tables."""
+    states = [state for table in tables for state in table.connection.states]
+    first = tables[0].connection
+    database = ScannedFiles(states, memory=first.memory, spill=first.spill)
+    try:
+        with guarded("read the columns"):
+            sources = [table.columns.shown(database.connection) for table in tables]
+        yield [
+            replace(table, connection=database, source=source)
+            for table, source in zip(tables, sources, strict=True)
+        ]
+    finally:
+        database.close()
+
 
 def _noted(names: Sequence[Name], attrs: Mapping[Any, Any]) -> PandasSchema:
     """Read what files say of their columns, as it is read of a table of pandas."""
@@ -157,19 +206,3 @@ def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
         raise UnreadableTableError("a pipe is not scanned: name a file")
     if text.dtypes and kind != "csv":
         raise ArgumentError("dtypes is for CSV: other files say themselves what their cells are")
-
-
-def _refuse_lost_rows(database: ScannedFiles) -> None:
-    """Compare the rows that files say they have with those that are found in them."""
-    from anonrisk.engines.scan.private import path_of, text
-
-    paths = ", ".join(text(path_of(state.part)) for state in database.states)
-    with guarded("count the rows"):
-        ((said, found),) = database.connection.execute(
-            f"SELECT (SELECT sum(num_rows) FROM parquet_file_metadata([{paths}])), "  # noqa: S608
-            f"(SELECT count(*) FROM {columns.VIEW})"
-        ).fetchall()
-    if said != found:
-        raise UnreadableTableError(
-            f"the files say that they have {said:,} rows, and {found:,} are found in them"
-        )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.counts import bounds
+from anonrisk.counts.domain import typed
 from anonrisk.counts.tally import PlacedTally
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.tally import coded_rows
@@ -17,7 +18,7 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import counted, day, expression, in_bins, kind_of, replaced
 from anonrisk.engines.spark.rewrite import refusing
-from anonrisk.engines.spark.tally import brought, cell, typed
+from anonrisk.engines.spark.tally import brought, cell
 from anonrisk.recode import Keep, Star
 from anonrisk.recode.labels import MARKER
 from anonrisk.recode.regions import DateRanges, NumberRanges, Parts

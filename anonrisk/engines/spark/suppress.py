@@ -16,7 +16,7 @@ from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.engines.spark.recode import kind_of, replaced, type_of
 from anonrisk.engines.spark.rewrite import refusing, with_sizes
-from anonrisk.engines.spark.tally import brought, cell, too_many_classes
+from anonrisk.engines.spark.tally import brought, cell
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _chosen(frame: DataFrame, change: ChosenCells) -> DataFrame:
     cells = {name: _comparable(projection, name) for name in qid}
     found = brought(projection.table, projection.functions, cells, bounds.MAX_CLASSES)
     if found is None:
-        raise too_many_classes(bounds.MAX_CLASSES)
+        raise refusals.too_many_classes(bounds.MAX_CLASSES)
     rows, counts = found
     if not len(rows):
         return frame

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.counts import bounds
-from anonrisk.counts.domain import DATES, NUMBERS, Domain
+from anonrisk.counts.domain import DATES, NUMBERS, typed
 from anonrisk.engines import limits, refusals
 from anonrisk.engines.numpy.tally import tally as tally_of_rows
 from anonrisk.engines.pandas.table import PandasTable
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.tally import Tally
-
-# Bins that numbers are put into before they are counted, where there are too many classes.
-_FINE_BINS = 128
 
 
 def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0) -> Tally:
@@ -52,7 +49,7 @@ def tally(frame: DataFrame, columns: Qid, collapsible: Qid = (), limit: int = 0)
             cells |= collapsed
             found = brought(projection.table, projection.functions, cells, limit)
     if found is None:
-        raise too_many_classes(limit)
+        raise refusals.too_many_classes(limit)
     return _made(projection, *found, collapsed)
 
 
@@ -74,7 +71,7 @@ def tallies(frame: DataFrame, sets: Sequence[Qid]) -> list[Tally]:
     for row in rows:
         found[row["s"]].append(row)
     if any(len(of_set) > most for of_set in found):
-        raise too_many_classes(most)
+        raise refusals.too_many_classes(most)
     return [
         _made(projection, *_read(of_set, {name: names[name] for name in one}), {})
         for one, of_set in zip(sets, found, strict=True)
@@ -91,23 +88,6 @@ def _made(
         for name, domain in made.domains.items()
     }
     return replace(made, domains=domains)
-
-
-def too_many_classes(limit: int) -> TooManyClassesError:
-    """Say that the classes are more than a driver takes."""
-    return TooManyClassesError(
-        f"the columns have more than {limit:,} different combinations, too many to bring to "
-        "the driver; recode the column with most values first, or leave it out"
-    )
-
-
-def typed(domain: Domain, kind: str) -> Domain:
-    """Take values for what the type of their column says they are."""
-    if kind == "other":
-        return Domain(kind, np.arange(len(domain)))
-    if kind == "timestamp":
-        return replace(domain, kind=kind)
-    return domain
 
 
 def cell(projection: Projection, name: Name) -> Any:
@@ -174,7 +154,7 @@ def _collapsed(projection: Projection, names: Qid) -> dict[Name, Any]:
             collapsed[name] = (
                 month if date else (f.unix_date(month).cast("long") * f.lit(86_400_000_000))
             )
-    for name, cuts in zip(numbers, _cuts(projection, numbers, _FINE_BINS), strict=True):
+    for name, cuts in zip(numbers, _cuts(projection, numbers, bounds.FINE_BINS), strict=True):
         if cuts is None:
             continue
         whole = kind_of(projection, name) == "whole"

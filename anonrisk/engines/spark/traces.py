@@ -15,6 +15,7 @@ from anonrisk.counts.traces import StepCounts, TraceCounts
 from anonrisk.engines.spark.clock import on_calendar
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.linked import Linked
+from anonrisk.engines.spark.point_sets import PointSets
 from anonrisk.engines.times import tied_times
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ def traces(frame: DataFrame, question: TraceQuestion) -> TraceCounts:
     if question.in_time:
         _refuse_ties(linked, question)
     plan = _TracesPlan(linked, question, seen["users"])
+    short = _are_short(question, seen, popularity)
     tell("counting who shares the points")
     with guarded("count who shares the points"):
-        steps = plan.windows() if question.consecutive else plan.sets()
+        steps = plan.windows() if question.consecutive else plan.sets(short=short)
     calendar = question.time is not None and on_calendar(linked.projection, question.time)
     return TraceCounts(
         n_records,
@@ -70,6 +72,16 @@ def _popularity(linked: Linked) -> tuple[tuple[tuple[int, int], ...], int]:
     return tuple(sorted(rows.items())), span
 
 
+def _are_short(
+    question: TraceQuestion, seen: dict[str, int], popularity: tuple[tuple[int, int], ...]
+) -> bool:
+    """Tell whether the pairs of points are fewer than those who have some point of a drawn set."""
+    n_asked = min(question.sample or seen["users"], seen["users"])
+    n_sets = n_asked * question.draws * len(question.lengths)
+    holders = sum(size * size * number for size, number in popularity)
+    return seen["pairs"] * seen["rows"] <= n_sets * holders
+
+
 def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
     f = linked.f
     with guarded("order the records"):
@@ -77,6 +89,11 @@ def _refuse_ties(linked: Linked, question: TraceQuestion) -> None:
         tied = events.where(f.col("n") > 1).agg(f.sum("n").alias("n")).collect()[0]["n"]
     if tied:
         raise tied_times(question.time, int(tied))
+
+
+def _merged(table: DataFrame) -> DataFrame:
+    """Have a table that grows with the records joined where they are, not through the driver."""
+    return table.hint("merge")
 
 
 class _TracesPlan:
@@ -117,28 +134,44 @@ class _TracesPlan:
 
     def _sums(self, s: int, users: DataFrame, share: Column, weighted: Column) -> DataFrame:
         """One row about one length; the weight of a user is in column `weight`."""
+        return users.agg(self.f.lit(s).alias("s"), *self._summed(share, weighted))
+
+    def _summed(self, share: Column, weighted: Column) -> list[Column]:
         f = self.f
-        return users.agg(
-            f.lit(s).alias("s"),
+        return [
             f.count(f.lit(1)).alias("users"),
             f.sum(share).alias("total"),
             f.sum(share * share).alias("squares"),
             f.sum(weighted.cast("double")).alias("weighted"),
             f.sum(f.col("weight").cast("double")).alias("weight"),
-        )
+        ]
 
     def _steps(self, sums: list[DataFrame], n_asked: int) -> tuple[StepCounts, ...]:
         """Bring all lengths to the driver in one action."""
         rows = reduce(lambda one, other: one.unionAll(other), sums).collect()
-        ordered = sorted(rows, key=lambda row: int(row["s"]))
-        return tuple(_step(row, n_asked, self.question.draws) for row in ordered)
+        found = {int(row["s"]): row for row in rows}
+        draws = self.question.draws
+        return tuple(_step(s, found.get(s), n_asked, draws) for s in self.question.lengths)
 
     # ---- sets of points, drawn ------------------------------------------------------------
 
-    def sets(self) -> tuple[StepCounts, ...]:
-        drawn = self._drawn()
+    def sets(self, *, short: bool) -> tuple[StepCounts, ...]:
         n_asked = min(self.question.sample or self.n_users, self.n_users)
+        if short and not self.question.ordered:
+            return self._steps([self._short()], n_asked)
+        drawn = self._drawn()
         return self._steps([self._set(drawn, s) for s in self.question.lengths], n_asked)
+
+    def _short(self) -> DataFrame:
+        """Rows about all lengths at once, where traces are short."""
+        f = self.f
+        hits = PointSets(self.linked, self.question).rare()
+        users = hits.groupBy("s", "u").agg(
+            f.avg("hit").alias("share"), f.first("weight").alias("weight")
+        )
+        return users.groupBy("s").agg(
+            *self._summed(f.col("share"), f.col("share") * f.col("weight"))
+        )
 
     def _points(self) -> DataFrame:
         """Each user and item once, with the user's places of it in time where order matters."""
@@ -158,7 +191,9 @@ class _TracesPlan:
             return None
         users = self.linked.table().select("u").distinct()
         by = [self._random("u"), self.f.col("u")]
-        return users.orderBy(*by).limit(self.question.sample).select(self.f.col("u").alias("w"))
+        return _merged(
+            users.orderBy(*by).limit(self.question.sample).select(self.f.col("u").alias("w"))
+        )
 
     def _drawn(self) -> DataFrame:
         """The first points of each user in a random order, for each draw `d`."""
@@ -175,7 +210,7 @@ class _TracesPlan:
         order = self.window.partitionBy("u", "d").orderBy(self._random("d", "u", "i"), "i")
         chosen = points.withColumn("j", f.row_number().over(order))
         chosen = chosen.where(f.col("j") <= max(self.question.lengths))
-        return chosen.join(named, f.col("i").eqNullSafe(f.col("i2"))).select(
+        return chosen.join(_merged(named), f.col("i").eqNullSafe(f.col("i2"))).select(
             "u", "d", f.struct("n", "i").alias("e"), f.struct("first", "i").alias("o"), "j"
         )
 
@@ -187,7 +222,7 @@ class _TracesPlan:
             .groupBy(f.col("u").alias("w"))
             .agg(f.count(f.lit(1)).alias("weight"))
         )
-        users = share.join(weights, f.col("u") == f.col("w"))
+        users = share.join(_merged(weights), f.col("u") == f.col("w"))
         return self._sums(s, users, f.col("share"), f.col("share") * f.col("weight"))
 
     def _rare(self, chosen: DataFrame, s: int) -> DataFrame:
@@ -220,7 +255,7 @@ class _TracesPlan:
             self.linked.table().select(f.col("u").alias("v"), f.col("i").alias("h")).distinct()
         )
         rarest = f.element_at("x", 1)["i"]
-        return sets.join(holders, rarest.eqNullSafe(f.col("h"))).drop("h")
+        return sets.join(_merged(holders), rarest.eqNullSafe(f.col("h"))).drop("h")
 
     def _all(self, candidates: DataFrame, s: int) -> DataFrame:
         """Keep the candidates who have the other points too."""
@@ -231,7 +266,9 @@ class _TracesPlan:
             )
             point = f.element_at("x", place)["i"]
             candidates = candidates.join(
-                have, (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h")), "left_semi"
+                _merged(have),
+                (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h")),
+                "left_semi",
             )
         return candidates
 
@@ -246,7 +283,9 @@ class _TracesPlan:
             point = f.element_at("o", place)["i"]
             later = f.expr("array_min(filter(places, p -> p > at))")
             candidates = (
-                candidates.join(have, (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h")))
+                candidates.join(
+                    _merged(have), (f.col("v") == f.col("v2")) & point.eqNullSafe(f.col("h"))
+                )
                 .withColumn("at", later)
                 .where(f.col("at").isNotNull())
                 .drop("v2", "h", "places")
@@ -254,10 +293,12 @@ class _TracesPlan:
         return candidates
 
 
-def _step(row: Row, n_asked: int, draws: int) -> StepCounts:
+def _step(s: int, row: Row | None, n_asked: int, draws: int) -> StepCounts:
+    if row is None:
+        return StepCounts(s, 0, n_asked, 0.0, 0.0, 0.0, 0.0, draws)
     n_users = int(row["users"])
     return StepCounts(
-        int(row["s"]),
+        s,
         n_users,
         n_asked - n_users,
         float(row["total"] or 0),

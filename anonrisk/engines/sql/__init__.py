@@ -10,9 +10,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.engines.sql import count, match, population, score, sets
+from anonrisk.engines import refusals
+from anonrisk.engines.sql import (
+    count,
+    match,
+    population,
+    profile,
+    rewrite,
+    score,
+    sets,
+    suda,
+    tally,
+)
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -20,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
+    from anonrisk.counts.class_profiles import ValueCounts
 
 __all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
@@ -43,9 +56,19 @@ class SqlEngine:
         match asked:
             case questions.Question():
                 return count.class_sizes(table, asked)
+            case questions.ByGroup(question, by):
+                return count.class_sizes_by(table, question, by)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
         raise refused(f"'count' of {type(asked).__name__}")
+
+    def profiles(
+        self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
+    ) -> ValueCounts:
+        """Give the kinds of class, if they are not too many."""
+        return profile.profiles(table, question, sensitive)
 
     def score(
         self,
@@ -60,6 +83,12 @@ class SqlEngine:
     def tally(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
         """Count or sum over classes; with their values only where they are not too many."""
         match asked:
+            case questions.ClassesWithValues(columns, collapsible):
+                return tally.tally(table, columns, collapsible)
+            case questions.ClassesOfSets(each):
+                return [tally.tally(table, columns) for columns in each]
+            case questions.ClassesInRegions():
+                raise refusals.too_many_classes(bounds.MAX_CLASSES, tally.OUT)
             case questions.SumsOfWeights(question, weight):
                 return population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):
@@ -75,11 +104,31 @@ class SqlEngine:
                 return match.households(table, question, against)
         raise refused(f"'match' of {type(asked).__name__}")
 
+    def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+        """Give a query with more columns; nothing runs, but for totals."""
+        match asked:
+            case changes.SizeOfClass(question, name):
+                return rewrite.sizes(table, question, name)
+            case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
+                return suda.scores(counter, max_size, names, risk)
+        raise refused(f"'annotate' with {type(asked).__name__}")
+
+    def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:
+        """Give a query of some records."""
+        match records:
+            case changes.LargeClasses(question, k, ()):
+                return rewrite.large(table, question, k)
+            case changes.BreakingClasses(question, k, ()):
+                return rewrite.small(table, question, k)
+        raise refused("the records of classes that break a limit of l or t")
+
     def rewrite(self, table: SqlTable, change: changes.Change) -> SqlTable:
-        """Bring the index back, of which there is none; refuse all else."""
+        """Leave out columns, bring back an index, of which there is none; refuse all else."""
         match change:
             case changes.LabelsAsColumns():
                 return table
+            case changes.LeaveOut(columns):
+                return rewrite.without(table, columns)
         raise refused(f"'rewrite' by {type(change).__name__}")
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.engines.sql.database import ThroughDriver
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def microseconds(table: SqlTable, cell: Any) -> Any:
     return sa.cast(seconds * sa.literal_column("1000000"), sa.BigInteger)
 
 
+def in_greenwich(cell: Any, kind: str) -> Any:
+    """Give what a clock in Greenwich shows; a clock without zone shows what it shows."""
+    zoned = kind.lower() == "timestamp with time zone"
+    return sa.func.timezone("UTC", cell) if zoned else cell
+
+
 def floor(table: SqlTable, number: Any) -> Any:
     """Round a number that is not negative down; not every SQLite has `floor`."""
     if table.dialect == "sqlite":
@@ -48,6 +55,13 @@ def by_letters(table: SqlTable, text: Any) -> Any:
     """Sort texts by the numbers of their letters, as Python does."""
     names = {"postgresql": "C", "duckdb": "binary", "sqlite": "binary"}
     return sa.collate(text, names[table.dialect])
+
+
+def let_match(table: SqlTable) -> None:
+    """See to it that the database has regular expressions."""
+    with table.reading() as under_way:
+        if table.dialect == "sqlite" and isinstance(under_way.connected, ThroughDriver):
+            under_way.connected.with_expressions()
 
 
 def matches(table: SqlTable, cell: Any, pattern: str) -> Any:

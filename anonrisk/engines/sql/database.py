@@ -6,6 +6,7 @@ is asked inside `one_state` sees one state of the database, in a transaction tha
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,6 +75,16 @@ def database_of(given: Any) -> Database:
     )
 
 
+def same_place(one: Database, other: Database) -> bool:
+    """Tell whether a statement can name the tables of both."""
+    if isinstance(one, ThroughEngine) and isinstance(other, ThroughEngine):
+        urls = [one.engine.url, other.engine.url]
+        # What is in memory is another database for each engine.
+        kept = all(url.database not in {None, "", ":memory:"} for url in urls)
+        return one.key == other.key or (kept and urls[0] == urls[1])
+    return one.key == other.key
+
+
 @dataclass(frozen=True)
 class ThroughSqlAlchemy:
     """A database that SQLAlchemy has a connection to."""
@@ -95,7 +106,7 @@ class ThroughSqlAlchemy:
         """Begin a transaction and roll it back, unless one is under way."""
         connection = self.connection
         driver: Any = connection.connection.dbapi_connection
-        if connection.in_transaction() or getattr(driver, "in_transaction", False):
+        if connection.in_transaction() or self._begun_already:
             yield self
             return
         ours = connection.begin()
@@ -105,13 +116,18 @@ class ThroughSqlAlchemy:
         finally:
             ours.rollback()
 
+    @property
+    def _begun_already(self) -> bool:
+        """Whether the driver is in a transaction, as it is where an event of an engine began it."""
+        return getattr(self.connection.connection.dbapi_connection, "in_transaction", False) is True
+
     @contextmanager
     def _begun(self, *, autocommit: bool) -> Iterator[None]:
         run = self.connection.exec_driver_sql
         if self.dialect == "postgresql" and not autocommit:
             run(_SET)
             yield
-        elif self.dialect in {"postgresql", "sqlite"}:
+        elif self.dialect == "postgresql" or (self.dialect == "sqlite" and not self._begun_already):
             # The driver of SQLite begins nothing for a query.
             run(_BEGIN[self.dialect])
             try:
@@ -205,6 +221,13 @@ class ThroughDriver:
         numbers = {self.connection.execute("SELECT txid_current()").fetchone() for _ in range(2)}
         return len(numbers) == 1
 
+    def with_expressions(self) -> None:
+        """Let SQLite match regular expressions, as a connection of SQLAlchemy does."""
+        try:
+            self.connection.execute("SELECT 'a' REGEXP 'a'")
+        except Exception:  # noqa: BLE001 - whatever it says, it cannot
+            self.connection.create_function("regexp", 2, _searched, deterministic=True)
+
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows."""
         return list(self._run(query).fetchall())
@@ -217,12 +240,30 @@ class ThroughDriver:
         written = query.compile(
             dialect=_WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
         )
+        cursor = self._cursor()
         if written.positiontup is None:
             # Without parameters psycopg reads no %, and SQLAlchemy has doubled them.
-            return self.connection.execute(str(written), written.params)
-        return self.connection.execute(
-            str(written), [written.params[name] for name in written.positiontup]
-        )
+            return cursor.execute(str(written), written.params)
+        return cursor.execute(str(written), [written.params[name] for name in written.positiontup])
+
+    def _cursor(self) -> Any:
+        """Give what runs a statement, whatever the caller wants rows to be."""
+        if self.dialect == "duckdb":
+            # A cursor of DuckDB is a connection of its own, with transactions of its own.
+            return self.connection
+        cursor = self.connection.cursor()
+        cursor.row_factory = None if self.dialect == "sqlite" else _tuples()
+        return cursor
+
+
+def _tuples() -> Any:
+    from psycopg.rows import tuple_row
+
+    return tuple_row
+
+
+def _searched(pattern: str, text: str | None) -> bool | None:
+    return None if text is None else re.search(pattern, text) is not None
 
 
 # Module, class of connections, dialect, and what asks them.

@@ -55,6 +55,10 @@ def cell(table: SqlSource, name: Name, kind: str) -> Any:
     column = table.raw(name)
     if kind not in FLOAT.get(table.dialect, ()):
         return column
+    if table.dialect == "duckdb":
+        # By the least and largest number that a file of Parquet says it has, which leave NaN out,
+        # DuckDB would hold a comparison with NaN for false without a look.
+        return sa.case((sa.func.isnan(column), sa.null()), else_=column)
     type_: Any = sa.Numeric() if kind == "numeric" else sa.Double()
     return sa.func.nullif(column, sa.cast(sa.literal_column("'NaN'"), type_))
 
@@ -108,11 +112,13 @@ def stored(column: Any) -> list[Any]:
 
 
 def kinds_of_stored(
-    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[str | None, str | None]]
+    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[Any, Any]]
 ) -> dict[Name, str]:
     """Name the type of each column by the first and the last of the alphabet that it stores."""
     told: dict[Name, str] = {}
-    for name, (first, last) in found.items():
+    for name, ends in found.items():
+        # What a caller has texts read as may be bytes.
+        first, last = (end.decode() if isinstance(end, bytes) else end for end in ends)
         # 1 and 1.0 are the same number, as in a column of floats.
         if first != last and (first, last) != ("integer", "real"):
             raise _unsupported(roles[name], name, f"of mixed types ({first}, {last})")

@@ -16,7 +16,8 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.matched import GRID, Attacker
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy.match import MatchedPairs, of_pairs
-from anonrisk.engines.sql.numbers import at_most_one, double, exp
+from anonrisk.engines.sql.database import same_place
+from anonrisk.engines.sql.numbers import LARGEST, at_most_one, double, exp
 from anonrisk.engines.sql.table import any_missing, kind_of_cells, look
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import TooManyClassesError, UnsupportedColumnError, UnsupportedFrameError
@@ -93,7 +94,7 @@ class SqlSides:
 
     def _check_weights(self, weight: Any, cells: dict[Name, Any]) -> None:
         """Refuse weights that are missing, infinite or below 1; find the ends of the others."""
-        infinite = sa.or_(weight > double(_LARGEST), weight < double(-_LARGEST))
+        infinite = sa.or_(weight > double(LARGEST), weight < double(-LARGEST))
         unknown = sa.or_(weight.is_(None), infinite)
         known = sa.case((unknown, sa.null()), else_=weight)
         left_out = any_missing(cells[name] for name in self.question.columns if self.drops)
@@ -111,10 +112,10 @@ class SqlSides:
         self.weight_range = (float(low or 1), float(high or 1))
 
     def _check_same_database(self, population: SqlTable) -> None:
-        if population.connection is not self.table.connection:
+        if not same_place(self.table.database, population.database):
             raise UnsupportedFrameError(
                 "release and population are looked at in one statement: give both as tables of "
-                "the same connection"
+                "the same connection, engine or URL"
             )
 
     def _check_types(self, kinds: dict[Name, str], population: SqlTable) -> dict[Name, str]:
@@ -215,9 +216,6 @@ class SqlSides:
             sa.func.sum(steps.c.risk * steps.c.members).label("summed"),
             sa.func.sum(sa.case((steps.c.home.is_(None), steps.c.members), else_=0)).label("lost"),
         ).group_by(steps.c.step)
-
-
-_LARGEST = 1.7976931348623157e308
 
 
 def _whole(number: int) -> Any:

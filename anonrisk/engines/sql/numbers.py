@@ -8,6 +8,8 @@ import sqlalchemy as sa
 
 # Below this an exponential is nothing beside any sum of ours.
 _NOTHING = -600.0
+# What is above is infinite.
+LARGEST = 1.7976931348623157e308
 
 
 def double(number: Any) -> Any:

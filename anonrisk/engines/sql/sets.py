@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.sql import coarsen, shape
-from anonrisk.engines.sql.count import lost_rows
+from anonrisk.engines.sql.records import lost_rows
 from anonrisk.engines.sql.searched import SearchedColumns
 
 if TYPE_CHECKING:

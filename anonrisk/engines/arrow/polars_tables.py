@@ -1,0 +1,135 @@
+"""Tables of Polars: DataFrames, and LazyFrames, which are queries."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from anonrisk.engines.arrow import cells
+from anonrisk.engines.arrow.tables import ArrowTable, TableAround, cannot_carry
+from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+
+
+class PolarsTable(ArrowTable):
+    """A Polars DataFrame."""
+
+    def carries(self) -> bool:
+        """Tell no."""
+        return False
+
+    def names(self) -> list[str]:
+        """List the names of the columns."""
+        return list(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns; Python objects, and numbers that Arrow does not know, as a list."""
+        # By `get_column`: a name that looks like a pattern would select by it.
+        # Under another name: the stream ends the process where one has a zero byte.
+        columns = {name: self.frame.get_column(name).alias("") for name in names}
+        for name, column in columns.items():
+            if any("\0" in field for field in _fields(column.dtype)):
+                raise UnsupportedColumnError(f"column {name!r} has a field with a zero byte")
+        return {
+            name: column.to_list() if _is_python(column.dtype) else pa.chunked_array(column)
+            for name, column in columns.items()
+        }
+
+    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns without their rows."""
+        for name in names:
+            if str(self.frame.schema[name]) == "Object":
+                raise UnsupportedColumnError(f"column {name!r} holds Python objects")
+        return PolarsTable(self.frame.clear()).read(names)
+
+    def attrs(self) -> dict[Any, Any]:
+        """Give nothing: a Polars table says nothing of its columns."""
+        return {}
+
+    def has_dictionary(self, name: str) -> bool:  # noqa: ARG002
+        """Tell no: only texts have one, as categories that pandas sees."""
+        return False
+
+    def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
+        """Give the table with these of its rows, or all, and with new cells in some columns."""
+        if attrs:
+            raise cannot_carry("a Polars table")
+        table = self.frame if rows is None else self.frame[rows]
+        return table.with_columns([_polars(new[name]) for name in new.columns])
+
+    def without(self, columns: Sequence[Any]) -> Any:
+        """Give the table without some columns."""
+        kept = [name for name in self.names() if name not in columns]
+        return self.frame.select([self.frame.get_column(name) for name in kept])
+
+    def with_columns(self, new: pd.DataFrame) -> Any:
+        """Give the table with some columns more."""
+        return self.frame.with_columns([_polars(new[name]) for name in self._new(new)])
+
+
+class LazyTable(PolarsTable):
+    """A Polars LazyFrame: a query, which is run for each look at it, for the columns asked for."""
+
+    def names(self) -> list[str]:
+        """List the names of the columns."""
+        return list(self.frame.collect_schema().names())
+
+    def read(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Run the query for some columns."""
+        # By place: a name that looks like a pattern would select by it.
+        everything = self.names()
+        places = [everything.index(name) for name in names]
+        some = self.frame.select(sys.modules["polars"].nth(places)).collect()
+        return PolarsTable(some).read(names)
+
+    def types(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Give some columns without their rows."""
+        empty = sys.modules["polars"].DataFrame(schema=self.frame.collect_schema())
+        return PolarsTable(empty).types(names)
+
+    def has_rows(self) -> bool:
+        """Run the query for one row."""
+        return bool(self.frame.limit(1).collect().height)
+
+    def held(self) -> ArrowTable:
+        """Run the query once."""
+        return CollectedTable(self.frame, PolarsTable(self.frame.collect()))
+
+    def check_order(self, verb: str) -> None:
+        """Refuse: the next run of the query may give its rows in another order."""
+        raise UnsupportedFrameError(
+            f"{verb} gives a number to each row, and the rows of a LazyFrame may come in another "
+            "order each time; give it the table as collect()"
+        )
+
+
+class CollectedTable(TableAround):
+    """What a LazyFrame gives, to which its changed tables turn again."""
+
+    def around(self, table: Any, attrs: Any) -> Any:  # noqa: ARG002
+        """Make it lazy."""
+        return table.lazy()
+
+
+def _polars(column: pd.Series[Any]) -> Any:
+    return sys.modules["polars"].Series(str(column.name), cells.to_arrow(column))
+
+
+def _fields(dtype: Any) -> Iterator[str]:
+    """Find the names of the fields of Polars' structs, also in lists and arrays of them."""
+    for field in getattr(dtype, "fields", ()):
+        yield field.name
+        yield from _fields(field.dtype)
+    inner = getattr(dtype, "inner", None)
+    if inner is not None:
+        yield from _fields(inner)
+
+
+def _is_python(dtype: Any) -> bool:
+    return str(dtype) in ("Object", "Int128", "UInt128")

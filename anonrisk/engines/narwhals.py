@@ -1,0 +1,66 @@
+"""narwhals frames: the table inside is asked, and tables that come back are wrapped again."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonrisk.counts.schema import Schema
+    from anonrisk.engines.base import Engine
+
+
+def loaded(library: str, kind: str) -> Any:
+    """Give a class of a library, for `isinstance`; nothing where that is not imported.
+
+    A file of the user's own may have the name of the library.
+    """
+    return getattr(sys.modules.get(library), kind, ())
+
+
+def inside_narwhals(frame: Any) -> Any:
+    """Give the table that a narwhals frame holds; None where it is no such frame."""
+    kinds = loaded("narwhals", "DataFrame"), loaded("narwhals", "LazyFrame")
+    return frame.to_native() if isinstance(frame, kinds) else None
+
+
+def to_narwhals(like: Any, found: Any) -> Any:
+    """Wrap a table by the same version of narwhals; what is none stays as it is."""
+    made_by: Any = sys.modules.get(type(like).__module__)
+    if not hasattr(made_by, "from_native"):
+        made_by = sys.modules["narwhals"]
+    return made_by.from_native(found, pass_through=True, allow_series=True)
+
+
+class NarwhalsEngine:
+    """Counts the tables inside narwhals frames that do not speak the Arrow stream, by their own."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Keep the engine of the table inside."""
+        self._engine = engine
+        self.name, self.sets_a_pass = engine.name, engine.sets_a_pass
+
+    def schema(self, frame: Any) -> Schema:
+        """Tell what the table inside is."""
+        return self._engine.schema(inside_narwhals(frame))
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        """Answer like the engine of the table inside."""
+        return partial(self._answer, getattr(self._engine, verb))
+
+    @staticmethod
+    def _answer(method: Callable[..., Any], frame: Any, *asked: Any) -> Any:
+        found = method(inside_narwhals(frame), *map(_with_population_inside, asked))
+        if isinstance(found, tuple):
+            return tuple(to_narwhals(frame, one) for one in found)
+        return to_narwhals(frame, found)
+
+
+def _with_population_inside(one: Any) -> Any:
+    against: Any = getattr(one, "against", None)
+    native = inside_narwhals(getattr(against, "population", None))
+    return one if native is None else replace(one, against=replace(against, population=native))

@@ -1,0 +1,131 @@
+"""Gates for streams of Spark: ``writeStream.foreachBatch(anonrisk.spark.foreach_batch(…))``."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of
+from anonrisk.errors import ArgumentError
+from anonrisk.policy import Policy
+from anonrisk.policy.finding import PASS, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonrisk.policy import Verdict
+
+__all__ = ["foreach_batch"]
+
+_LOG = logging.getLogger(__name__)
+
+
+def foreach_batch(
+    policy: Policy,
+    release: str | Callable[[Any, int], object],
+    quarantine: str,
+    *,
+    fail_on: str = "fail",
+) -> Callable[[Any, int], None]:
+    """Give a function for ``writeStream.foreachBatch`` that releases only batches that pass.
+
+    Each micro-batch is stored in `quarantine` first, checked there by itself, and goes to `release`
+    if it passes. One that fails, or that nobody can assess, stays.
+
+    Parameters
+    ----------
+    policy : Policy
+        What every batch must satisfy.
+    release : str or callable
+        Where batches go that pass: a folder, in which each has a folder ``batch_id=…`` of Parquet;
+        or a function of the batch and its number, which Spark may call again with the same.
+    quarantine : str
+        The folder for all others, and where every batch waits while it is checked. Whoever may read
+        it may read everything.
+    fail_on : {"fail", "warn"}
+        Whether budgets that only warn keep a batch back, too.
+
+    Returns
+    -------
+    callable
+        A function of a batch and its number. Status, budgets that were not kept and the number of
+        rows go to the logger ``anonrisk.spark``; no cell does.
+
+    See Also
+    --------
+    anonrisk.Policy.check : what is asked of each batch
+    anonrisk.Verdict.raise_for_status : stops a job that is no stream
+
+    Notes
+    -----
+    After a failure Spark repeats the last batch under the same number. Its folders are then written
+    again as a whole, and the one that the batch does not go to is emptied, so that every row is in
+    one of both, once, also where the policy has changed in between. That asks for a source that
+    gives the same rows again, and a ``checkpointLocation``.
+
+    When it misleads: batches are judged one by one. What somebody learns who holds several of them
+    is not looked at, and a person may be in each.
+
+    Examples
+    --------
+    >>> import anonrisk
+    >>> policy = anonrisk.Policy(quasi=["zip", "age"], k=5)
+    >>> gate = anonrisk.spark.foreach_batch(policy, "published", "quarantine")
+    >>> writer = stream.writeStream.option("checkpointLocation", "state")  # doctest: +SKIP
+    >>> writer.foreachBatch(gate).start()  # doctest: +SKIP
+    """
+    _check(policy, release, quarantine, fail_on)
+
+    def gate(batch: Any, batch_id: int) -> None:
+        from anonrisk.engines.spark import stream
+
+        waiting = stream.place_of(quarantine, batch_id)
+        staged = stream.stored(batch, waiting)
+        checked = policy.check(staged, name=f"batch {batch_id}")
+        verdict = replace(checked, fail_on=fail_on)
+        if isinstance(release, str):
+            place = stream.place_of(release, batch_id)
+            if verdict.passed:
+                stream.stored(staged, place)
+            else:
+                # An earlier attempt may have passed, by another policy.
+                stream.emptied(batch, place)
+        elif verdict.passed:
+            release(staged, batch_id)
+        if verdict.passed:
+            stream.emptied(batch, waiting)
+        _log(verdict, batch_id)
+
+    return gate
+
+
+def _check(policy: Any, release: Any, quarantine: Any, fail_on: Any) -> None:
+    if not isinstance(policy, Policy):
+        raise ArgumentError(
+            f"policy is a Policy, not a {type(policy).__name__}: Policy.load reads a file"
+        )
+    if not isinstance(quarantine, str) or not quarantine.strip():
+        raise ArgumentError("quarantine is the path of a folder")
+    if not callable(release) and (not isinstance(release, str) or not release.strip()):
+        raise ArgumentError(
+            "release is the path of a folder, or a function of a batch and its number"
+        )
+    if fail_on not in ("fail", "warn"):
+        raise ArgumentError("fail_on is 'fail' or 'warn'")
+    if isinstance(release, str):
+        one, other = (f"{path.rstrip('/')}/" for path in (release, quarantine))
+        if one.startswith(other) or other.startswith(one):
+            raise ArgumentError(
+                "release and quarantine lie in one another: whoever reads one would read both"
+            )
+
+
+def _log(verdict: Verdict, batch_id: int) -> None:
+    rows = "" if verdict.n_rows is None else f", {count_of(verdict.n_rows, 'row')}"
+    if verdict.passed:
+        _LOG.info("batch %d: %s%s, released", batch_id, PASS, rows)
+        return
+    # A group of `by` is a cell.
+    why = dict.fromkeys(name_of(replace(found, group=None)) for found in verdict.failures)
+    _LOG.warning("batch %d: %s%s, kept back: %s", batch_id, verdict.status, rows, ", ".join(why))

@@ -1,0 +1,249 @@
+"""`anonrisk.spark.foreach_batch`: a gate for every batch of a stream, whatever is killed when."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import anonrisk
+from anonrisk.errors import ArgumentError, EngineError
+from anonrisk.spark import foreach_batch
+
+ROOT = Path(__file__).parents[1]
+SECRET = "Xavier-7741"
+POLICY = anonrisk.Policy(quasi=["zip"], k=2, insensitive=["id"])
+SAFE, ALONE = [("a", 1), ("a", 2), ("b", 3), ("b", 4)], [("a", 5), ("a", 6), (SECRET, 7)]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("p.yaml", "r", "q"), "Policy.load"),
+        ((POLICY, "r", ""), "quarantine is"),
+        ((POLICY, None, "q"), "release is"),
+        ((POLICY, " ", "q"), "release is"),
+        ((POLICY, "lake", "lake/"), "in one another"),
+        ((POLICY, "lake", "lake/kept"), "in one another"),
+    ],
+)
+def test_wrong_uses_are_refused_before_the_stream_starts(given, told):
+    with pytest.raises(ArgumentError, match=told):
+        foreach_batch(*given)
+    with pytest.raises(ArgumentError, match="fail_on"):
+        foreach_batch(POLICY, "r", "q", fail_on="never")
+
+
+@pytest.fixture
+def lake(spark, tmp_path):
+    class Lake:
+        def __init__(self):
+            self.places = {name: str(tmp_path / name) for name in ("release", "quarantine")}
+
+        def batch(self, rows, columns="zip string, id long"):
+            return spark.createDataFrame(rows, columns)
+
+        def gate(self, policy=POLICY, **more):
+            return foreach_batch(policy, **{**self.places, **more})
+
+        def ids(self, name):
+            place = self.places[name]
+            if not Path(place).exists():
+                return []
+            rows = spark.read.parquet(place).collect()
+            return sorted((row["batch_id"], row["id"]) for row in rows)
+
+    return Lake()
+
+
+@pytest.mark.spark
+def test_a_batch_goes_to_one_place_alone(lake, caplog):
+    gate = lake.gate()
+    with caplog.at_level(logging.INFO, "anonrisk.spark"):
+        for number, rows in enumerate((SAFE, ALONE, [])):
+            gate(lake.batch(rows), number)
+    assert lake.ids("release") == [(0, i) for i in (1, 2, 3, 4)]
+    assert lake.ids("quarantine") == [(1, i) for i in (5, 6, 7)]
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert told[:2] == [
+        ("INFO", "batch 0: pass, 4 rows, released"),
+        ("WARNING", "batch 1: fail, 3 rows, kept back: k of zip"),
+    ]
+    # A batch without rows cannot be assessed, and is no row less.
+    assert told[2][1].startswith("batch 2: could_not_assess")
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_a_batch_that_nobody_can_assess_is_kept(lake):
+    lake.gate(anonrisk.Policy(quasi=["zip"], k=2))(lake.batch(SAFE), 0)
+    assert lake.ids("release") == []
+    assert len(lake.ids("quarantine")) == 4
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_groups_are_cells_and_are_not_logged(lake, caplog):
+    policy = anonrisk.Policy(quasi=["id"], k=2, by="zip")
+    with caplog.at_level(logging.INFO, "anonrisk.spark"):
+        lake.gate(policy)(lake.batch(ALONE), 0)
+    assert "kept back: k of id" in caplog.text
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_warnings_keep_a_batch_back_only_if_asked_to(lake):
+    warns = anonrisk.Policy(quasi=["zip"], k={"at_least": 3, "severity": "warn"}, unlisted="ignore")
+    lake.gate(warns, fail_on="warn")(lake.batch(SAFE), 0)
+    assert lake.ids("release") == []
+    lake.gate(warns)(lake.batch(SAFE), 1)
+    assert [number for number, _ in lake.ids("release")] == [1] * 4
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_the_last_attempt_counts(lake):
+    """Whatever an earlier one has written, and by whichever policy."""
+    strict = anonrisk.Policy(quasi=["zip"], k=3, insensitive=["id"])
+    whole = [(0, i) for i in (1, 2, 3, 4)]
+    for policy, here, there in (
+        (POLICY, "release", "quarantine"),
+        (POLICY, "release", "quarantine"),
+        (strict, "quarantine", "release"),
+        (POLICY, "release", "quarantine"),
+    ):
+        lake.gate(policy)(lake.batch(SAFE), 0)
+        assert (lake.ids(here), lake.ids(there)) == (whole, [])
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+@pytest.mark.parametrize("step", ["stored", "emptied"])
+@pytest.mark.parametrize("when", [0, 1])
+def test_what_breaks_in_between_is_mended_by_the_next_attempt(lake, monkeypatch, step, when):
+    from anonrisk.engines.spark import stream
+
+    real, calls = getattr(stream, step), []
+
+    def broken(*given):
+        calls.append(given)
+        if len(calls) == 1 + when:
+            raise EngineError("a disk is full")
+        return real(*given)
+
+    monkeypatch.setattr(stream, step, broken)
+    for number, rows in enumerate((SAFE, ALONE)):
+        try:
+            lake.gate()(lake.batch(rows), number)
+        except EngineError:
+            lake.gate()(lake.batch(rows), number)
+    assert len(calls) > 1 + when
+    assert lake.ids("release") == [(0, i) for i in (1, 2, 3, 4)]
+    assert lake.ids("quarantine") == [(1, i) for i in (5, 6, 7)]
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_a_function_gets_what_passed(lake):
+    got = {}
+    gate = lake.gate(release=lambda batch, number: got.update({number: batch.count()}))
+    gate(lake.batch(SAFE), 0)
+    gate(lake.batch(ALONE), 1)
+    assert got == {0: 4}
+    assert lake.ids("quarantine") == [(1, i) for i in (5, 6, 7)]
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_what_is_released_is_what_was_checked(lake):
+    """A batch is a recipe, which may come out otherwise: what is stored is read instead."""
+    read = []
+    lake.gate(release=lambda batch, _: read.extend(batch.inputFiles()))(lake.batch(SAFE), 0)
+    assert read
+    assert all(f"{lake.places['quarantine']}/batch_id=0/" in path for path in read)
+
+
+@pytest.mark.spark
+def test_a_column_that_the_folders_would_hide_is_refused(lake):
+    with pytest.raises(ArgumentError, match="'batch_id' would be lost"):
+        lake.gate()(lake.batch(SAFE, "zip string, batch_id long"), 0)
+
+
+# A query over files, one a batch, that kills itself in the middle of a step, and starts again.
+QUERY = """
+import os, signal, sys
+from pyspark.sql import SparkSession
+import anonrisk
+from anonrisk.engines.spark import stream
+
+folder, step, call = sys.argv[1], sys.argv[2], int(sys.argv[3])
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+session = session.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+real, calls = getattr(stream, step), []
+
+def killed(*given):
+    calls.append(1)
+    if len(calls) == call:
+        os.kill(os.getpid(), signal.SIGKILL)
+    done = real(*given)
+    if len(calls) == -call:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+setattr(stream, step, killed)
+policy = anonrisk.Policy(quasi=["zip"], k=2, insensitive=["id"])
+gate = anonrisk.spark.foreach_batch(policy, folder + "/release", folder + "/quarantine")
+rows = session.readStream.schema("zip string, id long").option("maxFilesPerTrigger", 1)
+query = rows.json(folder + "/rows").writeStream.foreachBatch(gate)
+query = query.option("checkpointLocation", folder + "/state").trigger(availableNow=True).start()
+query.awaitTermination()
+for name in ("release", "quarantine"):
+    for row in session.read.parquet(folder + "/" + name).collect():
+        print("ROW", name, row["id"], row["batch_id"])
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_a_query_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path):
+    """Needs Java, but a session of its own, which dies."""
+    (tmp_path / "rows").mkdir()
+    number, where = 0, {}
+    for i in range(6):
+        lines = []
+        for zip_code in ("a", "a", "b", "b" if i % 2 else "c"):
+            number += 1
+            where[number] = "release" if i % 2 else "quarantine"
+            lines.append(json.dumps({"zip": zip_code, "id": number}))
+        path = tmp_path / "rows" / f"{i}.json"
+        path.write_text("\n".join(lines))
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
+    ends = []
+    for step, call in (
+        ("stored", 1),
+        ("stored", -3),
+        ("emptied", 2),
+        ("emptied", -2),
+        ("stored", 0),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", QUERY, str(tmp_path), step, str(call)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        ends.append(done.returncode)
+    assert ends == [-signal.SIGKILL] * 4 + [0], done.stderr[-2000:]
+    rows = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ROW ")]
+    assert {int(row): name for name, row, _ in rows} == where
+    assert set(Counter(row for _, row, _ in rows).values()) == {1}

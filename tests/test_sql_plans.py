@@ -1,0 +1,107 @@
+"""Plans, offers and reports of tables in a database are those of the same table on pandas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonrisk
+from anonrisk.counts import bounds
+from anonrisk.counts.question import ClassesWithValues
+from anonrisk.engines import engine_for
+from anonrisk.errors import TooManyClassesError, UnsupportedColumnError
+
+sa = pytest.importorskip("sqlalchemy")
+databases = pytest.importorskip("databases")
+
+
+@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+def place(request, tmp_path_factory):
+    with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
+        yield found
+
+
+def people(seed, n):
+    rng = random.Random(seed)
+    return {
+        "q": [rng.choice(["a", "A", "b", None, "o'h\"a", "%s"]) for _ in range(n)],
+        "zip": [rng.choice(["1010", "1020", "1131", "2030"]) for _ in range(n)],
+        "age": [rng.randrange(20, 80) for _ in range(n)],
+        "x": [rng.choice([0.0, -0.0, 1.5, float("nan"), None]) for _ in range(n)],
+        "day": [dt.date(1969, 12, 1) + dt.timedelta(rng.randrange(90)) for _ in range(n)],
+        "b": [rng.choice([True, False]) for _ in range(n)],
+        "s": [rng.choice("xyz") for _ in range(n)],
+    }
+
+
+def counted(table, columns, free=()):
+    """The classes of a table, by their values, which must be of the same kind and in order."""
+    found = engine_for(table).tally(table, ClassesWithValues(columns, free))
+    domains = {
+        name: (domain.kind, domain.collapsed, domain.values.tolist())
+        for name, domain in found.domains.items()
+    }
+    codes = np.column_stack([found.codes[name] for name in columns])
+    return domains, dict(zip(map(tuple, codes.tolist()), found.counts.tolist(), strict=True))
+
+
+COLUMNS = ("q", "zip", "age", "x")
+
+
+@pytest.mark.slow
+def test_classes_have_the_same_values_as_on_pandas(place):
+    cells = people(1, 80)
+    # SQLite has neither dates nor booleans: it keeps texts and numbers.
+    columns = COLUMNS if place.kind == "sqlite" else (*COLUMNS, "day", "b")
+    assert counted(place.table(cells), columns) == counted(pd.DataFrame(cells), columns)
+
+
+@pytest.mark.slow
+def test_plans_are_those_of_pandas(place):
+    cells = people(2, 150)
+    table, frame = place.table(cells), pd.DataFrame(cells)
+    for asked in ({"k": 3}, {"k": 2, "ldiv": 2, "sensitive": "s"}):
+        plan = anonrisk.plan(frame, ["zip", "age"], **asked)
+        assert anonrisk.plan(table, ["zip", "age"], **asked).to_json() == plan.to_json()
+
+
+@pytest.mark.slow
+def test_too_many_classes_are_put_together_where_they_may_be_or_refused(place, monkeypatch):
+    cells = people(3, 600)
+    cells["x"] = [i * 1.37 for i in range(600)]
+    table = place.table(cells)
+    monkeypatch.setattr(bounds, "MAX_CLASSES", 200)
+    domains, classes = counted(table, ("x",), ("x",))
+    assert domains["x"][:2] == ("number", True)
+    assert 60 <= len(classes) <= 129
+    assert sum(classes.values()) == 600
+    low, *_, high = domains["x"][2]
+    assert (low, high) == (0.0, 599 * 1.37)
+    with pytest.raises(TooManyClassesError, match="out of the database"):
+        counted(table, ("x",))
+    if place.kind != "sqlite":
+        months, classes = counted(table, ("age", "day"), ("day",))
+        assert months["day"][:2] == ("date", True)
+        assert len(months["day"][2]) == 3
+        expected = pd.to_datetime(pd.Series(cells["day"])).dt.to_period("M")
+        both = pd.crosstab(pd.Series(cells["age"]), expected).to_numpy()
+        assert sorted(classes.values()) == sorted(both[both > 0].tolist())
+    cells["x"][5] = float("inf")
+    with pytest.raises(UnsupportedColumnError, match="infinite in 1 row"):
+        counted(place.table(cells), ("x",), ("x",))
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_offers_reports_and_losses_are_made_in_a_database(place):
+    cells = people(4, 120)
+    table, frame = place.table(cells), pd.DataFrame(cells)
+    qids = ["zip", "age"]
+    offers = [str(anonrisk.explore(mine, qids)) for mine in (table, frame)]
+    assert offers[0] == offers[1].replace("pandas", "sql")
+    assert "zip" in anonrisk.report(table, qids).to_html()
+    assert str(anonrisk.utility(table, table, qids)) == str(anonrisk.utility(frame, frame, qids))
