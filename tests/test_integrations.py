@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import anonrisk
+
 ROOT = Path(__file__).parents[1]
 NEEDS = {"airflow": "needs Airflow 3: pip install", "dagster": "needs Dagster: pip install"}
 
@@ -42,8 +44,7 @@ def python_of(name):
 
 def told(name, script, folder):
     """Run a script there; it prints JSON last."""
-    env = {**os.environ, "DAGSTER_HOME": "", "AIRFLOW_HOME": str(folder)}
-    env = {key: value for key, value in env.items() if value}
+    env = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
     done = subprocess.run(
         [python_of(name), "-c", script],
         cwd=folder,
@@ -91,3 +92,57 @@ def test_dagster_makes_nothing_behind_a_gate_that_does_not_pass(tmp_path):
     good, *bad = told("dagster", IN_DAGSTER, tmp_path)
     assert good == [True, [True], True]
     assert [(success, made) for success, _, made in bad] == [(False, False)] * 3
+
+
+# As it would stand in the folder of somebody's DAGs.
+IN_AIRFLOW = """
+from datetime import UTC, datetime
+from pathlib import Path
+
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG
+
+from anonrisk.integrations.airflow import GateOperator
+
+HERE = Path(__file__).parents[1]
+for name in ("good", "bad", "gone"):
+    with DAG(dag_id=name, schedule=None, start_date=datetime(2026, 1, 1, tzinfo=UTC)) as dag:
+        check = GateOperator(
+            task_id="check",
+            table=f"{HERE}/{name}.csv",
+            policy=f"{HERE}/p.json",
+            verdict=f"{HERE}/{name}.json",
+        )
+        published = HERE / f"{name}.published"
+        check >> PythonOperator(task_id="publish", python_callable=published.touch)
+    globals()[name] = dag
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of an environment")
+def test_airflow_runs_nothing_behind_a_gate_that_does_not_pass(tmp_path):
+    program = python_of("airflow").with_name("airflow")
+    env = {
+        **os.environ,
+        "AIRFLOW_HOME": str(tmp_path),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+
+    def airflow(*words):
+        done = subprocess.run(
+            [program, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+        return done.returncode
+
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "gates.py").write_text(IN_AIRFLOW)
+    (tmp_path / "p.json").write_text(anonrisk.Policy(quasi=["zip"], k=2).to_json())
+    (tmp_path / "good.csv").write_text("zip\na\na\n")
+    (tmp_path / "bad.csv").write_text("zip\na\nb\n")
+    assert airflow("db", "migrate") == 0
+    for name, status in (("good", "pass"), ("bad", "fail"), ("gone", "could_not_assess")):
+        assert (airflow("dags", "test", name) == 0) == (status == "pass")
+        assert (tmp_path / f"{name}.published").exists() == (status == "pass")
+        assert json.loads((tmp_path / f"{name}.json").read_text())["status"] == status
