@@ -14,9 +14,11 @@ import pytest
 
 import anonrisk
 from anonrisk.accessor import AnonAccessor
+from anonrisk.engines import engine_for
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import UnsupportedFrameError
 
+THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
     str: "string",
     bool: "boolean",
@@ -193,16 +195,6 @@ def as_stored(cell):
     return cell.item() if hasattr(cell, "item") else cell
 
 
-def emptied(table):
-    """The same table without its rows."""
-    if hasattr(table, "reading"):
-        import sqlalchemy as sa
-
-        none = sa.select(sa.text("*")).select_from(table.source).where(sa.false())
-        return dataclasses.replace(table, source=none.subquery("none"))
-    return table.limit(0) if hasattr(table, "limit") else table[:0]
-
-
 def sql_rows(table):
     """The cells of a table in a database."""
     import sqlalchemy as sa
@@ -270,6 +262,26 @@ def to_rows(table) -> list[dict]:
         records = table.to_dict("records")
         return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
     return [row.asDict() for row in table.collect()]
+
+
+def without_rows(table):
+    """The same table without any row."""
+    if isinstance(table, HeldTable):
+        return HeldTable(without_rows(table.frame), table.notes)
+    if hasattr(table, "reading"):
+        import sqlalchemy as sa
+
+        none = sa.select(sa.text("*")).select_from(table.source).where(sa.false())
+        return dataclasses.replace(table, source=none.subquery("none"))
+    for name, asked in (("iloc", lambda: table.iloc[:0]), ("slice", lambda: table.slice(0, 0))):
+        if hasattr(table, name) and not hasattr(table, "sparkSession"):
+            return asked()
+    return table.limit(0) if hasattr(table, "limit") else table.head(0)
+
+
+def columns_of(table) -> list:
+    """The names of the columns of any kind of table."""
+    return list(engine_for(table).schema(table).columns)
 
 
 def rows_of(cells) -> list[dict]:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import emptied
+from tables import without_rows
 
 import anonrisk
 from anonrisk import Policy, Verdict, datasets, errors
@@ -178,7 +178,7 @@ def test_what_goes_wrong_with_a_table_never_passes(frame):
         assert word in " ".join(f.sentence for f in verdict.findings), policy
         with pytest.raises(errors.ReleaseBlocked, match="could_not_assess"):
             verdict.raise_for_status()
-    empty = emptied(table)
+    empty = without_rows(table)
     verdict = asking(quasi=["zip"], sensitive="ill", k=1, ldiv={"l": 1}).check(empty)
     assert verdict.status == "could_not_assess"
     assert "no records" in verdict.findings[0].sentence

@@ -16,7 +16,6 @@ from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
 from anonrisk.engines.sql import (
     count,
-    marked,
     match,
     population,
     profile,
@@ -59,10 +58,10 @@ class SqlEngine:
                 return count.class_sizes(table, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(table, question, by)
+            case questions.MarkedRows(columns, marker):
+                return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-            case questions.MarkedRows(columns, marker):
-                return marked.marked(table, columns, marker)
         raise refused(f"'count' of {type(asked).__name__}")
 
     def profiles(

@@ -45,6 +45,18 @@ def class_sizes_by(table: SqlTable, question: Question, by: Name) -> list[list[G
     ]
 
 
+def marked(table: SqlTable, columns: Qid, marker: str) -> int:
+    """Count the rows that have the marker of a suppressed cell in one of the columns."""
+    kinds = table.kinds(dict.fromkeys(columns, "quasi-identifier"))
+    texts = [name for name in kinds if table.holds(name) == "text"]
+    if not texts:
+        return 0
+    same = sa.or_(*(table.cell(name, kinds[name]) == marker for name in texts))
+    query = sa.select(sa.func.count()).select_from(table.source).where(same)
+    ((n,),) = table.fetch(query, "count the suppressed records")
+    return int(n)
+
+
 @dataclass
 class _HistogramRows:
     """One histogram as its rows arrive."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
@@ -17,7 +17,7 @@ from anonrisk.engines.sql.reading import reading
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name
@@ -117,3 +117,8 @@ class SqlSource:
     def raw(self, name: Name) -> Any:
         """Give a column as it is; always quoted, so that no name can be misread."""
         return sa.column(quoted_name(str(name), quote=True))
+
+    def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
+        """Give a query of some rows with these columns, which runs when somebody reads it."""
+        named = (cell.label(quoted_name(name, quote=True)) for name, cell in cells.items())
+        return replace(self, source=sa.select(*named).select_from(rows).subquery())
