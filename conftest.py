@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
+from anonrisk.errors import AnonRiskError
 
 settings.register_profile("whole", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
