@@ -199,9 +199,25 @@ class ThroughDriver:
     @contextmanager
     def one_state(self) -> Iterator[Connected]:
         """Begin a transaction and roll it back, unless one is under way."""
-        if self._in_transaction():
-            yield self
+        with self._texts():
+            if self._in_transaction():
+                yield self
+            else:
+                yield from self._begun()
+
+    @contextmanager
+    def _texts(self) -> Iterator[None]:
+        """Let SQLite give texts as texts, whatever the caller wants of this connection."""
+        if self.dialect != "sqlite":
+            yield
             return
+        wanted, self.connection.text_factory = self.connection.text_factory, str
+        try:
+            yield
+        finally:
+            self.connection.text_factory = wanted
+
+    def _begun(self) -> Iterator[Connected]:
         begin = _BEGIN[self.dialect]
         if self.dialect == "postgresql" and not self.connection.autocommit:
             begin = _SET

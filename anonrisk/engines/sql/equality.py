@@ -116,9 +116,7 @@ def kinds_of_stored(
 ) -> dict[Name, str]:
     """Name the type of each column by the first and the last of the alphabet that it stores."""
     told: dict[Name, str] = {}
-    for name, ends in found.items():
-        # What a caller has texts read as may be bytes.
-        first, last = (end.decode() if isinstance(end, bytes) else end for end in ends)
+    for name, (first, last) in found.items():
         # 1 and 1.0 are the same number, as in a column of floats.
         if first != last and (first, last) != ("integer", "real"):
             raise _unsupported(roles[name], name, f"of mixed types ({first}, {last})")
