@@ -146,7 +146,7 @@ def spark_type(column):
 
 def to_rows(table) -> list[dict]:
     """The cells of any kind of table as a list of dicts, missing ones as None."""
-    if hasattr(table, "to_spark"):
+    if hasattr(table, "to_spark") or hasattr(table, "reading"):
         table = table.to_pandas()
     table = table.frame if isinstance(table, HeldTable) else table
     if type(table).__name__ == "LazyFrame":

@@ -87,6 +87,19 @@ def test_the_records_at_risk_are_those_of_pandas(place, options):
 
 
 @pytest.mark.slow
+def test_small_classes_are_left_out_and_the_rest_can_be_read(place):
+    cells = random_cells(5, 60)
+    table, frame = place.table(cells), pandas_of(cells)
+    found = anonrisk.suppress(table, QIDS, k=3)
+    assert anonrisk.k(found, QIDS) >= 3
+    expected = anonrisk.suppress(frame, QIDS, k=3)
+    assert sorted(found.to_pandas()["id"]) == sorted(expected["id"])
+    assert list(found.to_pandas().columns) == list(expected.columns)
+    with pytest.raises(UnsupportedFrameError, match="a table with other cells"):
+        anonrisk.suppress(table, QIDS, k=3, cells=True)
+
+
+@pytest.mark.slow
 def test_what_a_question_refuses_is_refused_before_a_query_is_made(place):
     cells = random_cells(3, 30)
     table, frame = place.table(cells), pandas_of(cells)
