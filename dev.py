@@ -116,13 +116,17 @@ LANES = (
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
+    # In a database, one test of each word by day: test_sql*.py has the rest.
+    Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane("Arrow, all cases", LATEST, ("--engines", "arrow_more", *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("SQL, all cases", LATEST, ("--engines", "sql", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
     Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *ONE_CASE, *ONE)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.core.arguments import one_of
 from anonrisk.core.literals import ScannedFormat, Spill
-from anonrisk.engines.reading import files
+from anonrisk.engines.reading import files, text_files
 from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def scan(
     one_of(spill, "spill", get_args(Spill))
     if format is not None:
         one_of(format, "format", get_args(ScannedFormat))
-    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        raise ArgumentError("sep is one character, and no quotation mark")
+    text = text_files.text_format(sep, encoding, na, dtypes or {})
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     named = [os.fspath(path) for path in given]
     for path in named:
@@ -101,7 +100,6 @@ def scan(
                 f"{files.without_values(path)!r} is not on this machine, and scan reads nothing "
                 "over a network; copy it here, or read it with Spark"
             )
-    text = files.TextFormat(sep, encoding, tuple(na), dict(dtypes or {}))
     about = {"format": format, "memory": memory, "spill": spill}
     return scanned(files.find(named), files.Wanted(), text, **about)
 

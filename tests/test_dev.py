@@ -123,3 +123,16 @@ def test_axe_is_pinned_by_version_and_content():
     address, digest = axe.PIN.read_text(encoding="utf-8").split()
     assert re.fullmatch(r"https://registry\.npmjs\.org/axe-core/-/axe-core-[\d.]+\.tgz", address)
     assert re.fullmatch(r"sha512-[\w+/]{86}==", digest)
+
+
+def test_the_quick_lane_skips_what_is_not_installed_and_nothing_else():
+    import conftest
+
+    asks = conftest.asks_for_more_than_pandas
+    assert asks("ModuleNotFoundError: No module named 'no_such_library.part'")
+    assert asks("a repository needs SQLAlchemy: pip install 'anonrisk[store]'")
+    assert not asks("ModuleNotFoundError: No module named 'pandas.no_such_part'")
+    assert not asks("assert 1 == 2")
+    error = AssertionError("in the words of a test")
+    error.__context__ = ImportError("No module named 'no_such_library'")
+    assert asks(conftest.told_by(error))

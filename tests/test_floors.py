@@ -28,6 +28,7 @@ FLOORS = (
     {"policy", "priors"},
     {"reporting", "dbt"},
     {"gx", "cli"},
+    {"integrations"},
 )
 FRONT = len(FLOORS)
 # Doors that a method opens upstairs, by name and not by an import: file, module.

@@ -230,6 +230,8 @@ def test_a_renamed_direct_identifier_is_noticed(frame):
     declared = anonrisk.declare(frame(records), quasi="zip", direct="name")
     policy = asking(k=2)
     assert policy.check(declared).status == "fail"
+    if not hasattr(declared, "drop"):
+        pytest.skip("has no way to drop and rename columns; test_sql_table.py renames one")
     renamed = anonrisk.declare(frame({**records, "nm": list("abcd")}), quasi="zip", direct="name")
     gone = (
         renamed.drop("name") if hasattr(renamed, "sparkSession") else renamed.drop(columns="name")

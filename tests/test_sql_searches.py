@@ -89,6 +89,14 @@ def test_a_risk_has_the_same_reasons_as_on_pandas(place, options):
 
 
 @pytest.mark.slow
+def test_days_that_are_text_become_months_in_a_database_too(place):
+    cells = {"day": ["2024-05-01", "2024-05-31", None, "2023-12-09"], "n": [1, 1, 2, 2]}
+    said = [str(anonrisk.explain_risk(t, "day")) for t in (place.table(cells), pd.DataFrame(cells))]
+    assert said[0] == said[1]
+    assert "year and month" in said[0]
+
+
+@pytest.mark.slow
 def test_columns_look_the_same_as_on_pandas(place):
     from anonrisk.counts.question import ManySets, Question
     from anonrisk.engines import engine_for

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anonrisk.cli.options import pair
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import count_of
-from anonrisk.engines.reading import files
+from anonrisk.engines.reading import files, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
 from anonrisk.engines.reading.large import is_scanned
 from anonrisk.errors import ArgumentError
@@ -229,15 +229,7 @@ def text_options(group: argparse._ArgumentGroup) -> None:
 def text_format(given: argparse.Namespace) -> TextFormat:
     """Read how text files are written."""
     sep = "\t" if given.sep == r"\t" else given.sep
-    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        raise ArgumentError("--sep is one character, and no quotation mark")
-    if given.encoding is not None:
-        try:
-            # Unlike looking it up, this refuses what encodes no text, as hex.
-            "".encode(given.encoding)
-        except (LookupError, ValueError):
-            raise ArgumentError(f"--encoding {given.encoding!r} is not known") from None
-    return TextFormat(sep, given.encoding, tuple(given.na), dict(given.dtypes))
+    return text_files.text_format(sep, given.encoding, given.na, dict(given.dtypes), "--")
 
 
 def wanted(*columns: Any, unit: str | None = None, numbers: Any = (), dates: Any = ()) -> Wanted:

@@ -8,13 +8,14 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.arguments import one_of
 from anonrisk.engines.reading import files, packed
-from anonrisk.errors import UnreadableTableError
+from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from anonrisk.engines.reading.files import Part
+    from anonrisk.engines.reading.files import Part, TextFormat
 
 # What stands for letters that were lost; of UTF-8 alone every reader can tell whether it was in
 # the file already.
@@ -35,6 +36,27 @@ def canonical(encoding: str | None) -> str:
     """
     name = codecs.lookup(encoding or "utf-8").name
     return "utf-8" if name == "utf-8-sig" else name
+
+
+def text_format(
+    sep: str | None,
+    encoding: str | None,
+    na: Sequence[str],
+    dtypes: Mapping[str, str],
+    option: str = "",
+) -> TextFormat:
+    """Read how text files are written, as a caller says it; `option` stands before a word."""
+    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+        raise ArgumentError(f"{option}sep is one character, and no quotation mark")
+    if encoding is not None:
+        try:
+            # Unlike looking it up, this refuses what encodes no text, as hex.
+            "".encode(encoding)
+        except (LookupError, ValueError):
+            raise ArgumentError(f"{option}encoding {encoding!r} is not known") from None
+    for name, kind in dtypes.items():
+        one_of(kind, f"{option}dtypes of {name!r}", files.DTYPES)
+    return files.TextFormat(sep, encoding, tuple(na), dict(dtypes))
 
 
 @contextmanager

@@ -67,34 +67,35 @@ class FileState:
         )
 
 
-def private_folder() -> Path:
-    """Make a folder that only this user can look into."""
-    return Path(tempfile.mkdtemp(prefix="anonrisk-scan-"))
-
-
 class ScannedFiles:
     """An embedded DuckDB, and the files that it reads; a way to a database like others."""
 
     dialect = "duckdb"
 
-    def __init__(
-        self, states: Sequence[FileState], folder: Path, *, memory: str, spill: str
-    ) -> None:
-        """Open it, and remove the folder in the end: by `close`, or when nobody needs it any more.
+    def __init__(self, states: Sequence[FileState], *, memory: str, spill: str) -> None:
+        """Open it for these files, with a folder that only this user can look into.
 
-        `states` are the files that it may read, `folder` is where it puts down what is encrypted.
+        `close` removes the folder, and so does the end of the program, or of the object.
         """
         self.states, self.memory, self.spill = tuple(states), memory, spill
-        self.connection, self.spills = _connected(folder, memory, spill)
-        self.close = weakref.finalize(self, _end, self.connection, folder)
-        self._asked: Any = database_of(self.connection)
-        paths = ", ".join(text(path_of(state.part)) for state in self.states)
+        connection, folder = _connected(memory), Path(tempfile.mkdtemp(prefix="anonrisk-scan-"))
+        self.connection, self.folder = connection, folder
+        self.close = weakref.finalize(self, _end, connection, folder)
+        self._asked: Any = database_of(connection)
+        self.spills = spill
+        if spill == "encrypted" and not _encrypts(connection):
+            self.spills = "never"
+        place = "" if self.spills == "never" else str(folder)
+        # A path and how it is written as a pattern: DuckDB asks for both.
+        parts = [state.part for state in self.states]
+        paths = [one for part in parts for one in (str(part.path.absolute()), path_of(part))]
         for setting, value in (
-            ("allowed_paths", f"[{paths}]"),
+            ("temp_directory", text(place)),
+            ("allowed_paths", f"[{', '.join(map(text, paths))}]"),
             ("enable_external_access", "false"),
             ("lock_configuration", "true"),
         ):
-            self.connection.execute(f"SET {setting} = {value}")
+            connection.execute(f"SET {setting} = {value}")
 
     @property
     def key(self) -> Hashable:
@@ -164,21 +165,16 @@ def text(value: str | None) -> str:
     return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
 
 
-def _connected(folder: Path, memory: str, spill: str) -> tuple[Any, str]:
+def _connected(memory: str) -> Any:
     duckdb = _library()
     if not _SIZE.fullmatch(str(memory)):
         raise ArgumentError("memory is a text such as '2GB' or '800MB'")
     connection = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": memory})
-    spills = spill
-    if spill == "encrypted" and not _encrypts(connection):
-        spills = "never"
-    place = "" if spills == "never" else str(folder)
-    connection.execute(f"SET temp_directory = {text(place)}")
     for setting in ("enable_external_file_cache", "python_enable_replacements"):
         # Younger ones hold on to what they read, or look for tables among Python's variables.
         with suppress(duckdb.CatalogException):
             connection.execute(f"SET {setting} = false")
-    return connection, spills
+    return connection
 
 
 def _encrypts(connection: Any) -> bool:

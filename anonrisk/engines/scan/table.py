@@ -16,7 +16,7 @@ from anonrisk.counts.question import InHousehold, InPopulation
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.reading import files, parquet_files
 from anonrisk.engines.scan import columns
-from anonrisk.engines.scan.private import FileState, ScannedFiles, path_of, private_folder
+from anonrisk.engines.scan.private import FileState, ScannedFiles, path_of
 from anonrisk.engines.sql import SqlEngine, SqlTable
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.schema import SqlSchema
@@ -58,8 +58,7 @@ class ScanTable(SqlTable):
         """Look at the files; those of CSV are read."""
         kind = files.format_of(parts, format)
         _refuse_others(parts, kind, text)
-        folder = private_folder()
-        database = ScannedFiles(list(map(FileState.of, parts)), folder, memory=memory, spill=spill)
+        database = ScannedFiles(list(map(FileState.of, parts)), memory=memory, spill=spill)
         try:
             attrs: dict[Any, Any] = {}
             if kind == "parquet":
@@ -70,7 +69,7 @@ class ScanTable(SqlTable):
             else:
                 from anonrisk.engines.scan import csv_copy
 
-                found = csv_copy.of_csv(parts, wanted, text, folder)
+                found = csv_copy.of_csv(parts, wanted, text, database.folder)
             with guarded("read the columns"):
                 source = found.shown(database.connection)
             roles = _noted(found.names, attrs).roles
@@ -179,7 +178,7 @@ def _together(*tables: ScanTable) -> Iterator[list[ScanTable]]:
     """Let one DuckDB read the files of several tables."""
     states = [state for table in tables for state in table.connection.states]
     first = tables[0].connection
-    database = ScannedFiles(states, private_folder(), memory=first.memory, spill=first.spill)
+    database = ScannedFiles(states, memory=first.memory, spill=first.spill)
     try:
         with guarded("read the columns"):
             sources = [table.columns.shown(database.connection) for table in tables]

@@ -14,7 +14,17 @@ from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
-from anonrisk.engines.sql import count, match, population, rewrite, score, sets, suda, tally
+from anonrisk.engines.sql import (
+    count,
+    match,
+    population,
+    profile,
+    rewrite,
+    score,
+    sets,
+    suda,
+    tally,
+)
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
+    from anonrisk.counts.class_profiles import ValueCounts
 
 __all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
@@ -52,6 +63,12 @@ class SqlEngine:
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
         raise refused(f"'count' of {type(asked).__name__}")
+
+    def profiles(
+        self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
+    ) -> ValueCounts:
+        """Give the kinds of class, if they are not too many."""
+        return profile.profiles(table, question, sensitive)
 
     def score(
         self,

@@ -112,11 +112,13 @@ def stored(column: Any) -> list[Any]:
 
 
 def kinds_of_stored(
-    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[str | None, str | None]]
+    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[Any, Any]]
 ) -> dict[Name, str]:
     """Name the type of each column by the first and the last of the alphabet that it stores."""
     told: dict[Name, str] = {}
-    for name, (first, last) in found.items():
+    for name, ends in found.items():
+        # What a caller has texts read as may be bytes.
+        first, last = (end.decode() if isinstance(end, bytes) else end for end in ends)
         # 1 and 1.0 are the same number, as in a column of floats.
         if first != last and (first, last) != ("integer", "real"):
             raise _unsupported(roles[name], name, f"of mixed types ({first}, {last})")

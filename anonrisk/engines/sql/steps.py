@@ -23,8 +23,11 @@ PAIRS, GROUPS = "anonrisk_pairs", "anonrisk_groups"
 COUNTS = ("c", "persons", "n_rows", "t")
 
 
-def by_values(qs: Sequence[str], asked: Sequence[Score]) -> str:
-    """Write the steps from pairs to classes, for scores of values as they are."""
+def by_values(qs: Sequence[str], asked: Sequence[Score], *, joined: bool = False) -> str:
+    """Write the steps from pairs to classes, for scores of values as they are.
+
+    Sums over classes and values come by windows or, where that is faster, `joined`.
+    """
     words = Placeholders(", ".join(qs), "persons", n_values=None)
     formulas = [FORMULAS[score.name] for score in asked]
     windows = dict.fromkeys(words.text(text) for formula in formulas for text in formula.windows)
@@ -40,8 +43,11 @@ def by_values(qs: Sequence[str], asked: Sequence[Score]) -> str:
         *([compared] if any(formula.compared for formula in formulas) else []),
     )
     shares = ["t / t_all as share"] if compared in columns else []
+    counted = {"counted": f"select {', '.join(columns)} from {PAIRS}"}
+    if joined and compared in columns:
+        counted = _joined(qs, ordered=ordered)
     steps = {
-        "counted": f"select {', '.join(columns)} from {PAIRS}",
+        **counted,
         "described": f"select {', '.join(('*', *shares, *windows))} from counted",
         **(_MOVED if ordered else {}),
     }
@@ -53,6 +59,21 @@ def by_values(qs: Sequence[str], asked: Sequence[Score]) -> str:
     last = list(steps)[-1]
     steps["classes"] = f"select {tallies}{scored} from {last} group by {words.of_class}"
     return _worst(steps, asked)
+
+
+def _joined(qs: Sequence[str], *, ordered: bool) -> dict[str, str]:
+    """Write `counted` without a window; a missing value is equal to another one."""
+    of_class = ", ".join(qs)
+    columns = [f"p.{name}" for name in (*qs, "c", "persons", "n_rows", *(["r"] if ordered else []))]
+    last = [f"(select max(r) from {PAIRS}) as last_r"] if ordered else []
+    keys = " and ".join(f"p.{q} <=> sized.{q}" for q in qs)
+    return {
+        "valued": f"select s, sum(t) as t from {PAIRS} group by s",
+        "sized": f"select {of_class}, sum(c) as total from {PAIRS} group by {of_class}",
+        "counted": f"select {', '.join([*columns, *last])}, sized.total as total, valued.t as t, "
+        f"(select sum(t) from valued) as t_all from {PAIRS} as p "
+        f"join valued on p.s <=> valued.s join sized on {keys}",
+    }
 
 
 # What each value moves in an ordered distance; see `measures.tcloseness.ordered`. A class's share

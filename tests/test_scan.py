@@ -1,0 +1,554 @@
+"""`anonrisk.scan`: files larger than memory, what a private DuckDB may see of this machine, and
+that their cells mean what they mean to pandas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import gc
+import importlib
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import anonrisk
+from anonrisk.cli import main
+from anonrisk.engines.pandas.read import read as pandas_read
+from anonrisk.engines.reading import files, large
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    EngineError,
+    MissingLibraryError,
+    UnreadableTableError,
+    UnsupportedColumnError,
+)
+
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("sqlglot")
+parquet = importlib.import_module("pyarrow.parquet")
+
+SECRET = "Xavier-7741"
+PEOPLE = "zip,age,illness\n01234,30,flu\n01234,30,cold\n1234,30,flu\n1234,31,cold\n,31,cold\n"
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path_factory, monkeypatch):
+    """A place of its own for what is put down, which must be empty in the end."""
+    place = tmp_path_factory.mktemp("private")
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield place
+    gc.collect()
+    assert list(place.iterdir()) == []
+
+
+def written(path, **columns):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def by_pandas(path, wanted=None, **about):
+    return pandas_read([str(path)], wanted or files.Wanted(), files.TextFormat(**about))
+
+
+def answers(table):
+    """What the two readers must agree on, of a table with zip, age and illness."""
+    found = table.anon.assess(["zip", "age"], "illness")
+    return found.to_dict(), table.anon.classes("zip").to_dict()
+
+
+# ---- the same cells as to pandas ------------------------------------------------------------
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(*[st.sampled_from(["", "a", "A", "NA", '"', " "])] * 3), min_size=1))
+def test_the_answers_of_pandas(rows, tmp_path):
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["zip", "age", "illness"]).to_csv(path, index=False)
+    frame = by_pandas(path, na=("NA",))
+    with anonrisk.scan(path, na=["NA"]) as table:
+        assert answers(table) == answers(frame)
+    stored = tmp_path / "t.parquet"
+    frame.to_parquet(stored)
+    with anonrisk.scan(stored) as table:
+        assert answers(table) == answers(by_pandas(stored))
+
+
+NUMBERS = {
+    "whole": (["1", "+1", "01", "-3"], ["number"], "BIGINT"),
+    "floats": (["1", "1.0", "-0", "1e2", ".5", "3."], ["number"], "DOUBLE"),
+    "all missing": (["", ""], ["number"], "BIGINT"),
+    "dates": (["2024-02-29", "0001-01-01", ""], ["date"], "DATE"),
+    "text": (["1", "01"], ["text"], "VARCHAR"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_types_that_are_said(name, tmp_path):
+    cells, (kind,), stored = NUMBERS[name]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},z\n" for cell in cells))
+    frame = by_pandas(path, dtypes={"x": kind})
+    with anonrisk.scan(path, dtypes={"x": kind}) as table:
+        assert table.anon.classes("x") == frame.anon.classes("x")
+        assert table.kinds({"x": "column"}) == {"x": stored}
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [(SECRET, "number"), ("1_0", "number"), ("12345678901234567890.5", "number"), ("x", "date")],
+)
+def test_cells_that_are_not_of_their_type(cell, kind, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,y\n{cell},z\n{cell},z\n1.5,z\n")
+    told = []
+    for read in (
+        lambda: by_pandas(path, dtypes={"x": kind}),
+        lambda: anonrisk.scan(path, dtypes={"x": kind}),
+    ):
+        with pytest.raises(UnreadableTableError) as error:
+            read()
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert SECRET not in told[0]
+
+
+def test_only_wanted_columns_are_read(tmp_path):
+    from anonrisk.scan import scanned
+
+    path = tmp_path / "t.csv"
+    path.write_text(PEOPLE)
+    found = files.find([str(path)])
+    with scanned(found, files.Wanted(("zip",)), files.TextFormat()) as table:
+        assert table.names == ["zip", "age", "illness"]
+        assert table.anon.classes("zip").n_records == 5
+        with pytest.raises(UnsupportedColumnError, match="'age' was not read"):
+            table.anon.k(["zip", "age"])
+
+
+TYPES = {
+    "decimals": pa.array([decimal.Decimal("1.10"), decimal.Decimal("1.1"), None]),
+    "instants": pa.array([dt.datetime(2024, 1, 1, tzinfo=dt.UTC)] * 2 + [None]),
+    "nanoseconds": pa.array([1, 1, 2], pa.timestamp("ns")),
+    "times": pa.array([dt.time(1), dt.time(1), None]),
+    "dictionary": pa.array(["a", "a", None]).dictionary_encode(),
+    "unsigned": pa.array([2**64 - 1, 2**64 - 1, 0], pa.uint64()),
+    "floats": pa.array([float("nan"), None, 1.0]),
+    "minus zero": pa.array([0.0, -0.0, 1.0], pa.float32()),
+    "bytes": pa.array([b"a", b"a", b"b"]),
+    "nothing": pa.nulls(3),
+    "booleans": pa.array([True, True, None]),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_of_parquet(name, tmp_path):
+    path = written(tmp_path / "t.parquet", x=TYPES[name], y=["a", "b", "a"])
+    frame = by_pandas(path)
+    with anonrisk.scan(path) as table:
+        assert table.anon.classes(["x", "y"]) == frame.anon.classes(["x", "y"])
+        assert table.anon.tcloseness("y", "x") == frame.anon.tcloseness("y", "x")
+
+
+OTHERWISE = {
+    "many digits": pa.array([decimal.Decimal(10) ** 45], pa.decimal256(50, 2)),
+    "nanoseconds and a zone": pa.array([1], pa.timestamp("ns", "UTC")),
+    "nanoseconds of a day": pa.array([1], pa.time64("ns")),
+    "durations": pa.array([1], pa.duration("us")),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_types_that_duckdb_reads_otherwise_are_refused(name, tmp_path):
+    path = written(tmp_path / "t.parquet", x=OTHERWISE[name], y=["a"])
+    with anonrisk.scan(path) as table:
+        assert table.anon.k("y") == 1
+        with pytest.raises(UnsupportedColumnError, match="quasi-identifier 'x' is of a type"):
+            table.anon.k("x")
+
+
+def test_old_timestamps_are_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pa.table({"x": pa.array([1, 2], pa.timestamp("ns"))})
+    parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
+    with anonrisk.scan(path) as table, pytest.raises(UnsupportedColumnError, match="'x' is of a"):
+        table.anon.k("x")
+
+
+def test_nested_columns_are_told_and_refused(tmp_path):
+    path = written(tmp_path / "t.parquet", x=[{"name": "a"}], y=["a"])
+    with anonrisk.scan(path) as table:
+        with pytest.raises(UnsupportedColumnError, match="'x'"):
+            table.anon.k("x")
+        verdict = anonrisk.Policy(quasi=["y"], direct=["name"], k=1, unlisted="ignore").check(table)
+        assert verdict.status == "fail"
+
+
+def test_names_are_told_apart_by_case(tmp_path):
+    path = written(tmp_path / "t.parquet", a=["x", "x"], A=["x", "y"], c0=["z", "z"])
+    with anonrisk.scan(path) as table:
+        assert [table.anon.k(name) for name in ("a", "A", "c0")] == [2, 1, 2]
+
+
+def test_roles_and_marks_come_from_the_file(tmp_path):
+    frame = pd.DataFrame({"zip": ["1", "1"], "age": [30.0, 31.0], "name": ["a", "b"]})
+    frame = frame.anon.declare(quasi=["zip", "age"], direct="name").anon.perturb("age", 1, seed=1)
+    frame.to_parquet(tmp_path / "t.parquet")
+    policy = anonrisk.Policy(k=1)
+    with anonrisk.scan(tmp_path / "t.parquet") as table:
+        assert table.anon.roles() == frame.anon.roles()
+        assert table.anon.was_perturbed() == frame.anon.was_perturbed()
+        assert (
+            policy.check(table).findings == policy.check(by_pandas(tmp_path / "t.parquet")).findings
+        )
+        assert table.anon.declare(quasi="zip").anon.k() == 2
+
+
+# ---- several files --------------------------------------------------------------------------
+
+
+def test_folders_are_columns(tmp_path):
+    written(tmp_path / "t" / "c=N'L%20" / "1.parquet", a=["x", "y"], b=["1", "1"])
+    written(tmp_path / "t" / "c=BE" / "2.parquet", b=["1", "2"], a=["x", "z"])
+    written(tmp_path / "t" / "c=__HIVE_DEFAULT_PARTITION__" / "3.parquet", a=["x"], b=pa.nulls(1))
+    frame = by_pandas(tmp_path / "t")
+    for qid in (["c"], ["a", "c"], ["a", "b"], ["b"]):
+        with anonrisk.scan(tmp_path / "t") as table:
+            assert table.anon.classes(qid) == frame.anon.classes(qid), qid
+
+
+def test_a_star_in_a_name_is_a_star(tmp_path):
+    written(tmp_path / "d[1]" / "a*.parquet", a=["x"])
+    written(tmp_path / "d[1]" / "ab?.parquet", a=["x", "y"])
+    written(tmp_path / "d[1]" / "abc.parquet", a=["x", "y", "z"])
+    for name, n in (("a*.parquet", 1), ("ab?.parquet", 2), ("abc.parquet", 3)):
+        with anonrisk.scan(tmp_path / "d[1]" / name) as table:
+            assert table.anon.classes("a").n_records == n
+    with anonrisk.scan(
+        [tmp_path / "d[1]" / "a*.parquet", tmp_path / "d[1]" / "abc.parquet"]
+    ) as table:
+        assert table.anon.classes("a").n_records == 4
+
+
+def test_a_population_is_scanned_too(tmp_path):
+    release = written(tmp_path / "r.parquet", zip=["1", "2"])
+    (tmp_path / "p.csv").write_text("zip\n1\n1\n2\n2\n2\n3\n")
+    with anonrisk.scan(release) as table, anonrisk.scan(tmp_path / "p.csv") as people:
+        assert table.anon.kmap("zip", population=people) == 2
+
+
+# ---- what it may see, and what it leaves ----------------------------------------------------
+
+
+def test_it_reads_the_named_files_and_nothing_else(tmp_path):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    other = written(tmp_path / "other.parquet", a=[SECRET])
+    with anonrisk.scan(path) as table:
+        own = table.connection.connection
+        for query in (
+            f"SELECT * FROM read_parquet('{other}')",
+            f"SELECT * FROM read_parquet('{tmp_path}/*.parquet')",
+            "SELECT * FROM read_text('/etc/hostname')",
+            f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+            f"ATTACH '{tmp_path}/x.duckdb'",
+            "SET enable_external_access = true",
+            "SET memory_limit = '100GB'",
+            "LOAD httpfs",
+            "INSTALL httpfs",
+            "SELECT * FROM read_parquet('https://example.org/a.parquet')",
+        ):
+            with pytest.raises(duckdb.Error):
+                own.execute(query)
+        settings = "SELECT name, value FROM duckdb_settings()"
+        said = dict(own.execute(settings).fetchall())
+        for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+            assert said[name] == "false"
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_copy_of_a_csv_is_private_and_encrypted(tmp_path, private):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n" + f"{SECRET}\n" * 100)
+    with anonrisk.scan(path) as table:
+        (folder,) = private.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        held = b"".join(one.read_bytes() for one in folder.iterdir())
+        assert held[:4] == b"PARE"
+        assert SECRET.encode() not in held
+        assert table.anon.k("a") == 100
+
+
+def test_nothing_stays_behind(tmp_path, private):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b\n1,2\n{SECRET}\n")
+    with pytest.raises(UnreadableTableError):
+        anonrisk.scan(path)
+    assert list(private.iterdir()) == []
+    path.write_text(PEOPLE)
+    table = anonrisk.scan(path)
+    table.close()
+    with pytest.raises(EngineError, match="closed"):
+        table.anon.k("zip")
+    anonrisk.scan(path).anon.k("zip")
+    gc.collect()
+    assert list(private.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_nothing_stays_behind_a_program_that_ends(tmp_path, private):
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    for end in ("", "raise SystemExit(3)", "1 / 0"):
+        program = f"import anonrisk\nt = anonrisk.scan('t.csv')\nprint(t.anon.k('zip'))\n{end}"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(private)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == "1\n", done.stderr
+        assert list(private.iterdir()) == []
+
+
+MANY = """
+SELECT count(*) FROM (SELECT DISTINCT CAST(hash(i) AS TEXT) || 'xxxxxxxx'
+FROM range(3000000) AS t(i))
+"""
+
+
+def test_what_does_not_fit_is_not_written_down_unencrypted(tmp_path):
+    import sqlalchemy as sa
+
+    path = written(tmp_path / "t.parquet", a=["x"])
+    query = sa.text(MANY)
+    with anonrisk.scan(path, memory="100MB", spill="never") as table:
+        with pytest.raises(EngineError, match=r"more than memory='100MB'.*spill='plain'"):
+            table.fetch(query, "count")
+        assert table.anon.k("a") == 1
+    if anonrisk.scan(path).connection.spills == "never":
+        with (
+            anonrisk.scan(path, memory="100MB") as table,
+            pytest.raises(EngineError, match="httpfs"),
+        ):
+            table.fetch(query, "count")
+
+
+@pytest.mark.slow
+def test_what_does_not_fit_is_written_down_if_asked(tmp_path):
+    import sqlalchemy as sa
+
+    path = written(tmp_path / "t.parquet", a=["x"])
+    with anonrisk.scan(path, memory="100MB", spill="plain") as table:
+        assert table.fetch(sa.text(MANY), "count") == [(3_000_000,)]
+
+
+# ---- files that change ----------------------------------------------------------------------
+
+
+def test_a_file_that_changes_is_noticed(tmp_path):
+    path = written(tmp_path / "t.parquet", zip=["1", "1"])
+    with anonrisk.scan(path) as table:
+        assert table.anon.k("zip") == 2
+        written(path, zip=["1", "2"])
+        with pytest.raises(UnreadableTableError, match="has changed since it was scanned"):
+            table.anon.k("zip")
+        verdict = anonrisk.Policy(quasi=["zip"], k=1).check(table)
+        assert verdict.status == "could_not_assess"
+        path.unlink()
+        with pytest.raises(UnreadableTableError, match="has changed"):
+            table.anon.k("zip")
+
+
+def test_a_file_that_changes_between_two_statements_is_noticed(tmp_path, monkeypatch):
+    from anonrisk.engines.scan.private import ScannedFiles
+
+    path = written(tmp_path / "t.parquet", zip=["1", "1"])
+    plain_rows, seen = ScannedFiles.rows, []
+
+    def rows(self, query):
+        found = plain_rows(self, query)
+        seen.append(query)
+        if len(seen) == 2:
+            # As long as before, at the same time: only another file.
+            before = path.stat()
+            path.rename(tmp_path / "old.parquet")
+            written(path, zip=["1", "1"])
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return found
+
+    with anonrisk.scan(path) as table:
+        monkeypatch.setattr(ScannedFiles, "rows", rows)
+        with pytest.raises(UnreadableTableError, match="has changed"):
+            table.anon.k("zip")
+        assert len(seen) == 2
+
+
+# ---- refusals -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "about", "error", "words"),
+    [
+        ("s3://bucket/t.parquet", {}, ArgumentError, "not on this machine"),
+        ("https://example.org/zip=1/t.csv", {}, ArgumentError, "zip=…/t.csv' is not on this"),
+        ("nothing.parquet", {}, UnreadableTableError, "there is no file"),
+        ("*.nothing", {}, UnreadableTableError, "no file fits"),
+        ("", {}, ArgumentError, "a path is empty"),
+        ("-", {}, UnreadableTableError, "a pipe is not scanned"),
+        ("t.jsonl", {}, UnreadableTableError, "JSON lines are not scanned"),
+        ("t.xlsx", {}, UnreadableTableError, "spreadsheet"),
+        ("t.csv", {"format": "parquet"}, UnreadableTableError, "not a Parquet file"),
+        ("t.csv", {"format": "json"}, ArgumentError, "format='json' is not one of"),
+        ("t.csv", {"sep": ";;"}, ArgumentError, "sep is one character"),
+        ("t.csv", {"encoding": "martian"}, ArgumentError, "encoding"),
+        ("t.csv", {"dtypes": {"zap": "number"}}, ArgumentError, "did you mean 'zip'"),
+        ("t.csv", {"dtypes": {"zip": "float"}}, ArgumentError, "is not one of"),
+        ("t.csv", {"memory": "lots"}, ArgumentError, "memory is a text such as"),
+        ("t.csv", {"memory": 2}, ArgumentError, "memory is a text such as"),
+        ("t.csv", {"spill": "sometimes"}, ArgumentError, "spill='sometimes' is not one of"),
+    ],
+)
+def test_wrong_calls(given, about, error, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(PEOPLE)
+    Path("t.jsonl").write_text('{"zip": 1}\n')
+    Path("t.xlsx").write_text("")
+    with pytest.raises(error, match=words):
+        anonrisk.scan(given, **about)
+
+
+def test_without_its_libraries(tmp_path, monkeypatch):
+    path = written(tmp_path / "t.parquet", a=["x"])
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'anonrisk\[scan\]'"):
+        anonrisk.scan(path)
+    monkeypatch.setattr(duckdb, "__version__", "1.1.9")
+    monkeypatch.setitem(sys.modules, "duckdb", duckdb)
+    with pytest.raises(MissingLibraryError, match=r"DuckDB 1\.2 or newer"):
+        anonrisk.scan(path)
+
+
+# ---- the command line -----------------------------------------------------------------------
+
+
+POLICY = {"quasi": ["zip", "age"], "sensitive": ["illness"], "k": 2, "unlisted": "ignore"}
+COMMANDS = {
+    "check": ["--policy", "p.json"],
+    "check with much more": ["--policy", "p.json", "--explain", "--n-original", "9"],
+    "check, a population": ["--policy", "p.json", "--population", "people.csv"],
+    "measure": ["--qids", "zip", "age", "--sensitive", "illness"],
+    "measure, ordered": ["--qids", "zip", "--sensitive", "age", "--distance", "ordered"],
+    "measure, dropped": ["--qids", "zip", "--missing", "drop"],
+    "predict": ["--qids", "zip", "--group-size", "3"],
+    "find-qids": ["--max-size", "2"],
+    "report": ["--policy", "p.json", "-o", "r.json"],
+}
+
+
+def told(run, command, name, engine):
+    code = main(
+        [
+            command.partition(",")[0].partition(" ")[0],
+            name,
+            *COMMANDS[command],
+            "--json",
+            "--engine",
+            engine,
+        ]
+    )
+    return code, run()
+
+
+def without_time(document):
+    """Leave out what differs from call to call, and the engine."""
+    if isinstance(document, dict):
+        left_out = ("checked_at", "engine", "made_at", "seconds", "table", "files", "time_taken")
+        return {k: without_time(v) for k, v in document.items() if k not in left_out}
+    return [without_time(one) for one in document] if isinstance(document, list) else document
+
+
+@pytest.fixture
+def files_of_people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.csv", "people.csv"):
+        Path(name).write_text(PEOPLE * 1)
+    by_pandas("t.csv").to_parquet("t.parquet")
+    budgets = {"ldiv": {"l": 2, "kind": "distinct"}, "tcloseness": {"t": 0.3, "distance": "equal"}}
+    Path("p.json").write_text(anonrisk.Policy(**POLICY, **budgets).to_json())
+
+
+@pytest.mark.usefixtures("files_of_people")
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_both_engines_of_the_command_line_agree(command, name, capsys):
+    if command == "measure, ordered" and name == "t.parquet":
+        pytest.skip("text has no order")
+    found = {}
+    for engine in ("pandas", "scan"):
+        words = [re.match(r"[a-z-]+", command)[0], name, *COMMANDS[command]]
+        code = main([*words, "--json", "--engine", engine])
+        said = capsys.readouterr()
+        assert said.err == ""
+        found[engine] = code, without_time(json.loads(said.out))
+        if command == "report":
+            page = json.loads(Path("r.json").read_text())
+            found[engine] = (*found[engine], without_time(page))
+    assert found["pandas"] == found["scan"]
+
+
+@pytest.mark.usefixtures("files_of_people")
+def test_large_files_are_scanned_and_the_verdict_says_so(capsys, monkeypatch):
+    def checked(name):
+        code = main(["check", name, "--policy", "p.json"])
+        return code, capsys.readouterr().out
+
+    for name in ("t.csv", "t.parquet"):
+        monkeypatch.setattr(large, "LARGE", 1_000_000_000)
+        small = checked(name)
+        assert "scan" not in small[1]
+        monkeypatch.setattr(large, "LARGE", 50)
+        code, out = checked(name)
+        assert code == small[0] == 1
+        size = "77 bytes" if name == "t.csv" else " kB"
+        assert "Read by scan (DuckDB), " in out
+        assert size in out
+    # Where it is not installed, as before.
+    monkeypatch.setattr(large, "find_spec", lambda _: None)
+    assert checked("t.csv")[1] == small[1].replace("t.parquet", "t.csv")
+
+
+def test_packed_files_count_as_what_they_hold(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(bytes(1_000))
+    monkeypatch.setattr(large, "LARGE", 3_000)
+    assert large.is_scanned([files.Part(path)], "csv")
+    plain = path.rename(tmp_path / "t.csv")
+    scanned = {kind: large.is_scanned([files.Part(plain)], kind) for kind in files.FORMATS}
+    assert scanned == {"csv": False, "parquet": True, "jsonl": False}
+    assert not large.is_scanned([files.Part(Path("-"))], "csv")
+
+
+def test_errors_hold_no_cell(tmp_path):
+    path = written(tmp_path / "t.parquet", x=[SECRET], y=[[SECRET]])
+    with anonrisk.scan(path) as table:
+        for ask in (
+            lambda: table.anon.k("y"),
+            lambda: table.anon.k("z"),
+            lambda: table.anon.tcloseness("x", "x", "ordered"),
+        ):
+            with pytest.raises(AnonRiskError) as error:
+                ask()
+            assert SECRET not in str(error.value)
