@@ -16,7 +16,7 @@ databases = pytest.importorskip("databases")
 ODD = 'we"ird. `%s :x 1'
 
 
-@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+@pytest.fixture(scope="module", params=databases.PLACES)
 def place(request, tmp_path_factory):
     with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
         yield found
