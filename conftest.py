@@ -142,7 +142,11 @@ def pytest_collection_modifyitems(config, items):
         if "frame" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)
         kind = item.callspec.params.get("frame") if hasattr(item, "callspec") else None
-        if item.originalname in CARRYING and kind in (*KINDS["arrow"], *KINDS["arrow_more"]):
+        if (
+            kind
+            and item.originalname in CARRYING
+            and kind in (*KINDS["arrow"], *KINDS["arrow_more"])
+        ):
             item.add_marker(pytest.mark.skip(reason="what is not held any more has no roles"))
         if item.name in NOT_THROUGH_ARROW:
             item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
