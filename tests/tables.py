@@ -247,7 +247,7 @@ def spark_type(column):
 
 def to_rows(table) -> list[dict]:
     """The cells of any kind of table as a list of dicts, missing ones as None."""
-    if hasattr(table, "to_spark"):
+    if hasattr(table, "to_spark") or hasattr(table, "reading"):
         table = table.to_pandas()
     if hasattr(table, "reading"):
         return sql_rows(table)

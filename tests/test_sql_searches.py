@@ -21,7 +21,7 @@ ODD = 'we"ird. `%s :x 1'
 MAILS = ["a@b.de", "o'h\"a@b.de", "a\n@b.de", "0170 1234567", "2020-01-02 x", "123-45-6789", None]
 
 
-@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+@pytest.fixture(scope="module", params=databases.PLACES)
 def place(request, tmp_path_factory):
     with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
         yield found

@@ -129,7 +129,7 @@ class SqlEngine:
                 return table
             case changes.LeaveOut(columns):
                 return rewrite.without(table, columns)
-        raise refused(f"'rewrite' by {type(change).__name__}")
+        raise refused("a table with other cells")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""

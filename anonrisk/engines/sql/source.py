@@ -8,6 +8,7 @@ from functools import cached_property
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
@@ -122,3 +123,19 @@ class SqlSource:
         """Give a query of some rows with these columns, which runs when somebody reads it."""
         named = (cell.label(quoted_name(name, quote=True)) for name, cell in cells.items())
         return replace(self, source=sa.select(*named).select_from(rows).subquery())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Read all rows, as many as there are; nothing else of anonrisk does.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> import anonrisk
+        >>> people = anonrisk.sql.table(sqlite3.connect(":memory:"), "SELECT 7 AS zip")
+        >>> people.anon.sizes("zip").to_pandas()
+           zip  class_size
+        0    7           1
+        """
+        every = sa.select(sa.text("*")).select_from(self.source)
+        rows = [tuple(row) for row in self.fetch(every, "read the rows")]
+        return pd.DataFrame(rows, columns=pd.Index(self.names, tupleize_cols=False))

@@ -1,4 +1,4 @@
-"""Minimal sample uniques in SQL: a window for each set of columns says who is alone with it.
+"""Minimal sample uniques in SQL: a grouping for each set of columns says who is alone with it.
 
 Columns of ours: `a3`, … whether a record is alone with a set, `m3`, … whether the set is minimal;
 the number's bits are the columns of the set.
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from anonrisk.engines.sql.sets import SqlSets
     from anonrisk.engines.sql.table import SqlTable
 
-# Terms of a sum that every database reads, and windows that one of them has the patience for.
+# Terms of a sum that every database reads.
 _MOST_SETS = 500
+# The number of a record, and of one that is alone.
+_ID: Any = sa.column(f"{MARK}id")
+_OF: Any = sa.column(f"{MARK}of")
 
 
 def scores(
@@ -69,14 +72,33 @@ class _MarkedUniques:
         self.rows = self._minimal(self._alone())
 
     def _alone(self) -> Any:
-        """Mark the sets with which a record is alone among those that count."""
-        left_out = [sa.case((any_missing(self.cells), 1), else_=0)] if self.drops else []
-        marks = {}
+        """Mark the sets with which a record is alone among those that count.
+
+        Each set is grouped once, and gives the numbers of the records that are alone: a window
+        over the whole table for each takes several times as long.
+        """
+        number = sa.func.row_number().over().label(_ID.name)
+        numbered = sa.select(*own(self.table).values(), number).select_from(self.table.source)
+        # Made once, so that a record has one number.
+        rows = numbered.cte(f"{MARK}rows").prefix_with("MATERIALIZED")
+        found = []
         for s in self.sets:
+            name: Any = sa.literal_column(str(s))
+            one = sa.select(name.label("s"), sa.func.min(_ID).label("id")).select_from(rows)
+            if self.drops:
+                one = one.where(sa.not_(any_missing(self.cells)))
             inside = [cell for i, cell in enumerate(self.cells) if s >> i & 1]
-            size = sa.func.count().over(partition_by=[*left_out, *inside])
-            marks[_mark("a", s).name] = sa.case((size == 1, 1), else_=0)
-        return with_marks(self.table, marks)
+            found.append(one.group_by(*inside).having(sa.func.count() == 1))
+        alone = sa.union_all(*found).subquery(f"{MARK}alone")
+        marks = {
+            _mark("a", s).name: sa.func.max(sa.case((alone.c.s == s, 1), else_=0))
+            for s in self.sets
+        }
+        named = (mark.label(name) for name, mark in marks.items())
+        of = sa.select(alone.c.id.label(_OF.name), *named).group_by(alone.c.id).subquery()
+        every = rows.outerjoin(of, _ID == _OF)
+        known: dict[str, Any] = {name: sa.func.coalesce(sa.column(name), 0) for name in marks}
+        return with_marks(self.table, known, every)
 
     def _minimal(self, alone: Any) -> Any:
         """Mark the sets of which no part would do; one column less is enough to look at."""
