@@ -92,6 +92,8 @@ WORDS = {
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
     "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),
+    "ScannedFormat": lambda _, word: anonrisk.scan("t.csv", format=word),
+    "Spill": lambda _, word: anonrisk.scan("t.csv", spill=word),
 }
 
 
