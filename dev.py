@@ -116,13 +116,17 @@ LANES = (
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
+    # In a database, one test of each word by day: test_sql*.py has the rest.
+    Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane("Arrow, all cases", LATEST, ("--engines", "arrow_more", *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
+    Lane("SQL, all cases", LATEST, ("--engines", "sql", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
     Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *ONE_CASE, *ONE)),
@@ -390,10 +394,10 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
     say("everything that ran has passed")
 
 
-def do_docs(args: Sequence[str]) -> None:
-    """Build the documentation site."""
+def do_script(title: str, script: str, args: Sequence[str] = ()) -> None:
+    """Run a program that writes something."""
     set_up(LATEST)
-    run("docs", LATEST.python, "docs/site/build.py", *args, env=variables(LATEST))
+    run(title, LATEST.python, script, *args, env=variables(LATEST))
 
 
 def do_bench(args: Sequence[str]) -> None:
@@ -405,18 +409,6 @@ def do_bench(args: Sequence[str]) -> None:
         run(f"benchmark {name}", LATEST.python, f"benchmarks/{name}.py", *args[1:], env=env)
 
 
-def do_ready(_args: Sequence[str] = ()) -> None:
-    """Write the ready policies into the package, their suites, and the schema of policies."""
-    set_up(LATEST)
-    run("ready policies", LATEST.python, "expectations/regenerate.py", env=variables(LATEST))
-
-
-def do_stubs(_args: Sequence[str] = ()) -> None:
-    """Write what follows from the functions, the budgets and the formulas."""
-    set_up(LATEST)
-    run("stubs", LATEST.python, "stubs.py", env=variables(LATEST))
-
-
 COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "example": do_example,
     "fast": do_fast,
@@ -424,10 +416,10 @@ COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "test": do_test,
     "nightly": do_nightly,
     "check": do_check,
-    "docs": do_docs,
+    "docs": lambda args: do_script("docs", "docs/site/build.py", args),
     "bench": do_bench,
-    "ready": do_ready,
-    "stubs": do_stubs,
+    "ready": lambda _: do_script("ready policies", "expectations/regenerate.py"),
+    "stubs": lambda _: do_script("stubs", "stubs.py"),
     "setup": do_setup,
 }
 

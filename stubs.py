@@ -233,7 +233,13 @@ def formulas_sql() -> str:
             dialect: in_dialect(f"select {spark}", dialect).removeprefix("SELECT ")
             for dialect in DIALECTS
         }
+    by_value = [
+        Score(name, 1.5 if formula.takes_c else None)
+        for name, formula in FORMULAS.items()
+        if name not in {"ordered", "hierarchical"}
+    ]
     whole = {
+        "steps of all other scores": steps.by_values(["q0", "q1"], by_value),
         "steps of an ordered distance": steps.by_values(["q0"], [Score("ordered")]),
         "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
     }

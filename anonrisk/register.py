@@ -58,8 +58,10 @@ def register_polars() -> None:
         if not any(isinstance(finder, _WhenPolarsComes) for finder in sys.meta_path):
             sys.meta_path.insert(0, _WhenPolarsComes())
         return
-    for target in (polars.DataFrame, polars.LazyFrame):
-        target.anon = _OnTable()
+    for kind in ("DataFrame", "LazyFrame"):
+        # A file of the user's own may have that name, too.
+        if hasattr(polars, kind):
+            getattr(polars, kind).anon = _OnTable()
 
 
 class _WhenPolarsComes:
@@ -81,7 +83,7 @@ class _WhenPolarsComes:
                 register_polars()
 
             # Of this one loader, which Python made for this one import.
-            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+            spec.loader.exec_module = load_and_register
         return spec
 
 

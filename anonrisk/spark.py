@@ -55,6 +55,7 @@ def foreach_batch(
     See Also
     --------
     anonrisk.Policy.check : what is asked of each batch
+    anonrisk.Verdict.raise_for_status : stops a job that is no stream
 
     Notes
     -----

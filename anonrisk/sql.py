@@ -5,13 +5,14 @@ DuckDB, PostgreSQL and SQLite count where the rows are. Needs the extra ``sql``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.accessor import AnonAccessor
 from anonrisk.core import column_roles, render
 from anonrisk.core.column_roles import Roles
-from anonrisk.errors import MissingLibraryError
+from anonrisk.errors import AnonRiskError, MissingLibraryError
 
 try:
     from anonrisk.engines.sql import naming
@@ -22,7 +23,7 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from anonrisk.core.columns import Name, Names
+    from anonrisk.core.columns import Name, Names, Qid
 
 __all__ = ["DatabaseTable", "table"]
 
@@ -47,8 +48,17 @@ class DatabaseTable(render.PrintedTable, SqlTable):
         return AnonAccessor(self)
 
     @property
+    def columns(self) -> Qid:
+        """The names of the columns."""
+        return tuple(self.names)
+
+    @property
     def _told(self) -> Roles:
-        return self.roles or Roles()
+        """What is printed: also of a database that cannot be asked any more."""
+        declared = Roles() if self.roles is None else self.roles
+        with suppress(AnonRiskError):
+            return replace(declared, columns=self.columns)
+        return declared
 
     def _lines(self) -> list[str]:
         columns = render.count_of(len(self._told.columns), "column")

@@ -12,6 +12,12 @@ from dataclasses import dataclass, field
 import pytest
 
 KINDS = ("sqlite", "duckdb", "postgresql")
+# And DuckDB by its own package; what takes a server, or a second way to the same, is the night's.
+PLACES = (
+    "sqlite",
+    "duckdb itself",
+    *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("duckdb", "postgresql")),
+)
 
 
 def connect(kind, request, folder):

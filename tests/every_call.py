@@ -1,6 +1,6 @@
 """Every word of `.anon` once, on a small table: what docs/engines.md says of each kind of table.
 
-``python3 dev.py engines`` writes that table; each lane's tests compare the columns of its kinds.
+Each lane's tests compare the columns of its kinds; with ANONRISK_WRITE_PAGES=1 they write them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ BEGIN, END = "<!-- begin calls -->", "<!-- end calls -->"
 # The columns of the page, each with the kinds of table of the `frame` fixture that it speaks of.
 TITLES = {
     "pandas": ("pandas", "pandas_nullable", "pandas_arrow", "pandas_object"),
-    "Polars": ("polars", "polars_lazy", "narwhals"),
+    "Polars": ("polars", "polars_lazy"),
+    "narwhals": ("narwhals",),
     "pyarrow": ("pyarrow",),
     "DuckDB relation": ("duckdb",),
     "Spark": ("spark", "connect"),
@@ -63,7 +64,7 @@ ASKED = {
     "declare": lambda ask, frame: ask(frame, quasi=QID, sensitive="value"),
     "find_qids": lambda ask, frame: ask(frame, columns=QID, progress=False),
     "generalize": lambda ask, frame: ask(frame, "hour", bins=2),
-    "kl_after": lambda ask, frame: ask(frame, QID, [{"zip": 2}]),
+    "kl_after": lambda ask, frame: ask(frame, ["hour"], [{"hour": 2}]),
     "linkability": lambda ask, frame: ask(frame, "person", ["zip"], "hour", at=2),
     "microaggregate": lambda ask, frame: ask(frame, "income", k=3),
     "permute": lambda ask, frame: ask(frame, "value", seed=1),
@@ -97,6 +98,8 @@ def on_page() -> dict[str, dict[str, str]]:
     """Read the table of the page: for each title, what it says of every word."""
     text = PAGE.read_text(encoding="utf-8")
     lines = text.partition(BEGIN)[2].partition(END)[0].strip().splitlines()
+    if not lines:
+        return {}
     header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     found = {title: {} for title in header[1:]}
     for word, *cells in rows:
@@ -105,11 +108,13 @@ def on_page() -> dict[str, dict[str, str]]:
     return found
 
 
-def write(found: dict[str, dict[str, str]]) -> None:
-    """Put a table in place of the one on the page."""
+def write(title: str, column: dict[str, str]) -> None:
+    """Put a column in place of the one on the page."""
+    there = on_page() | {title: column}
+    found = {title: there.get(title, {}) for title in TITLES}
     words = [word for word, _ in calls()]
     rows = [["call", *found], ["---"] * (len(found) + 1)]
-    rows += [[f"`{word}`", *(column[word] for column in found.values())] for word in words]
+    rows += [[f"`{word}`", *(column.get(word, "") for column in found.values())] for word in words]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     text = PAGE.read_text(encoding="utf-8")
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import decimal
 import importlib
+import itertools
 import re
 
 import pandas as pd
@@ -12,9 +14,11 @@ import pytest
 
 import anonrisk
 from anonrisk.accessor import AnonAccessor
+from anonrisk.engines import engine_for
 from anonrisk.engines.held import HeldTable
 from anonrisk.errors import UnsupportedFrameError
 
+THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
     str: "string",
     bool: "boolean",
@@ -103,6 +107,103 @@ def scan_builder(folder):
     return build
 
 
+SQL_TYPES = {
+    "sqlite": {str: "TEXT", bytes: "BLOB", float: "REAL", int: "INTEGER"},
+    "duckdb_sql": {
+        str: "VARCHAR",
+        bytes: "BLOB",
+        float: "DOUBLE",
+        int: "BIGINT",
+        bool: "BOOLEAN",
+        dt.date: "DATE",
+        dt.datetime: "TIMESTAMP",
+        decimal.Decimal: "DECIMAL(20,4)",
+    },
+    "postgresql": {
+        str: "TEXT",
+        bytes: "BYTEA",
+        float: "DOUBLE PRECISION",
+        int: "BIGINT",
+        bool: "BOOLEAN",
+        dt.date: "DATE",
+        dt.datetime: "TIMESTAMP",
+        decimal.Decimal: "NUMERIC(20,4)",
+    },
+}
+
+
+# They would be stored as text or as numbers, and be those.
+NOT_IN_SQLITE = {bool, dt.date, dt.datetime, decimal.Decimal}
+
+
+def sql_connection(kind, request):
+    """An empty database of this kind: in memory, or on the server that runs for all tests."""
+    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("sqlglot")
+    if kind == "sqlite":
+        return importlib.import_module("sqlite3").connect(":memory:", isolation_level=None)
+    if kind == "duckdb_sql":
+        return pytest.importorskip("duckdb").connect()
+    return request.getfixturevalue("postgres_connection")
+
+
+def sql_builder(kind, connection):
+    """A function that writes tables into a database, and names them there."""
+    mark = "%s" if kind == "postgresql" else "?"
+
+    def build(cells, partitions=2):
+        name = f"t{next(SQL_NUMBERS)}"
+        columns = ", ".join(
+            '"' + column.replace('"', '""') + f'" {sql_type(kind, cells[column])}'
+            for column in cells
+        )
+        rows = [tuple(map(as_stored, row)) for row in zip(*cells.values(), strict=True)]
+        foreign = {type(cell) for row in rows for cell in row} & NOT_IN_SQLITE
+        if kind == "sqlite" and foreign:
+            pytest.skip(f"SQLite has no type for {foreign.pop().__name__}")
+        try:
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+            if rows:
+                marks = ", ".join([mark] * len(cells))
+                asked = connection.cursor() if kind == "postgresql" else connection
+                asked.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        except Exception as error:  # noqa: BLE001
+            pytest.skip(f"{kind} itself cannot hold this table ({type(error).__name__})")
+        return anonrisk.sql.table(connection, name)
+
+    build.kind, build.is_pandas = kind, False
+    return build
+
+
+SQL_NUMBERS = itertools.count()
+
+
+def sql_type(kind, column):
+    known = [cell for cell in map(as_stored, column) if cell is not None]
+    first = type(known[0]) if known else str
+    if first is dt.datetime and known[0].tzinfo is not None and kind != "sqlite":
+        return "TIMESTAMPTZ"
+    return SQL_TYPES[kind].get(first, "")
+
+
+def as_stored(cell):
+    """A cell as Python has it: pandas and NumPy have times, numbers and gaps of their own."""
+    if cell is pd.NaT or cell is pd.NA:
+        return None
+    if isinstance(cell, pd.Timestamp):
+        return cell.to_pydatetime()
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+def sql_rows(table):
+    """The cells of a table in a database."""
+    import sqlalchemy as sa
+
+    names = table.names
+    query = sa.select(*(table.raw(name) for name in names)).select_from(table.source)
+    return [dict(zip(names, row, strict=True)) for row in table.fetch(query, "read the cells")]
+
+
 def _polars(columns):
     polars = pytest.importorskip("polars")
     return polars.DataFrame([polars.Series(*column) for column in columns.items()])
@@ -146,8 +247,10 @@ def spark_type(column):
 
 def to_rows(table) -> list[dict]:
     """The cells of any kind of table as a list of dicts, missing ones as None."""
-    if hasattr(table, "to_spark"):
+    if hasattr(table, "to_spark") or hasattr(table, "reading"):
         table = table.to_pandas()
+    if hasattr(table, "reading"):
+        return sql_rows(table)
     table = table.frame if isinstance(table, HeldTable) else table
     if type(table).__name__ == "LazyFrame":
         table = table.collect()
@@ -159,6 +262,26 @@ def to_rows(table) -> list[dict]:
         records = table.to_dict("records")
         return [{k: None if pd.isna(v) else v for k, v in record.items()} for record in records]
     return [row.asDict() for row in table.collect()]
+
+
+def without_rows(table):
+    """The same table without any row."""
+    if isinstance(table, HeldTable):
+        return HeldTable(without_rows(table.frame), table.notes)
+    if hasattr(table, "reading"):
+        import sqlalchemy as sa
+
+        none = sa.select(sa.text("*")).select_from(table.source).where(sa.false())
+        return dataclasses.replace(table, source=none.subquery("none"))
+    for name, asked in (("iloc", lambda: table.iloc[:0]), ("slice", lambda: table.slice(0, 0))):
+        if hasattr(table, name) and not hasattr(table, "sparkSession"):
+            return asked()
+    return table.limit(0) if hasattr(table, "limit") else table.head(0)
+
+
+def columns_of(table) -> list:
+    """The names of the columns of any kind of table."""
+    return list(engine_for(table).schema(table).columns)
 
 
 def rows_of(cells) -> list[dict]:

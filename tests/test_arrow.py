@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import decimal
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tables import to_rows
 
 import anonrisk
@@ -194,6 +197,36 @@ def test_cells_are_equal_by_the_same_rules(build):
     ):
         table = build({"x": pa.array(cells)})
         assert anonrisk.classes(table, "x").n_classes == expected, cells
+
+
+WHOLE = {
+    pa.int8(): (-128, 127, 0),
+    pa.uint8(): (0, 255, 1),
+    pa.int64(): (-(2**63), 2**63 - 1, -1),
+    pa.uint64(): (0, 2**64 - 1, 2**63),
+    pa.int32(): (-5, 2_000_000_000, 7),
+    pa.date32(): (-700_000, 20_000, 0),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE, ids=str)
+@given(st.lists(st.lists(st.sampled_from([0, 1, 2, None]), max_size=6), min_size=1, max_size=3))
+def test_numbers_and_days_are_their_own_codes_whatever_is_missing(kind, chunks):
+    values = [[None if i is None else WHOLE[kind][i] for i in chunk] for chunk in chunks]
+    column = pa.chunked_array([pa.array(chunk, kind) for chunk in values], kind)
+    cells = [cell for chunk in values for cell in chunk]
+    for table in (pa.table({"x": column}), pl.DataFrame({"x": column})):
+        if not cells:
+            with pytest.raises(errors.EmptyTableError):
+                anonrisk.k(table, "x")
+            continue
+        expected = sorted(Counter(cells).values())
+        found = anonrisk.classes(table, "x")
+        assert found.k == expected[0]
+        assert (found.n_classes, found.n_records) == (len(expected), len(cells))
+        known = Counter(cell for cell in cells if cell is not None)
+        if known:
+            assert anonrisk.k(table, "x", missing="drop") == min(known.values())
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])

@@ -20,6 +20,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy
 from anonrisk.cli import main
+from anonrisk.dbt.model import python_model
 from anonrisk.errors import PolicyError
 
 sa = pytest.importorskip("sqlalchemy")
@@ -27,7 +28,7 @@ pytest.importorskip("sqlglot")
 pytest.importorskip("jinja2")
 databases = pytest.importorskip("databases")
 dbt_jinja = pytest.importorskip("dbt_jinja")
-dbt = pytest.importorskip("anonrisk.dbt")
+sql_tests = pytest.importorskip("anonrisk.dbt.tests").sql_tests
 
 NAN = float("nan")
 # Ends literals and tags of Jinja, strings and identifiers of SQL, and a line.
@@ -63,24 +64,29 @@ def columns_of(connection, name="t"):
 
 def outcome(connection, policy, **config):
     """Run every test: how many failures each has, -1 where it is in doubt."""
-    files = dbt.sql_tests(policy, "t", "p")
+    return {test: n for test, (n, _) in results(connection, policy, **config).items()}
+
+
+def results(connection, policy, **config):
+    """Run every test: its failures, and what was measured where it fails."""
+    files = sql_tests(policy, "t", "p")
     adapter = ADAPTERS[connection.dialect.name]
     project = dbt_jinja.Project(files, adapter, columns_of(connection), **config)
-    model = Relation()
     found = {}
     for test in project.tests:
+        name = test.removeprefix("anonrisk_p_")
         try:
-            sql = project.sql(test, model)
+            sql = project.sql(test, Relation())
         except dbt_jinja.CompilerError:
-            found[test.removeprefix("anonrisk_p_")] = -1
+            found[name] = (-1, None)
             continue
-        # As dbt wraps it.
-        counted = f"select coalesce(min(failures), 0) from ({sql}) as dbt_internal_test"
         if adapter == "postgres":
             # Its driver takes % for the place of a parameter.
-            counted = counted.replace("%", "%%")
-        ((n,),) = connection.exec_driver_sql(counted).fetchall()
-        found[test.removeprefix("anonrisk_p_")] = int(n)
+            sql = sql.replace("%", "%%")
+        # As dbt wraps it.
+        rows = connection.exec_driver_sql(f"select * from ({sql}) as dbt_internal_test").mappings()
+        row = rows.one_or_none() or {"failures": 0}
+        found[name] = (int(row["failures"]), row.get("measured"))
     return found
 
 
@@ -149,9 +155,12 @@ def test_the_verdict_is_that_of_a_check(connection, n):
         databases.write(connection, "t", cells)
         policy = random_policy(seed)
         verdict = policy.check(pandas_of(cells))
-        found = outcome(connection, policy)
+        found = results(connection, policy)
         findings = [f for f in verdict.findings if f.budget not in ("table", "direct")]
-        blocks = any(n and (n < 0 or not warns(policy, test)) for test, n in found.items())
+        blocks = any(
+            failures and (failures < 0 or not warns(policy, test))
+            for test, (failures, _) in found.items()
+        )
         assert blocks == (not verdict.passed), (seed, found, verdict)
         statuses.add(verdict.status)
         if not n:
@@ -159,11 +168,16 @@ def test_the_verdict_is_that_of_a_check(connection, n):
         by_budget = {}
         for finding in findings:
             by_budget.setdefault((finding.budget, str(finding.parameters)), []).append(finding)
-        budgets = [n for test, n in found.items() if test not in ("columns", "rows")]
-        for n_broken, some in zip(budgets, by_budget.values(), strict=True):
+        budgets = [one for test, one in found.items() if test not in ("columns", "rows")]
+        for (failures, measured), some in zip(budgets, by_budget.values(), strict=True):
             # What a check could not assess for its rows, the test of rows stops at.
-            if all(f.status != "could_not_assess" for f in some):
-                assert (n_broken != 0) == any(not f.passed for f in some), (seed, some)
+            if any(f.status == "could_not_assess" for f in some):
+                continue
+            broken = [f.value for f in some if not f.passed]
+            assert (failures > 0) == bool(broken), (seed, some)
+            if broken:
+                worst = min if some[0].budget in ("k", "ldiv") else max
+                assert measured == pytest.approx(worst(broken), rel=1e-12)
     assert statuses == ({"could_not_assess"} if not n else {*statuses, "fail"})
 
 
@@ -245,7 +259,7 @@ def test_a_configuration_that_softens_a_gate_is_refused(connection, config):
 
 
 def test_other_adapters_are_refused_in_the_macro():
-    files = dbt.sql_tests(Policy(**PLAIN), "t", "p")
+    files = sql_tests(Policy(**PLAIN), "t", "p")
     project = dbt_jinja.Project(files, "snowflake", [SimpleNamespace(name="q", dtype="TEXT")])
     for test in project.tests:
         with pytest.raises(dbt_jinja.CompilerError, match="what snowflake holds for equal"):
@@ -279,7 +293,7 @@ def test_other_adapters_are_refused_in_the_macro():
 def test_what_sql_cannot_tell_is_refused_by_name(said, error):
     policy = Policy(**{"quasi": ["q"], "sensitive": ["s"], "k": 2, **said})
     with pytest.raises(PolicyError, match=error):
-        dbt.sql_tests(policy, "t", "p")
+        sql_tests(policy, "t", "p")
 
 
 def test_more_sets_than_a_test_holds_are_refused():
@@ -287,7 +301,7 @@ def test_more_sets_than_a_test_holds_are_refused():
     qids = [{"every_subset_of": 3, "budgets": {"k": 2}}]
     policy = Policy.from_dict({"version": 1, "roles": {"quasi": columns}, "qids": qids})
     with pytest.raises(PolicyError, match="every_subset_of with 220 sets"):
-        dbt.sql_tests(policy, "t", "p")
+        sql_tests(policy, "t", "p")
 
 
 # ---- the model in Python ------------------------------------------------------------------------
@@ -302,7 +316,7 @@ def run_model(text, table):
 
 def test_a_model_in_python_gives_the_table_on_or_fails():
     policy = Policy(quasi=[ODD], k=2, risk={"prosecutor": {"highest": 0.5}})
-    ((path, text),) = dbt.python_model(policy, "t").items()
+    ((path, text),) = python_model(policy, "t").items()
     assert path == "models/t_published.py"
     table = pd.DataFrame({ODD: [1, 1]})
     assert run_model(text, table) is table
@@ -311,7 +325,7 @@ def test_a_model_in_python_gives_the_table_on_or_fails():
     with pytest.raises(anonrisk.ReleaseBlocked, match="has no role"):
         run_model(text, pd.DataFrame({ODD: [1, 1], "more": [1, 2]}))
     with pytest.raises(PolicyError, match="draft"):
-        dbt.python_model(Policy(quasi=["q"], k=2, reviewed=False), "t")
+        python_model(Policy(quasi=["q"], k=2, reviewed=False), "t")
 
 
 # ---- the command --------------------------------------------------------------------------------
@@ -378,6 +392,13 @@ def test_wrong_uses_write_nothing(here, capsys, words, code, said):
     assert [path.name for path in here.iterdir()] == ["policy.json"]
 
 
+def test_without_sqlalchemy_a_model_in_python_is_left(here, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anonrisk.dbt.tests", None)
+    assert main([*DBT, *MANIFEST]) == 2
+    assert "pip install 'anonrisk[sql]'" in capsys.readouterr().err
+    assert main([*DBT, *MANIFEST, "--python"]) == 0
+
+
 def test_a_model_in_python_is_written_by_the_command(here, capsys):
     assert main([*DBT, *MANIFEST, "--python"]) == 0
     assert "visits_published" in capsys.readouterr().out
@@ -420,7 +441,7 @@ def project_of(folder, policy, cells, *, python=False):
     (folder / "models" / "t.sql").write_text(
         f"select {types} from (values {values}) as v({named}, one)\n"
     )
-    files = dbt.python_model(policy, "t") if python else dbt.sql_tests(policy, "t", "p")
+    files = python_model(policy, "t") if python else sql_tests(policy, "t", "p")
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -493,18 +514,23 @@ def test_dbt_stops_at_a_doubt(dbt_program, tmp_path):
     assert found["anonrisk_p_columns_t_"] == "fail"
     assert found["public"] == "skipped"
     assert "columns without a role: ['name']" in told
-    # Somebody lets every test of the project warn only.
+    # Somebody lets every test warn only: of the project, where ours keep their own, or these.
     folder = project_of(tmp_path / "soft", Policy(quasi=["zip"], k=2), {"zip": ["a", "b"]})
     project = folder / "dbt_project.yml"
     project.write_text(project.read_text() + "data_tests:\n  +severity: warn\n")
+    code, found, _ = build(dbt_program, folder)
+    assert (code, found["public"]) == (1, "skipped")
+    properties = folder / "models" / "anonrisk_p.yml"
+    (k,) = (line for line in properties.read_text().splitlines() if line.endswith("_k"))
+    softer = f"{k}:\n      config: {{severity: warn}}"
+    properties.write_text(properties.read_text().replace(k, softer))
     code, found, told = build(dbt_program, folder)
-    assert code == 1
-    assert found["public"] == "skipped"
+    assert (code, found["public"]) == (1, "skipped")
     assert "a gate takes no other severity" in told
     # Or looks at a part of the table.
     folder = project_of(tmp_path / "part", Policy(quasi=["zip"], k=2), {"zip": ["a", "b", "b"]})
     project = folder / "dbt_project.yml"
     project.write_text(project.read_text() + "data_tests:\n  +where: \"zip = 'b'\"\n")
-    code, found, _ = build(dbt_program, folder)
-    assert code == 1
-    assert found["public"] == "skipped"
+    code, found, told = build(dbt_program, folder)
+    assert (code, found["public"]) == (1, "skipped")
+    assert "a gate takes no other where" in told

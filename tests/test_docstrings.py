@@ -31,7 +31,7 @@ WITHOUT_FORMULA = {
     "anonrisk": (
         *("anon", "apply", "assess", "at_risk", "classes", "declare", "explain_risk"),
         *("generalize", "permute", "perturb", "profiles", "report", "roles", "sizes"),
-        *("scan", "suppress", "was_perturbed"),
+        *("scan", "suppress", "table", "was_perturbed"),
     ),
     "anonrisk.predict.population": ("estimate",),
     "anonrisk.recode": ("from_dict",),

@@ -13,6 +13,7 @@ import pytest
 import anonrisk
 from anonrisk import Policy, datasets, errors
 from anonrisk.cli import main
+from anonrisk.counts.change import LeaveOut
 from anonrisk.counts.question import ManySets, Question
 from anonrisk.counts.shapes import Numerals
 from anonrisk.engines import engine_for
@@ -104,8 +105,8 @@ def reviewed(policy):
 
 
 def without(table, *columns):
-    """Drop columns of a table, whose kind has its own way to say so."""
-    return table[[name for name in table.columns if name not in columns]]
+    """Drop columns of a table of any kind."""
+    return engine_for(table).rewrite(table, LeaveOut(columns))
 
 
 # ---- what is proposed -----------------------------------------------------------------------

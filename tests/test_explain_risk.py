@@ -33,9 +33,24 @@ def test_every_engine_explains_alike(frame):
     assert found.to_frame()["fewer"].tolist() == [found.singletons - n for n in order]
 
 
+def test_days_that_are_text_become_months_on_every_engine(frame):
+    days = ["2024-05-01", "2024-05-31", "2023-12-01", "2023-12-09", None, "2024-06-01"]
+    found = frame({"day": days, "also": [*days[:5], "2024-06-01T"]}).anon.explain_risk(
+        ["day", "also"]
+    )
+    coarser = {c.column: (c.change, c.singletons) for c in found.changes if not c.dropped}
+    # The other column still tells them apart; one longer text, and it is a code like any other.
+    assert coarser == {"day": ("year and month", 6), "also": ("first 10 characters", 6)}
+    months = frame({"day": days}).anon.explain_risk("day")
+    assert [c.singletons for c in months.changes if not c.dropped] == [2]
+
+
 @pytest.mark.parametrize(
     ("cells", "change"),
     [
+        (["2020-01-01", "2020-01-02", None, "2020-02-01"], "year and month"),
+        (["2020-01-01", "2020-01-02", "20200201-1"], "first 9 characters"),
+        (["2020-01-01", "2020-01-02", "2020-1-2"], "first 9 characters"),
         ([1, 2, 3, 4, 5], "3 bins of equal width"),
         ([1.5, 2.5, float("nan"), 4.5, 4.6], "2 bins of equal width"),
         (pd.to_datetime(["2020-01-01", "2020-01-02", "2020-02-01"]), "2 bins of equal width"),

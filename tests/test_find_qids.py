@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import without_rows
 
 import anonrisk
 from anonrisk import ClassSizes, errors
@@ -282,7 +283,7 @@ def test_tables_at_the_edge():
 
 def test_an_empty_table_is_refused(frame):
     table = frame({"a": ["x"], "b": [1]})
-    empty = table.iloc[:0] if hasattr(table, "iloc") else table.limit(0)
+    empty = without_rows(table)
     with pytest.raises(errors.EmptyTableError, match="no records"):
         empty.anon.find_qids()
 
@@ -415,6 +416,33 @@ def test_sets_share_jobs_on_spark(spark):
     # A pass a size, and one to look at shapes.
     assert jobs <= plan.passes == 4
     assert report.n_counted > 20, "sets were counted together, not left out"
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_values_in_a_row_are_told_apart_whatever_they_hold_on_spark(spark):
+    from itertools import product
+
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.spark.sets import SparkSets
+
+    odd = ["", "-", ":", ";", "0", "0:", "1", "1:", "1:1", "2:1:", "-1;", "\u00e9", None]
+    words = spark.createDataFrame(list(product(odd, odd, odd[:4])), "a string, b string, c string")
+    sizes = SparkSets(words, Question((("a", "b", "c"),))).count([(0, 1, 2), (1, 2), (0,)])
+    assert [of_set.n_classes for of_set in sizes] == [13 * 13 * 4, 13 * 4, 13]
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    # The clock shows the same at the first two instants, an hour apart.
+    kinds = spark.sql(
+        "select timestamp_seconds(s) as t, float(x) as f, double(x) as d, b, decimal(n) as n "
+        "from values (1604206800, '0', x'00', 1), (1604210400, '-0', x'0000', 10), "
+        "(null, 'NaN', x'', null), (null, null, null, null) as v(s, x, b, n)"
+    )
+    try:
+        counter = SparkSets(kinds, Question((tuple(kinds.columns),)))
+        sizes = counter.count([(0,), (1,), (2,), (3,), (4,), (1, 2)])
+        assert [of_set.n_classes for of_set in sizes] == [3, 2, 2, 4, 3, 2]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from tables import THROUGH_ARROW
 
 from anonrisk import Policy, Verdict
 from anonrisk.cli import main as command_line
@@ -91,7 +92,7 @@ def with_struct(frame):
     if frame.kind == "pandas_on_spark":
         pytest.skip("structs are Spark's")
     people = [{"name": name, "age": 1} for name in "abcd"]
-    if frame.kind in ("polars", "duckdb"):
+    if frame.kind in THROUGH_ARROW:
         return frame({**ZIP, "person": people})
     if not frame.is_pandas:
         return table.selectExpr("zip", "struct(name, 1 as age) as person")
@@ -302,7 +303,7 @@ def test_a_draft_passes_no_table(frame, tmp_path, capsys):
     assert "nobody has reviewed" in " ".join(capsys.readouterr().out.split())
     gx = pytest.importorskip("anonrisk.gx")
     # Great Expectations knows tables of pandas, Spark and SQL.
-    if frame.kind in ("pandas_on_spark", "polars", "duckdb"):
+    if frame.kind in ("pandas_on_spark", *THROUGH_ARROW):
         return
     with pytest.raises(ReleaseBlocked, match="nobody has reviewed") as blocked:
         gx.run_gate(draft.to_suite(), table)

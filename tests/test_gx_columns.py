@@ -210,15 +210,18 @@ def test_every_column_is_declared(batch_of):
     assert "Every column is declared" in details(result)["sentence"]
 
 
-def test_a_database_is_not_searched(context, request, tmp_path):
+def test_a_database_is_searched(context, batch_of, request, tmp_path):
     engine = databases.connect("sqlite", request, tmp_path)
     with engine.begin() as connection:
-        databases.write(connection, "t", {"sex": ["f", "f"]})
+        databases.write(connection, "t", CELLS)
     url = engine.url.render_as_string(hide_password=False)
     source = context.data_sources.add_sqlite("sqlite", connection_string=url)
     batch = source.add_table_asset("t", table_name="t").add_batch_definition_whole_table("t")
-    told = message(result_of(batch.get_batch(), E(max_size=1, max_fraction=0.5)))
-    assert "validate a pandas or Spark batch" in told
+    for most in (0, 0.99):
+        asked = {"max_size": 2, "max_fraction": most}
+        found = result_of(batch.get_batch(), E(**asked))
+        expected = result_of(batch_of(pd.DataFrame(CELLS)), E(**asked))
+        assert (found.success, details(found)) == (expected.success, details(expected))
 
 
 # ---- suites, gates, pages -------------------------------------------------------------------

@@ -25,6 +25,7 @@ from anonrisk.core.keys import Key
 from anonrisk.core.results import Interval
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines.held import ROLES_KEY, HeldTable
 from anonrisk.identity import IdentityProtector
 from anonrisk.planning.goal import PlannedBudget
 from anonrisk.policy.against import UniqueChange, check_against
@@ -111,6 +112,11 @@ def bounded(t):
     return t.sizes.risk(sampling_fraction=0.1, population_size=10 * len(t.df)).journalist
 
 
+def held(t):
+    roles = t.anon.declare(quasi=t.q, sensitive=t.ill, unit=t.who).anon.roles()
+    return HeldTable(t.df, {ROLES_KEY: roles.to_dict()})
+
+
 # By class: what gives one, of a table.
 RESULTS = {
     "AgainstBase": lambda t: check_against(t.policy, t.df, t.df.head(20))[1],
@@ -138,6 +144,7 @@ RESULTS = {
     "FoundQid": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q).sets[0],
     "GoodToulmin": lambda _: good_toulmin({1: 400, 2: 100, 3: 20}, 1.5),
     "GroupDesign": lambda _: predict.best_group_size((95, 0.0), 10),
+    "HeldTable": held,
     "IdentityProtector": lambda _: IdentityProtector(Key.generate(), "sqlite://", admin="officer"),
     "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
     "Key": lambda _: Key.generate(),

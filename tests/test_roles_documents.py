@@ -165,6 +165,7 @@ def some_roles(draw):
     return Roles(**of, unit=unit, columns=tuple(columns))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(some_roles())
 def test_what_was_written_is_read(roles):

@@ -159,7 +159,7 @@ def test_rows_that_a_driver_loses_are_noticed(connection, monkeypatch):
 def test_what_a_database_is_not_asked_for(connection):
     databases.write(connection, "t", {"zip": ["x"]})
     with pytest.raises(UnsupportedFrameError, match="read the table into pandas"):
-        anonrisk.at_risk(table_of(connection), "zip")
+        anonrisk.suppress(table_of(connection), "zip", k=2)
 
 
 # Columns by which a database holds different texts for the same, or whose cells are not one value.

@@ -19,7 +19,7 @@ sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")
 
 
-@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+@pytest.fixture(scope="module", params=databases.PLACES)
 def place(request, tmp_path_factory):
     with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
         yield found

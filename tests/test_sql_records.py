@@ -16,7 +16,7 @@ databases = pytest.importorskip("databases")
 ODD = 'we"ird. `%s :x 1'
 
 
-@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+@pytest.fixture(scope="module", params=databases.PLACES)
 def place(request, tmp_path_factory):
     with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
         yield found
@@ -84,6 +84,19 @@ def test_the_records_at_risk_are_those_of_pandas(place, options):
         assert found.names == list(cells)
         expected = anonrisk.at_risk(frame, QIDS, k=k, **options)["id"]
         assert read(found, "id") == plain(expected)
+
+
+@pytest.mark.slow
+def test_small_classes_are_left_out_and_the_rest_can_be_read(place):
+    cells = random_cells(5, 60)
+    table, frame = place.table(cells), pandas_of(cells)
+    found = anonrisk.suppress(table, QIDS, k=3)
+    assert anonrisk.k(found, QIDS) >= 3
+    expected = anonrisk.suppress(frame, QIDS, k=3)
+    assert sorted(found.to_pandas()["id"]) == sorted(expected["id"])
+    assert list(found.to_pandas().columns) == list(expected.columns)
+    with pytest.raises(UnsupportedFrameError, match="a table with other cells"):
+        anonrisk.suppress(table, QIDS, k=3, cells=True)
 
 
 @pytest.mark.slow

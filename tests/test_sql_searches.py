@@ -21,7 +21,7 @@ ODD = 'we"ird. `%s :x 1'
 MAILS = ["a@b.de", "o'h\"a@b.de", "a\n@b.de", "0170 1234567", "2020-01-02 x", "123-45-6789", None]
 
 
-@pytest.fixture(scope="module", params=[*databases.KINDS, "duckdb itself"])
+@pytest.fixture(scope="module", params=databases.PLACES)
 def place(request, tmp_path_factory):
     with databases.opened(request.param, request, tmp_path_factory.mktemp("db")) as found:
         yield found
@@ -86,6 +86,14 @@ def test_a_search_finds_what_it_finds_on_pandas(place, options):
 def test_a_risk_has_the_same_reasons_as_on_pandas(place, options):
     cells = random_cells(8, 40)
     assert explained(place.table(cells), **options) == explained(pandas_of(cells), **options)
+
+
+@pytest.mark.slow
+def test_days_that_are_text_become_months_in_a_database_too(place):
+    cells = {"day": ["2024-05-01", "2024-05-31", None, "2023-12-09"], "n": [1, 1, 2, 2]}
+    said = [str(anonrisk.explain_risk(t, "day")) for t in (place.table(cells), pd.DataFrame(cells))]
+    assert said[0] == said[1]
+    assert "year and month" in said[0]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from singled_out import PEOPLE, QID
-from tables import to_rows
+from tables import columns_of, to_rows
 
 import anonrisk
 from anonrisk import errors
@@ -95,7 +95,7 @@ def test_every_engine_scores_alike(frame):
     assert list(rows[0]) == [*PEOPLE, *new]
     for row, (_, mine) in zip(rows, expected.records.iterrows(), strict=True):
         assert [row[name] for name in new] == pytest.approx(mine[new].tolist(), rel=1e-12)
-    assert list(found.scores.columns) == [*PEOPLE, "suda_score"]
+    assert columns_of(found.scores) == [*PEOPLE, "suda_score"]
 
 
 def test_dropped_records_have_no_score():

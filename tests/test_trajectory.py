@@ -200,6 +200,25 @@ def holds(trace, wanted, *, ordered):
     return all(point in rest for point in wanted)
 
 
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_short_traces_and_long_ones_are_counted_alike_on_spark(spark, monkeypatch):
+    from tables import spark_table
+
+    from anonrisk.engines.spark import traces
+
+    records = made(5, n_users=15, n_items=7, missing=True)
+    table = spark_table(spark, cells(records))
+    found = []
+    for short in (True, False):
+        monkeypatch.setattr(traces, "_are_short", lambda *_, short=short: short)
+        asked = table.anon.trajectory("user", "item", 5, seed=3, draws=2, sample=12, k=3)
+        found.append([(step.n_users, step.singled_out, step.suppressed) for step in asked.measured])
+    assert found[0][1][1] not in (0, 1)
+    for one, other in zip(*found, strict=True):
+        assert one == pytest.approx(other)
+
+
 def test_several_item_columns_are_one_item(frame):
     records = {"user": [1, 1, 2, 2], "place": ["a", "b", "a", "b"], "hour": [1, 2, 1, 3]}
     found = frame(records).anon.trajectory("user", ["place", "hour"], 2, seed=0)

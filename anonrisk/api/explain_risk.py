@@ -42,7 +42,8 @@ def explain_risk(
     Notes
     -----
     A column of numbers, dates or instants is coarsened to half as many bins of equal width as it
-    has different values; codes, texts that all hold a digit, to their first characters, one fewer
+    has different values; texts that are all days as ISO 8601 writes them (``2024-05-01``) to year
+    and month; other codes, texts that all hold a digit, to their first characters, one fewer
     than the longest has; words to half as many, the commonest as they are and the others together.
     These need no knowledge of the column and are the same on every engine. Other columns, those
     with two values, and words of which there are more than 1,000, are only dropped. `anonrisk.plan`

@@ -10,7 +10,7 @@ from anonrisk.core.arguments import positive, whole_number
 from anonrisk.core.columns import as_name, as_names, check_missing, require
 from anonrisk.core.interrupt import interruptible
 from anonrisk.core.progress import shown, tell
-from anonrisk.counts.counter import BITS, DECIDED, number_of_sets
+from anonrisk.counts.counter import DECIDED, number_of_sets
 from anonrisk.counts.question import ManySets, Question
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError, NoColumnsError, RoleConflictError
@@ -238,11 +238,8 @@ def _plan(engine: Engine, columns: Qid, max_size: int) -> SearchPlan:
     batch = engine.sets_a_pass
     if not batch:
         return SearchPlan(columns, tuple(sets), sum(sets), engine.name)
-    few = len(columns) <= BITS
-    # All columns at once are counted with the first level, if there is room; one looks at shapes.
-    passes = 1 if few else 2
-    for size, number in enumerate([sets[0] + few, *sets[1:]], start=1):
-        passes += -(-number // (batch if few else BITS // size or 1))
+    # All columns at once are counted with the first level; one pass looks at shapes.
+    passes = 1 + sum(-(-number // batch) for number in (sets[0] + 1, *sets[1:]))
     return SearchPlan(columns, tuple(sets), passes, engine.name)
 
 

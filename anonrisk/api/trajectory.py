@@ -60,9 +60,10 @@ def trajectory(
         A set of points singles a user out if fewer than `k` users have it.
     sample : int, optional
         Measure so many users, drawn at random, instead of all. On pandas the cost of all users
-        grows as that of grouping the table does. On Spark each user is compared with everybody who
-        has the rarest of their points, which grows faster than the number of users; with a sample
-        of fixed size it grows as the table does.
+        grows as that of grouping the table does. On Spark so it does where traces are short; of
+        long ones, and with `ordered`, each user is compared with everybody who has the rarest of
+        their points, which grows faster than the number of users; with a sample of fixed size it
+        grows as the table does.
     seed : int, optional
         Makes the drawing repeatable; the one used is in the result.
     max_length : int, optional

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 # Texts of which every one matches are codes, whose beginning says something; others are words.
 CODE = "[0-9]"
+# Texts of which every one matches, and none is longer than the pattern, are days of ISO 8601.
+DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAY_LENGTH, _MONTH_LENGTH = len("2024-05-01"), len("2024-05")
 # Different words of a column among which the commonest are looked for.
 MOST_WORDS = 1_000
 
@@ -33,14 +36,27 @@ class FirstCharacters:
     """The first characters of a text or code."""
 
     length: int
+    months: bool = False
 
     @classmethod
-    def of(cls, longest: int) -> Self | None:
-        """Leave the last character of the longest text away; None where nothing would remain."""
+    def of(cls, longest: int, *, days: bool) -> Self | None:
+        """Leave the last character of the longest text away; None where nothing would remain.
+
+        Of days both digits of the day are left away, so that what remains is a month.
+
+        Examples
+        --------
+        >>> str(FirstCharacters.of(4, days=False)), str(FirstCharacters.of(10, days=True))
+        ('first 3 characters', 'year and month')
+        """
+        if days and longest == _DAY_LENGTH:
+            return cls(_MONTH_LENGTH, months=True)
         return cls(longest - 1) if longest > 1 else None
 
     def __str__(self) -> str:
         """Say it without a value of the table."""
+        if self.months:
+            return "year and month"
         return f"first {self.length:,} character{'' if self.length == 1 else 's'}"
 
 

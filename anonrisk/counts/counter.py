@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Positions = tuple[int, ...]
 
 
-# A set of columns is at most so many bits of a number where several sets share a pass.
+# Where a set of columns is the bits of a number, it has at most so many.
 BITS = 62
 # What is counted of sets where Ctrl-C came before all of them were looked at.
 DECIDED = "sets decided"

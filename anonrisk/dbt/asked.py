@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import joined
 from anonrisk.counts.question import Sensitive
+from anonrisk.dbt.common import refuse_draft
 from anonrisk.engines.sql import compiled
 from anonrisk.errors import PolicyError
 from anonrisk.measures.scores import FORMULAS
@@ -70,14 +71,6 @@ def asked_of(policy: Terms) -> list[Asked]:
             "asks Policy.check itself, which can: anonrisk dbt --python"
         )
     return found
-
-
-def refuse_draft(policy: Terms) -> None:
-    """Refuse a policy under which nothing would ever be published."""
-    if not policy.reviewed:
-        raise PolicyError(
-            "this policy is a draft that nobody has reviewed (reviewed: false), and passes no table"
-        )
 
 
 def _settings(policy: Terms) -> Iterator[str]:

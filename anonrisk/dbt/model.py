@@ -6,8 +6,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from anonrisk._version import __version__
-from anonrisk.dbt.asked import refuse_draft
-from anonrisk.dbt.tests import MARK, slug_of
+from anonrisk.dbt.common import MARK, refuse_draft, slug_of
 
 if TYPE_CHECKING:
     from anonrisk.policy.policy import Policy

@@ -9,12 +9,12 @@ compiler or a row, never a pass.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.core.documents import to_yaml
 from anonrisk.dbt.asked import asked_of
+from anonrisk.dbt.common import MARK, slug_of
 from anonrisk.engines.sql import compiled
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # What dbt calls the databases of `compiled.DIALECTS`.
 ADAPTERS = {"duckdb": "duckdb", "postgresql": "postgres"}
-MARK = "Made by anonrisk"
 # A count of what breaks a limit; below zero where nobody can tell.
 _CALC = "coalesce(min(failures), 0)"
 _ERROR_IF = {"fail": "!= 0", "warn": "< 0"}
@@ -54,17 +53,6 @@ def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
         f"tests/generic/{prefix}.sql": head + "".join(texts),
         f"models/{prefix}.yml": f"# {mark}\n{to_yaml(properties, default_flow_style=False)}",
     }
-
-
-def slug_of(name: str) -> str:
-    """Give the letters of a name that may stand in one of dbt.
-
-    Examples
-    --------
-    >>> slug_of("Research release, k = 5")
-    'research_release_k_5'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60] or "policy"
 
 
 # ---- tests --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from anonrisk.engines.held import HeldTable
-from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals
+from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _is_arrow_table(frame: Any) -> bool:
     kind = type(frame)
     if kind is HeldTable:
         return True
-    if "polars" in sys.modules and isinstance(frame, sys.modules["polars"].LazyFrame):
+    if isinstance(frame, loaded("polars", "LazyFrame")):
         return True
     return (
         hasattr(kind, "__arrow_c_stream__")

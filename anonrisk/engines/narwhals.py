@@ -14,12 +14,18 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
+def loaded(library: str, kind: str) -> Any:
+    """Give a class of a library, for `isinstance`; nothing where that is not imported.
+
+    A file of the user's own may have the name of the library.
+    """
+    return getattr(sys.modules.get(library), kind, ())
+
+
 def inside_narwhals(frame: Any) -> Any:
     """Give the table that a narwhals frame holds; None where it is no such frame."""
-    narwhals = sys.modules.get("narwhals")
-    if narwhals is None or not isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)):
-        return None
-    return frame.to_native()
+    kinds = loaded("narwhals", "DataFrame"), loaded("narwhals", "LazyFrame")
+    return frame.to_native() if isinstance(frame, kinds) else None
 
 
 def to_narwhals(like: Any, found: Any) -> Any:
@@ -55,6 +61,6 @@ class NarwhalsEngine:
 
 
 def _with_population_inside(one: Any) -> Any:
-    against = getattr(one, "against", None)
+    against: Any = getattr(one, "against", None)
     native = inside_narwhals(getattr(against, "population", None))
     return one if native is None else replace(one, against=replace(against, population=native))

@@ -215,4 +215,5 @@ def _asked(finding: Finding) -> tuple[Any, ...]:
     """Give what was asked, but for the quasi-identifier."""
     stated = tuple(sorted((key, str(value)) for key, value in finding.parameters.items()))
     about = (finding.budget, finding.severity, finding.sensitive, finding.group)
-    return (*about, finding.limit if stated or finding.qid else None, stated)
+    # What a policy checks by itself has a limit only where it could be told.
+    return (*about, finding.limit if finding.qid else None, stated)

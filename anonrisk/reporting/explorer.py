@@ -14,7 +14,7 @@ import numpy as np
 from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
-from anonrisk.reporting.page import TEMPLATES, Summarised, template
+from anonrisk.reporting.page import Summarised, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -197,7 +197,7 @@ def _packed(values: Sequence[int], unit: int) -> dict[str, Any]:
 
 
 def _text(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8").strip()
+    return template_text(name).strip()
 
 
 def _digest(text: str) -> str:

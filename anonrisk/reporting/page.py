@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.policy.verdict import Verdict
 
-TEMPLATES = Path(__file__).parent / "templates"
+# Not a path: the package may be an archive, as a cluster is sent it.
+TEMPLATES = resources.files(__package__) / "templates"
 _NEEDS = (
     "a page of HTML needs Jinja2: pip install 'anonrisk[report]'. Markdown and JSON need nothing: "
     "report.save('report.md')"
@@ -224,6 +226,11 @@ def _rendered(summary: dict[str, Any]) -> str:
     return escaped(page, but="\n").lstrip()
 
 
+def template_text(name: str) -> str:
+    """Read a file of templates."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
 @cache
 def template(name: str) -> Template:
     """Give a template of pages; everything that it is filled with is escaped."""
@@ -232,7 +239,7 @@ def template(name: str) -> Template:
     except ImportError:
         raise MissingLibraryError(_NEEDS) from None
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FunctionLoader(template_text),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

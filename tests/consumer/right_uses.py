@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame as SparkFrame
 
 
+def databases() -> None:
+    people = anonrisk.sql.table("sqlite:///people.sqlite", "people", quasi=["zip", "age"])
+    smallest: int = people.anon.k() + anonrisk.k(people, "zip", unit="patient")
+    declared = people.anon.declare(sensitive="illness")
+    names: tuple[object, ...] = declared.columns
+    print(smallest, names, declared.name, Policy(k=5).check(declared).passed)
+
+
 def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     smallest: int = anonrisk.k(df, "zip")
     smallest = anonrisk.k(df, ["zip", "age"], unit="patient", missing="drop")
     smallest = anonrisk.k(df, ["zip", "age"], missing="wildcard")
+    smallest = anonrisk.k(anonrisk.table(df, quasi=["zip"], sensitive="ill", unit="patient"))
     smallest = anonrisk.k(df, ("zip", 3)) + anonrisk.k(df, {"zip", "age"}) + anonrisk.k(df)
     smallest = anonrisk.k(df, df.columns) + anonrisk.k(df, list(df.columns)) + anonrisk.k(df, 0)
     smallest += anonrisk.k(df, df.columns[:2]) + anonrisk.k(df, [dt.date(2020, 1, 1), ("a", "b")])

@@ -31,6 +31,7 @@ def functions(df: pd.DataFrame) -> None:
     anonrisk.pseudonymize(df, "patient", key="secret")  # wrong: "key"
     anonrisk.suppress(df, "zip", k="5")  # wrong: "k"
     anonrisk.kk(df, "zip")  # wrong: "kk"
+    anonrisk.sql.table("sqlite://", "people", quasy="zip")  # wrong: "quasy"
 
 
 def methods(df: pd.DataFrame) -> None:

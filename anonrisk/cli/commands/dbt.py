@@ -11,6 +11,8 @@ from anonrisk.cli.deliver import write
 from anonrisk.cli.outcome import Outcome
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.render import shown
+from anonrisk.dbt.common import MARK
+from anonrisk.dbt.model import python_model
 from anonrisk.errors import ArgumentError, RolesDocumentError
 from anonrisk.policy import Policy
 
@@ -49,15 +51,11 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
 
 def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     """Compile the policy, then write; nothing is written where one part is refused."""
-    from anonrisk.dbt import python_model, sql_tests
-
     if not re.fullmatch(r"\w+", given.model):
         raise ArgumentError(f"--model {given.model!r} is no name of a model: letters, digits and _")
     policy = with_manifest(Policy.load(given.policy), given)
     name = given.name or policy.name or Path(given.policy).stem
-    files = (
-        python_model(policy, given.model) if given.python else sql_tests(policy, given.model, name)
-    )
+    files = python_model(policy, given.model) if given.python else _tests(policy, given, name)
     project = Path(given.project)
     if not project.is_dir():
         raise ArgumentError(f"--output {given.project!r} is no folder")
@@ -68,6 +66,17 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     made = Outcome.of(written=sorted(files), policy_digest=policy.digest)
     listed = "".join(f"\n  {shown(str(project / path))}" for path in files)
     return Outcome(f"Wrote{listed}\n{_then(given)}", made.document)
+
+
+def _tests(policy: Policy, given: argparse.Namespace, name: str) -> dict[str, str]:
+    try:
+        from anonrisk.dbt.tests import sql_tests
+    except ImportError:
+        raise ArgumentError(
+            "tests in SQL are written by SQLAlchemy and SQLGlot: pip install 'anonrisk[sql]'; "
+            "--python needs neither"
+        ) from None
+    return sql_tests(policy, given.model, name)
 
 
 def with_manifest(policy: Policy, given: argparse.Namespace) -> Policy:
@@ -88,8 +97,6 @@ def with_manifest(policy: Policy, given: argparse.Namespace) -> Policy:
 
 
 def _refuse_others(project: Path, files: dict[str, str], *, force: bool) -> None:
-    from anonrisk.dbt.tests import MARK
-
     for path in files:
         there = project / path
         if there.exists() and not force and MARK not in there.read_text("utf-8", "replace")[:80]:

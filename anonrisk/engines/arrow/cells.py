@@ -86,8 +86,7 @@ def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
         values = plain(column.type.value_type)
         parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
         column = pa.chunked_array(parts, values)
-    # Arrow can make no codes of no rows of views.
-    as_views = views and column.type == pa.string_view() and len(column)
+    as_views = views and column.type == pa.string_view()
     if plain(column.type) != column.type and not as_views:
         column = column.cast(plain(column.type))
     return pd.Series(pd.arrays.ArrowExtensionArray(column))

@@ -70,10 +70,8 @@ class DuckDBTable(ArrowTable):
         return RelationTable(self.frame, ArrowTable(pa.table(self.frame)))
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:  # noqa: ARG002
-        """Give the query as it is: only roles are given to it before it is held."""
-        if attrs:
-            raise cannot_carry("a DuckDB relation")
-        return self.frame
+        """Refuse: a query is run before it is changed, so that only roles are given to it."""
+        raise cannot_carry("a DuckDB relation")
 
     def check_order(self, verb: str) -> None:
         """Refuse: the next run of the query may give its rows in another order."""

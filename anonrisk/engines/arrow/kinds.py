@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ from anonrisk.engines.arrow.duckdb_tables import DuckDBTable
 from anonrisk.engines.arrow.polars_tables import LazyTable, PolarsTable
 from anonrisk.engines.arrow.tables import ArrowTable, TableAround
 from anonrisk.engines.held import HeldTable
-from anonrisk.engines.narwhals import inside_narwhals, to_narwhals
+from anonrisk.engines.narwhals import inside_narwhals, loaded, to_narwhals
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def table_of(frame: Any) -> ArrowTable:
         ("polars", "LazyFrame", LazyTable),
         ("duckdb", "DuckDBPyRelation", DuckDBTable),
     ):
-        if library in sys.modules and isinstance(frame, getattr(sys.modules[library], kind)):
+        if isinstance(frame, loaded(library, kind)):
             return made(frame)
     return ArrowTable(_read(frame))
 
@@ -68,8 +67,10 @@ class TableWithNotes(TableAround):
 
     def changed(self, rows: Any, new: pd.DataFrame, attrs: Any) -> Any:
         """Change the one inside, which says the same if it can."""
-        told = attrs if self.inner.carries() else {}
-        return self.around(self.inner.changed(rows, new, told), attrs)
+        if self.inner.carries():
+            return self.around(self.inner.changed(rows, new, attrs), attrs)
+        same = rows is None and new.columns.empty
+        return self.around(self.frame.frame if same else self.inner.changed(rows, new, {}), attrs)
 
     def around(self, table: Any, attrs: Any) -> Any:
         """Hold it again."""

@@ -95,7 +95,7 @@ class LazyTable(PolarsTable):
 
     def has_rows(self) -> bool:
         """Run the query for one row."""
-        return self.frame.limit(1).collect().height > 0
+        return bool(self.frame.limit(1).collect().height)
 
     def held(self) -> ArrowTable:
         """Run the query once."""

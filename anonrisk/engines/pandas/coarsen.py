@@ -12,6 +12,7 @@ import pandas as pd
 
 from anonrisk.counts.coarser import (
     CODE,
+    DAY,
     MOST_WORDS,
     Commonest,
     EqualBins,
@@ -57,7 +58,8 @@ def _of_texts(
     texts: list[str], counts: NDArray[np.int64], n_values: int
 ) -> FirstCharacters | Commonest | None:
     if all(re.search(CODE, text) for text in texts):
-        return FirstCharacters.of(max(map(len, texts), default=0))
+        days = all(re.search(DAY, text) for text in texts)
+        return FirstCharacters.of(max(map(len, texts), default=0), days=days)
     if n_values > MOST_WORDS:
         return None
     return Commonest.of(dict(zip(texts, counts.tolist(), strict=True)))

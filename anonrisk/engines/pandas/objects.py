@@ -111,7 +111,7 @@ def arrow_dictionary(arrow: Any) -> tuple[Any, Any] | None:
     """Give an Arrow column's codes and uniques; None where Arrow cannot encode its type."""
     import pyarrow as pa
 
-    if pa.types.is_null(arrow.type):
+    if pa.types.is_null(arrow.type) or not len(arrow):
         # Arrow cannot bring the chunks of a column without any value together.
         return None
     if pa.types.is_dictionary(arrow.type):

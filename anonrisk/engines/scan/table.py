@@ -114,6 +114,12 @@ class ScanTable(SqlTable):
         """Give a column as it is, by its place."""
         return sa.column(f"c{self.names.index(str(name))}")
 
+    def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
+        """Give a query of some rows with these columns, by their place."""
+        placed = (cell.label(f"c{i}") for i, cell in enumerate(cells.values()))
+        source = sa.select(*placed).select_from(rows).subquery()
+        return replace(self, source=source, columns=replace(self.columns, names=list(cells)))
+
     def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Find the type of each column; refuse those that cannot be compared."""
         for name, role in roles.items():

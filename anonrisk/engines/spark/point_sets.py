@@ -35,10 +35,13 @@ class PointSets:
         f, window = self.f, self.linked.projection.window
         each = self.linked.records().groupBy("u", "i").agg(f.count(f.lit(1)).alias("records"))
         points = each.withColumn("n", f.count(f.lit(1)).over(window.partitionBy("i")))
-        return points.groupBy("u").agg(
+        users = points.groupBy("u").agg(
             f.sort_array(f.collect_list(f.struct("n", "i"))).alias("a"),
             f.sum("records").alias("weight"),
         )
+        # True of everybody. But whoever does not ask for the weight would do without it, and have
+        # the table scanned again instead of reading what was shuffled for others.
+        return users.where("weight > 0")
 
     def rare(self) -> DataFrame:
         """Tell of each drawn set whether fewer than k users have it: s, u, weight, hit."""
@@ -84,12 +87,9 @@ class PointSets:
     def _begun(self) -> DataFrame:
         """Every two points of a user, with those that come after them."""
         f = self.f
-        # True of everybody. But if nobody asked for the weight, it would be left out, and the
-        # table scanned again instead of reading what was shuffled for the draws.
-        users = self.users.where("weight > 0")
         # Sets with a point that fewer than k users have are told by that.
         common = f.filter("a", lambda point: point["n"] >= self.question.k).alias("a")
-        one = users.select(common).select("a", f.posexplode("a").alias("at", "one"))
+        one = self.users.select(common).select("a", f.posexplode("a").alias("at", "one"))
         after = f.slice("a", f.col("at") + 2, f.size("a")).alias("a")
         other = one.select("one", after).select("one", "a", f.posexplode("a").alias("at", "other"))
         two = f.array("one", "other").alias("two")

@@ -1,7 +1,8 @@
 """Many sets of the same columns on Spark: several share a scan, each record once for every set.
 
-A set is a number whose bits are its columns; a record takes the number and keeps the values of
-those columns only. That is what grouping sets do, with one short expression a column.
+What a record has of a set is written as one text, from which the values could be read again: texts
+are equal where all values are. Grouping sets would carry a column for every column of every set,
+most of them empty, which takes twice the time and several times the memory.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.class_sizes import ClassCounts
-from anonrisk.counts.coarser import CODE, MOST_WORDS, Commonest, FirstCharacters, halved
-from anonrisk.counts.counter import BITS
+from anonrisk.counts.coarser import CODE, DAY, MOST_WORDS, Commonest, FirstCharacters, halved
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
 from anonrisk.engines.spark.count import whole_pairs
@@ -57,12 +57,14 @@ class SparkSets:
         with guarded("read the columns"):
             self._values = [self.projection.column(name) for name in columns]
         self._n_given = len(columns)
+        # The types of coarser columns, by their position.
+        self._coarser: dict[int, str] = {}
         self._known_facts: dict[str, int] | None = None
 
     def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
         """Count the classes of each set, as many as possible in a job."""
-        for together in _passes(sets, self.batch):
-            yield from self._pass(together)
+        for first in range(0, len(sets), self.batch):
+            yield from self._pass(sets[first : first + self.batch])
 
     def _pass(self, sets: Sequence[Positions]) -> list[ClassCounts]:
         n_dropped = self._refused()
@@ -82,15 +84,15 @@ class SparkSets:
     def _histograms(self, sets: Sequence[Positions]) -> DataFrame:
         """All histograms of a pass as rows of one table: set, size, classes, persons, rows."""
         f, window = self.projection.functions, self.projection.window
-        keys = ["s", *(f"q{i}" for i in sorted({i for positions in sets for i in positions}))]
         one, zero = f.count(f.lit(1)), f.lit(0).cast("long")
+        keyed = self._keyed(sets)
         if self._question.unit is None:
-            classes = self.records(sets).groupBy(*keys).agg(one.alias("n"))
+            classes = keyed.groupBy("s", "key").agg(one.alias("n"))
             counted = classes.groupBy("s", "n").agg(one.alias("classes"))
             rows = f.col("n") * f.col("classes")
             return counted.select("s", "n", "classes", zero.alias("persons"), rows.alias("rows"))
-        pairs = self.records(sets).groupBy(*keys, "u").agg(one.alias("rows"))
-        sized = pairs.withColumn("n", one.over(window.partitionBy(*keys)))
+        pairs = keyed.groupBy("s", "key", "u").agg(one.alias("rows"))
+        sized = pairs.withColumn("n", one.over(window.partitionBy("s", "key")))
         classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
         smallest = whole_pairs(sized).groupBy("s", "u").agg(f.min("n").alias("n"))
         persons = smallest.groupBy("s", "n").agg(one.alias("persons"))
@@ -99,25 +101,46 @@ class SparkSets:
             persons.select("s", "n", zero.alias("classes"), "persons", zero.alias("rows"))
         )
 
-    def records(self, sets: Sequence[Positions]) -> DataFrame:
-        """One row per counted record and set, with the values of the set's columns only."""
+    def _keyed(self, sets: Sequence[Positions]) -> DataFrame:
+        """One row per counted record and set: its values of the set's columns as one text."""
         f = self.projection.functions
         used = sorted({i for positions in sets for i in positions})
-        columns = [self._values[i].alias(f"q{i}") for i in used]
-        if self._question.unit is not None:
-            columns.append(self.projection.column(self._question.unit).alias("u"))
-        table = self.kept(self.projection.table).select(*columns)
-        if len(sets) == 1:
-            return table.withColumn("s", f.lit(0))
-        bits = {i: 1 << bit for bit, i in enumerate(used)}
-        masks = [f.lit(sum(bits[i] for i in positions)).cast("long") for positions in sets]
-        repeated = table.select(f.posexplode(f.array(*masks)).alias("s", "m"), *table.columns)
-        inside = {i: f.col("m").bitwiseAND(f.lit(bits[i]).cast("long")) != 0 for i in used}
-        return repeated.select(
-            "s",
-            *(f.when(inside[i], f.col(f"q{i}")).alias(f"q{i}") for i in used),
-            *(["u"] if self._question.unit is not None else []),
-        )
+        # Shorter sets are filled up with the nothing that stands at 0.
+        place = {i: at for at, i in enumerate(used, start=1)}
+        widest = max(map(len, sets))
+        each = [[place[i] for i in positions] for positions in sets]
+        places = (f.array(*map(f.lit, at + [0] * (widest - len(at)))) for at in each)
+        unit = self._question.unit
+        person = [] if unit is None else [self.projection.column(unit).alias("u")]
+        texts = f.array(f.lit(""), *(self._text(i) for i in used)).alias("texts")
+        table = self.kept(self.projection.table).select(texts, *person)
+        who = [] if unit is None else ["u"]
+        repeated = table.select(f.posexplode(f.array(*places)).alias("s", "at"), "texts", *who)
+        parts = (f.get("texts", f.get("at", f.lit(i))) for i in range(widest))
+        return repeated.select("s", f.concat(*parts).alias("key"), *who)
+
+    def _text(self, i: int) -> Any:
+        """Write a value such that several in a row are told apart, whatever they hold."""
+        f = self.projection.functions
+        value, kind = self._values[i], self._kind(i) if i < self._n_given else self._coarser[i]
+        if kind in (*_TEXT, "binary"):
+            text = f.hex(value) if kind == "binary" else value.cast("string")
+            length = f.octet_length(text).cast("string")
+            return f.coalesce(f.concat(length, f.lit(":"), text), f.lit("-"))
+        if kind == "timestamp":
+            # As text it would depend on the session's zone, and an hour in autumn be another.
+            text = f.unix_micros(value).cast("string")
+        elif kind in ("float", "double"):
+            # 0.0 and -0.0 are equal, but their texts are not.
+            text = f.when(value == 0, f.lit("0")).otherwise(value.cast("string"))
+        else:
+            text = value.cast("string")
+        return f.concat(f.coalesce(text, f.lit("")), f.lit(";"))
+
+    def records(self) -> DataFrame:
+        """One row per counted record, with its values."""
+        values = (value.alias(f"q{i}") for i, value in enumerate(self._values))
+        return self.kept(self.projection.table).select(*values)
 
     def kept(self, table: DataFrame) -> DataFrame:
         """Leave out the records that miss a column, if that is what was asked for."""
@@ -183,6 +206,7 @@ class SparkSets:
                     (text if i in few else no_word).alias("word"),
                     f.length(text).alias("length"),
                     text.rlike(CODE).alias("code"),
+                    text.rlike(DAY).alias("day"),
                     ranges.get(i, no_number).alias("number"),
                 )
             )
@@ -194,6 +218,7 @@ class SparkSets:
             f.count(f.lit(1)).alias("n"),
             f.max("length").alias("longest"),
             f.min("code").alias("codes"),
+            f.min("day").alias("days"),
             f.count("number").alias("n_known"),
             f.min("number").alias("least"),
             f.max("number").alias("most"),
@@ -211,18 +236,21 @@ class SparkSets:
         for i, how in sorted(made.items()):
             if how is None:
                 continue
+            kind = "string"
             if isinstance(how, FirstCharacters):
                 coarser = f.substring(self._values[i], 1, how.length)
             elif isinstance(how, Commonest):
                 # By what they hash to, so that no word stands in the text of a query.
-                kept = f.xxhash64(self._values[i].cast("string")).isin(hashes[i])
-                word = f.when(kept, self._values[i].cast("string"))
-                coarser = f.when(self._values[i].isNotNull(), f.struct(word))
+                word = self._values[i].cast("string")
+                kept = f.when(f.xxhash64(word).isin(hashes[i]), f.concat(f.lit("="), word))
+                coarser = f.when(self._values[i].isNotNull(), f.coalesce(kept, f.lit("")))
             else:
+                kind = "long"
                 place = f.floor((numbers[i] - f.lit(how.low)) * f.lit(how.scale))
                 last = f.lit(how.number - 1).cast("long")
                 coarser = f.when(numbers[i].isNotNull(), f.least(place.cast("long"), last))
             positions[i] = len(self._values), how
+            self._coarser[len(self._values)] = kind
             self.columns = (*self.columns, self.columns[i])
             self._values.append(coarser)
         return positions
@@ -311,7 +339,8 @@ class SparkSets:
 
 def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest | None:
     if all(row["codes"] for row in rows if row["codes"] is not None):
-        return FirstCharacters.of(max((row["longest"] or 0 for row in rows), default=0))
+        days = all(row["days"] for row in rows if row["days"] is not None)
+        return FirstCharacters.of(max((row["longest"] or 0 for row in rows), default=0), days=days)
     if n_values > MOST_WORDS:
         return None
     return Commonest.of({row["word"]: row["n"] for row in rows if row["word"] is not None})
@@ -319,21 +348,6 @@ def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest
 
 def _whole(pattern: str) -> str:
     return f"\\A(?:{pattern})\\z"
-
-
-def _passes(sets: Sequence[Positions], batch: int) -> Iterator[list[Positions]]:
-    """Split sets into passes of at most so many sets, and of columns that fit in a number."""
-    together: list[Positions] = []
-    columns: set[int] = set()
-    for positions in sets:
-        wider = columns.union(positions)
-        if together and (len(together) == batch or len(wider) > BITS):
-            yield together
-            together, wider = [], set(positions)
-        together.append(positions)
-        columns = wider
-    if together:
-        yield together
 
 
 def _class_sizes(rows: list[Row], **about: Any) -> ClassCounts:

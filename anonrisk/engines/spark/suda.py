@@ -56,9 +56,7 @@ class _Scores:
     def _scored(self) -> DataFrame:
         f = self.f
         everything = tuple(range(self.n_columns))
-        different = (
-            self.counter.records([everything]).groupBy(*self.qs).agg(f.count(f.lit(1)).alias("n"))
-        )
+        different = self.counter.records().groupBy(*self.qs).agg(f.count(f.lit(1)).alias("n"))
         masks = [
             f.lit(sum(1 << i for i in positions)).cast("long")
             for size in range(1, len(self.weights) + 1)

@@ -14,7 +14,17 @@ from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
-from anonrisk.engines.sql import count, marked, match, population, rewrite, score, sets, suda, tally
+from anonrisk.engines.sql import (
+    count,
+    match,
+    population,
+    profile,
+    rewrite,
+    score,
+    sets,
+    suda,
+    tally,
+)
 from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
 from anonrisk.engines.sql.table import SqlTable
 
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonrisk.core.column_roles import Roles
+    from anonrisk.counts.class_profiles import ValueCounts
 
 __all__ = ["SqlEngine", "SqlTable", "refuse_word"]
 
@@ -51,9 +62,13 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-            case questions.MarkedRows(columns, marker):
-                return marked.marked(table, columns, marker)
         raise refused(f"'count' of {type(asked).__name__}")
+
+    def profiles(
+        self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
+    ) -> ValueCounts:
+        """Give the kinds of class, if they are not too many."""
+        return profile.profiles(table, question, sensitive)
 
     def score(
         self,
@@ -114,7 +129,7 @@ class SqlEngine:
                 return table
             case changes.LeaveOut(columns):
                 return rewrite.without(table, columns)
-        raise refused(f"'rewrite' by {type(change).__name__}")
+        raise refused("a table with other cells")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a database is not asked for."""

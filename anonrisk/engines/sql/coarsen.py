@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from anonrisk.counts.coarser import (
     CODE,
+    DAY,
     MOST_WORDS,
     Commonest,
     EqualBins,
@@ -67,14 +68,14 @@ def _of_texts(
     """Give the beginnings of codes, or the commonest words."""
     cells.let_match(searched.table)
     text = sa.cast(cell, sa.Text)
-    rows = searched.rows(x=text, code=cells.contains(searched.table, text, CODE)).subquery()
-    asked = sa.select(
-        sa.func.max(sa.func.length(rows.c.x)),
-        sa.func.sum(sa.case((rows.c.code == sa.false(), 1), else_=0)),
-    )
-    ((longest, n_words),) = searched.table.fetch(asked, "look at the columns")
+    kinds = {"code": CODE, "day": DAY}
+    looks = {kind: cells.contains(searched.table, text, kinds[kind]) for kind in kinds}
+    rows = searched.rows(x=text, **looks).subquery()
+    others = [sa.func.sum(sa.case((rows.c[k] == sa.false(), 1), else_=0)) for k in kinds]
+    asked = sa.select(sa.func.max(sa.func.length(rows.c.x)), *others)
+    ((longest, n_words, n_no_days),) = searched.table.fetch(asked, "look at the columns")
     if not n_words:
-        first = FirstCharacters.of(int(longest or 0))
+        first = FirstCharacters.of(int(longest or 0), days=not n_no_days)
         return None if first is None else (sa.func.substr(text, 1, first.length), first)
     if n_values > MOST_WORDS:
         return None

@@ -58,7 +58,7 @@ def marked(table: SqlTable, columns: Qid, marker: str) -> int:
 
 
 @dataclass
-class _Sizes:
+class _HistogramRows:
     """One histogram as its rows arrive."""
 
     rows: list[Row] = field(default_factory=list)
@@ -85,7 +85,9 @@ class _Sizes:
         return Group(label, self.class_sizes(question, qid) if kept else None, self.n_dropped)
 
 
-def _counted(table: SqlTable, question: Question, by: Name | None) -> list[dict[Any, _Sizes]]:
+def _counted(
+    table: SqlTable, question: Question, by: Name | None
+) -> list[dict[Any, _HistogramRows]]:
     """Count for each quasi-identifier, refuse what the question refuses, sort by group."""
     if question.missing == "wildcard":
         raise refused("missing='wildcard'")
@@ -102,7 +104,7 @@ def _counted(table: SqlTable, question: Question, by: Name | None) -> list[dict[
         n_rows = sum(int(row["rows"]) for row in rows)
         if n_rows != int(rows[0]["total"]):
             raise lost_rows(int(rows[0]["total"]), n_rows)
-        found: dict[Any, _Sizes] = defaultdict(_Sizes)
+        found: dict[Any, _HistogramRows] = defaultdict(_HistogramRows)
         for row in rows:
             found[row.get("g")].rows.append(row)
         counted.append(found)
@@ -154,9 +156,9 @@ def sizes_of_records(rows: Any, keys: Sequence[Any]) -> Any:
 def persons_by_size(rows: Any, keys: Sequence[Any]) -> Any:
     """Ask for the number of persons by the smallest of their classes."""
     once = sa.select(*keys, rows.c.u).group_by(*keys, rows.c.u).subquery("o")
-    found = _from_the_smallest(_sized(once, [key.name for key in keys]), [])
-    counted = sa.select(found.c.n, sa.func.count().label("persons"))
-    return counted.where(found.c.place == ONE).group_by(found.c.n)
+    each = _sized(once, [key.name for key in keys])
+    smallest = sa.select(sa.func.min(each.c.n).label("n")).group_by(each.c.u).subquery("m")
+    return sa.select(smallest.c.n, sa.func.count().label("persons")).group_by(smallest.c.n)
 
 
 def _sized(once: Any, keys: Sequence[str]) -> Any:

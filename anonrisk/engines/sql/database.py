@@ -106,7 +106,7 @@ class ThroughSqlAlchemy:
         """Begin a transaction and roll it back, unless one is under way."""
         connection = self.connection
         driver: Any = connection.connection.dbapi_connection
-        if connection.in_transaction() or getattr(driver, "in_transaction", False):
+        if connection.in_transaction() or self._begun_already:
             yield self
             return
         ours = connection.begin()
@@ -116,13 +116,18 @@ class ThroughSqlAlchemy:
         finally:
             ours.rollback()
 
+    @property
+    def _begun_already(self) -> bool:
+        """Whether the driver is in a transaction, as it is where an event of an engine began it."""
+        return getattr(self.connection.connection.dbapi_connection, "in_transaction", False) is True
+
     @contextmanager
     def _begun(self, *, autocommit: bool) -> Iterator[None]:
         run = self.connection.exec_driver_sql
         if self.dialect == "postgresql" and not autocommit:
             run(_SET)
             yield
-        elif self.dialect in {"postgresql", "sqlite"}:
+        elif self.dialect == "postgresql" or (self.dialect == "sqlite" and not self._begun_already):
             # The driver of SQLite begins nothing for a query.
             run(_BEGIN[self.dialect])
             try:
@@ -194,9 +199,25 @@ class ThroughDriver:
     @contextmanager
     def one_state(self) -> Iterator[Connected]:
         """Begin a transaction and roll it back, unless one is under way."""
-        if self._in_transaction():
-            yield self
+        with self._texts():
+            if self._in_transaction():
+                yield self
+            else:
+                yield from self._begun()
+
+    @contextmanager
+    def _texts(self) -> Iterator[None]:
+        """Let SQLite give texts as texts, whatever the caller wants of this connection."""
+        if self.dialect != "sqlite":
+            yield
             return
+        wanted, self.connection.text_factory = self.connection.text_factory, str
+        try:
+            yield
+        finally:
+            self.connection.text_factory = wanted
+
+    def _begun(self) -> Iterator[Connected]:
         begin = _BEGIN[self.dialect]
         if self.dialect == "postgresql" and not self.connection.autocommit:
             begin = _SET
@@ -235,12 +256,26 @@ class ThroughDriver:
         written = query.compile(
             dialect=_WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
         )
+        cursor = self._cursor()
         if written.positiontup is None:
             # Without parameters psycopg reads no %, and SQLAlchemy has doubled them.
-            return self.connection.execute(str(written), written.params)
-        return self.connection.execute(
-            str(written), [written.params[name] for name in written.positiontup]
-        )
+            return cursor.execute(str(written), written.params)
+        return cursor.execute(str(written), [written.params[name] for name in written.positiontup])
+
+    def _cursor(self) -> Any:
+        """Give what runs a statement, whatever the caller wants rows to be."""
+        if self.dialect == "duckdb":
+            # A cursor of DuckDB is a connection of its own, with transactions of its own.
+            return self.connection
+        cursor = self.connection.cursor()
+        cursor.row_factory = None if self.dialect == "sqlite" else _tuples()
+        return cursor
+
+
+def _tuples() -> Any:
+    from psycopg.rows import tuple_row
+
+    return tuple_row
 
 
 def _searched(pattern: str, text: str | None) -> bool | None:

@@ -112,7 +112,7 @@ def stored(column: Any) -> list[Any]:
 
 
 def kinds_of_stored(
-    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[str | None, str | None]]
+    table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, tuple[Any, Any]]
 ) -> dict[Name, str]:
     """Name the type of each column by the first and the last of the alphabet that it stores."""
     told: dict[Name, str] = {}

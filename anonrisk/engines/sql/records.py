@@ -162,7 +162,7 @@ def _sum(rows: Iterable[Row], name: str) -> int:
 
 
 def _check_stored(records: Records, rows: Sequence[Row]) -> None:
-    found: dict[Name, tuple[str | None, str | None]] = {}
+    found: dict[Name, tuple[Any, Any]] = {}
     for q, name in records.names.items():
         firsts = [row[f"first_{q}"] for row in rows if row[f"first_{q}"] is not None]
         lasts = [row[f"last_{q}"] for row in rows if row[f"last_{q}"] is not None]

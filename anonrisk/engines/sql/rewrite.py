@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql import quoted_name
 
 from anonrisk.engines import refusals
 from anonrisk.engines.sql.schema import refused
@@ -25,8 +23,8 @@ def sizes(table: SqlTable, question: Question, name: str) -> SqlTable:
     """Add the size of each record's class; NULL where the record was dropped."""
     check_new(table, [name])
     if not table.has_rows():
-        return with_columns(table, {name: sa.cast(sa.null(), sa.BigInteger)})
-    return _sized(table, question, name)
+        return table.made({**own(table), name: sa.cast(sa.null(), sa.BigInteger)}, table.source)
+    return table.made({**own(table), name: _N}, _sized(table, question))
 
 
 def small(table: SqlTable, question: Question, k: int) -> SqlTable:
@@ -41,7 +39,8 @@ def large(table: SqlTable, question: Question, k: int) -> SqlTable:
 
 def without(table: SqlTable, columns: Qid) -> SqlTable:
     """Leave out columns."""
-    return with_columns(table, {}, [name for name in table.names if name not in columns])
+    kept = {name: cell for name, cell in own(table).items() if name not in columns}
+    return table.made(kept, table.source)
 
 
 def check_new(table: SqlTable, names: list[str]) -> None:
@@ -52,57 +51,63 @@ def check_new(table: SqlTable, names: list[str]) -> None:
             raise ArgumentError(f"the table already has a column {name!r}; give another name=")
 
 
-def with_columns(
-    table: SqlTable, columns: Mapping[str, Any], own: list[str] | None = None
-) -> SqlTable:
-    """Give a query of the table's own columns, or some of them, and new ones."""
-    names = table.names if own is None else own
-    if len(set(names)) < len(names):
+def own(table: SqlTable) -> dict[str, Any]:
+    """Give the columns that a table has, which must be different ones."""
+    if len(set(table.names)) < len(table.names):
         raise refused("a table of which two columns have the same name")
-    new = (value.label(quoted_name(name, quote=True)) for name, value in columns.items())
-    chosen = sa.select(*map(table.raw, names), *new).select_from(table.source)
-    return replace(table, source=chosen.subquery())
+    return {name: table.raw(name) for name in table.names}
+
+
+def with_marks(table: SqlTable, marks: Mapping[str, Any], rows: Any = None) -> Any:
+    """Select the columns of a table as they are, and marks of ours beside them."""
+    named = (mark.label(name) for name, mark in marks.items())
+    chosen = sa.select(*own(table).values(), *named)
+    return chosen.select_from(table.source if rows is None else rows).subquery()
+
+
+def check_marks(table: SqlTable, beginning: str) -> None:
+    """Refuse columns that are called as our marks are."""
+    for name in table.names:
+        if name.casefold().startswith(beginning):
+            raise ArgumentError(f"column {name!r} has a name that anonrisk needs; rename it")
+
+
+# How our marks begin, and what the size of a class is called among them.
+MARK = "anonrisk_"
+_N: Any = sa.column(f"{MARK}n")
+_RANK: Any = sa.column(f"{MARK}rank")
 
 
 def _where(table: SqlTable, question: Question, holds: Callable[[Any], Any]) -> SqlTable:
     if not table.has_rows():
         return table
-    n = _free_name(table)
-    sized = _sized(table, question, n)
-    chosen = sa.select(*map(table.raw, table.names)).select_from(sized.source)
-    return replace(table, source=chosen.where(holds(table.raw(n))).subquery())
+    rows = sa.select(sa.text("*")).select_from(_sized(table, question)).where(holds(_N))
+    return table.made(own(table), rows.subquery())
 
 
-def _sized(table: SqlTable, question: Question, name: str) -> SqlTable:
+def _sized(table: SqlTable, question: Question) -> Any:
+    """Select the columns of a table, and beside them the size of each record's class."""
     if question.missing == "wildcard":
         raise refused("missing='wildcard'")
+    check_marks(table, MARK)
     unit = question.unit
     kinds = table.kinds(question.roles())
-    cells = {column: table.cell(column, kind) for column, kind in kinds.items()}
+    cells = {name: table.cell(name, kind) for name, kind in kinds.items()}
     found = look(table, cells, ())
     if unit is not None and found.n_missing[unit]:
         raise refusals.missing_unit(unit, found.n_missing[unit])
-    gaps = {column: found.n_missing[column] for column in question.columns}
+    gaps = {name: found.n_missing[name] for name in question.columns}
     if question.missing == "error" and any(gaps.values()):
         raise refusals.missing_values(gaps)
-    keys = [cells[column] for column in question.qid]
-    counted = table
+    keys = [cells[name] for name in question.qid]
+    rows = table.source
     size: Any = sa.func.count().over(partition_by=keys)
     if unit is not None:
         # The last rank of a person within the class is the number of its different persons; no
         # distinct count goes over a window everywhere.
         rank = sa.func.dense_rank().over(partition_by=keys, order_by=cells[unit])
-        ranked = _free_name(table)
-        counted = with_columns(table, {ranked: rank})
-        size = sa.func.max(table.raw(ranked)).over(partition_by=keys)
+        rows = with_marks(table, {_RANK.name: rank})
+        size = sa.func.max(_RANK).over(partition_by=keys)
     if question.missing == "drop":
         size = sa.case((any_missing(keys), sa.null()), else_=size)
-    return with_columns(counted, {name: size}, table.names)
-
-
-def _free_name(table: SqlTable) -> str:
-    """Make up a name that no column has."""
-    name = "anonrisk_n"
-    while name in {taken.casefold() for taken in table.names}:
-        name += "_"
-    return name
+    return with_marks(table, {_N.name: size}, rows)

@@ -47,7 +47,7 @@ def scores(
         placed = ranks.in_hierarchy(records, sensitive)
     elif any(score.name == "ordered" for score in asked):
         placed = ranks.in_order(records, sensitive)
-    pairs = SqlPairs.of(records, placed)
+    pairs = ValuePairs.of(records, placed)
     if sensitive.hierarchy is not None and placed is not None:
         query = steps.in_hierarchy(records.qs, max(sensitive.hierarchy.height, 1))
     else:
@@ -66,7 +66,7 @@ def scores(
 
 
 @dataclass(frozen=True)
-class SqlPairs:
+class ValuePairs:
     """The rows of each class and value, and of each person too; the only scan of the table."""
 
     records: Records
@@ -74,7 +74,7 @@ class SqlPairs:
     every: Any
 
     @classmethod
-    def of(cls, records: Records, placed: ranks.Placed | None) -> SqlPairs:
+    def of(cls, records: Records, placed: ranks.Placed | None) -> ValuePairs:
         """Count them; those that do not count are told of."""
         columns = list(records.rows.c)
         more = [] if placed is None else placed.columns
@@ -151,7 +151,7 @@ def _of_persons(rows: Any, keys: Sequence[Any], more: Sequence[Any]) -> Any:
     return sa.select(*pair, *counts).group_by(*pair)
 
 
-def _joined(pairs: SqlPairs, asked: Sequence[Score], classes: str) -> Any:
+def _joined(pairs: ValuePairs, asked: Sequence[Score], classes: str) -> Any:
     """Put what is told beside every row of the histogram, also where that has none."""
     found = ["n", "classes", "n_rows"]
     found += [name for i in range(len(asked)) for name in (f"worst_{i}", f"scored_{i}")]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.sql import quoted_name
 
@@ -17,7 +18,7 @@ from anonrisk.engines.sql.reading import reading
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from anonrisk.core.column_roles import Roles
     from anonrisk.core.columns import Name
@@ -117,3 +118,24 @@ class SqlSource:
     def raw(self, name: Name) -> Any:
         """Give a column as it is; always quoted, so that no name can be misread."""
         return sa.column(quoted_name(str(name), quote=True))
+
+    def made(self, cells: Mapping[str, Any], rows: Any) -> Self:
+        """Give a query of some rows with these columns, which runs when somebody reads it."""
+        named = (cell.label(quoted_name(name, quote=True)) for name, cell in cells.items())
+        return replace(self, source=sa.select(*named).select_from(rows).subquery())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Read all rows, as many as there are; nothing else of anonrisk does.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> import anonrisk
+        >>> people = anonrisk.sql.table(sqlite3.connect(":memory:"), "SELECT 7 AS zip")
+        >>> people.anon.sizes("zip").to_pandas()
+           zip  class_size
+        0    7           1
+        """
+        every = sa.select(sa.text("*")).select_from(self.source)
+        rows = [tuple(row) for row in self.fetch(every, "read the rows")]
+        return pd.DataFrame(rows, columns=pd.Index(self.names, tupleize_cols=False))

@@ -1,4 +1,4 @@
-"""Minimal sample uniques in SQL: a window for each set of columns says who is alone with it.
+"""Minimal sample uniques in SQL: a grouping for each set of columns says who is alone with it.
 
 Columns of ours: `a3`, … whether a record is alone with a set, `m3`, … whether the set is minimal;
 the number's bits are the columns of the set.
@@ -6,7 +6,6 @@ the number's bits are the columns of the set.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from operator import add, mul
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 from anonrisk.core.render import count_of
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.engines.sql.numbers import double
-from anonrisk.engines.sql.rewrite import check_new, with_columns
+from anonrisk.engines.sql.rewrite import MARK, check_marks, check_new, own, with_marks
 from anonrisk.engines.sql.table import any_missing
 from anonrisk.engines.sql.text import check_logarithms
 from anonrisk.errors import ArgumentError
@@ -29,8 +28,11 @@ if TYPE_CHECKING:
     from anonrisk.engines.sql.sets import SqlSets
     from anonrisk.engines.sql.table import SqlTable
 
-# Terms of a sum that every database reads, and windows that one of them has the patience for.
+# Terms of a sum that every database reads.
 _MOST_SETS = 500
+# The number of a record, and of one that is alone.
+_ID: Any = sa.column(f"{MARK}id")
+_OF: Any = sa.column(f"{MARK}of")
 
 
 def scores(
@@ -66,40 +68,51 @@ class _MarkedUniques:
                 f"{count_of(len(self.sets), 'set')} of columns, and a database is asked for "
                 f"{_MOST_SETS} at most: give fewer columns, or a smaller max_size"
             )
-        # Marks may not have the names of the user's columns.
-        self.mark = "anonrisk_"
-        while any(name.casefold().startswith(self.mark) for name in self.table.names):
-            self.mark += "_"
-        self.marked = self._minimal(self._alone())
+        check_marks(self.table, MARK)
+        self.rows = self._minimal(self._alone())
 
-    def _alone(self) -> SqlTable:
-        """Mark the sets with which a record is alone among those that count."""
-        left_out = [sa.case((any_missing(self.cells), 1), else_=0)] if self.drops else []
-        marks = {}
+    def _alone(self) -> Any:
+        """Mark the sets with which a record is alone among those that count.
+
+        Each set is grouped once, and gives the numbers of the records that are alone: a window
+        over the whole table for each takes several times as long.
+        """
+        number = sa.func.row_number().over().label(_ID.name)
+        numbered = sa.select(*own(self.table).values(), number).select_from(self.table.source)
+        # Made once, so that a record has one number.
+        rows = numbered.cte(f"{MARK}rows").prefix_with("MATERIALIZED")
+        found = []
         for s in self.sets:
+            name: Any = sa.literal_column(str(s))
+            one = sa.select(name.label("s"), sa.func.min(_ID).label("id")).select_from(rows)
+            if self.drops:
+                one = one.where(sa.not_(any_missing(self.cells)))
             inside = [cell for i, cell in enumerate(self.cells) if s >> i & 1]
-            size = sa.func.count().over(partition_by=[*left_out, *inside])
-            marks[f"{self.mark}a{s}"] = sa.case((size == 1, 1), else_=0)
-        return with_columns(self.table, marks)
+            found.append(one.group_by(*inside).having(sa.func.count() == 1))
+        alone = sa.union_all(*found).subquery(f"{MARK}alone")
+        marks = {
+            _mark("a", s).name: sa.func.max(sa.case((alone.c.s == s, 1), else_=0))
+            for s in self.sets
+        }
+        named = (mark.label(name) for name, mark in marks.items())
+        of = sa.select(alone.c.id.label(_OF.name), *named).group_by(alone.c.id).subquery()
+        every = rows.outerjoin(of, _ID == _OF)
+        known: dict[str, Any] = {name: sa.func.coalesce(sa.column(name), 0) for name in marks}
+        return with_marks(self.table, known, every)
 
-    def _minimal(self, alone: SqlTable) -> SqlTable:
+    def _minimal(self, alone: Any) -> Any:
         """Mark the sets of which no part would do; one column less is enough to look at."""
         marks = {}
         for s in self.sets:
             parts = [s & ~(1 << i) for i in range(len(self.cells)) if s >> i & 1]
-            more = [1 - self._mark("a", part) for part in parts if part]
-            marks[f"{self.mark}m{s}"] = reduce(mul, more, self._mark("a", s))
-        # Stays a table of the user's columns, for whoever asks for its names.
-        wider = with_columns(alone, marks, self.table.names)
-        return replace(self.table, source=wider.source)
-
-    def _mark(self, kind: str, s: int) -> Any:
-        return self.table.raw(f"{self.mark}{kind}{s}")
+            more = [1 - _mark("a", part) for part in parts if part]
+            marks[_mark("m", s).name] = reduce(mul, more, _mark("a", s))
+        return with_marks(self.table, marks, alone)
 
     def _sum(self, sets: Sequence[int], *, weighted: bool = True) -> Any:
         """Add up the minimal uniques among some sets, or their weights."""
         terms = [
-            self._mark("m", s) * (double(self.weights[s.bit_count() - 1]) if weighted else 1)
+            _mark("m", s) * (double(self.weights[s.bit_count() - 1]) if weighted else 1)
             for s in sets
         ]
         return reduce(add, terms)
@@ -117,7 +130,7 @@ class _MarkedUniques:
             for size in range(1, len(self.weights) + 1)
         ]
         columns = [score.label("score"), *(x.label(f"x{i}") for i, x in enumerate(of_size + parts))]
-        rows = sa.select(*columns).select_from(self.marked.source)
+        rows = sa.select(*columns).select_from(self.rows)
         if self.drops:
             rows = rows.where(sa.not_(any_missing(self.cells)))
         of = rows.subquery("scored")
@@ -153,4 +166,8 @@ class _MarkedUniques:
             made = [sa.case((any_missing(self.cells), sa.null()), else_=value) for value in made]
         # What has no name was not asked for.
         new = {name: value for name, value in zip(names, made, strict=False) if name}
-        return with_columns(self.marked, new, self.table.names)
+        return self.table.made({**own(self.table), **new}, self.rows)
+
+
+def _mark(kind: str, s: int) -> Any:
+    return sa.column(f"{MARK}{kind}{s}")

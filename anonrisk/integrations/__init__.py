@@ -1,0 +1,1 @@
+"""Gates for orchestrators: one module each, which needs that orchestrator to be imported."""

@@ -1,0 +1,148 @@
+"""Gates of orchestrators: each stops unless the gate passes, also where it cannot tell.
+
+By night they run in the orchestrators themselves, in environments of their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import anonrisk
+
+ROOT = Path(__file__).parents[1]
+NEEDS = {"airflow": "needs Airflow 3: pip install", "dagster": "needs Dagster: pip install"}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_what_is_missing_is_said(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, f"anonrisk.integrations.{name}", raising=False)
+    with pytest.raises(ImportError, match=NEEDS[name]):
+        importlib.import_module(f"anonrisk.integrations.{name}")
+
+
+def python_of(name):
+    """Make the environment of an orchestrator, once; give its Python."""
+    folder, pins = ROOT / f".venv-{name}", ROOT / "tests" / "pins" / f"{name}.txt"
+    done = folder / "done.txt"
+    if not done.exists() or done.read_text() != pins.read_text():
+        venv.create(folder, clear=True, with_pip=True)
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
+        subprocess.run([*pip, "-r", pins], check=True)
+        subprocess.run([*pip, "--no-deps", "-e", ROOT], check=True)
+        done.write_text(pins.read_text())
+    return folder / "bin" / "python"
+
+
+def told(name, script, folder):
+    """Run a script there; it prints JSON last."""
+    env = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
+    done = subprocess.run(
+        [python_of(name), "-c", script],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+IN_DAGSTER = """
+import json
+import pandas as pd
+from dagster import asset, materialize
+from anonrisk import Policy
+from anonrisk.integrations.dagster import gate
+
+def run(value):
+    made = []
+
+    @asset
+    def admissions():
+        return value
+
+    @asset
+    def published(admissions):
+        made.append(1)
+
+    check = gate(admissions, Policy(quasi=["zip"], k=2))
+    done = materialize([admissions, published, check], raise_on_error=False)
+    passed = [found.passed for found in done.get_asset_check_evaluations()]
+    return done.success, passed, bool(made)
+
+tables = [{"zip": ["a", "a"]}, {"zip": ["a", "b"]}, {"zip": ["a", "a"], "more": [1, 2]}]
+print(json.dumps([run(pd.DataFrame(cells)) for cells in tables] + [run("no table")]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of an environment")
+def test_dagster_makes_nothing_behind_a_gate_that_does_not_pass(tmp_path):
+    good, *bad = told("dagster", IN_DAGSTER, tmp_path)
+    assert good == [True, [True], True]
+    assert [(success, made) for success, _, made in bad] == [(False, False)] * 3
+
+
+# As it would stand in the folder of somebody's DAGs.
+IN_AIRFLOW = """
+from datetime import UTC, datetime
+from pathlib import Path
+
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG
+
+from anonrisk.integrations.airflow import GateOperator
+
+HERE = Path(__file__).parents[1]
+for name in ("good", "bad", "gone"):
+    with DAG(dag_id=name, schedule=None, start_date=datetime(2026, 1, 1, tzinfo=UTC)) as dag:
+        check = GateOperator(
+            task_id="check",
+            table=f"{HERE}/{name}.csv",
+            policy=f"{HERE}/p.json",
+            verdict=f"{HERE}/{name}.json",
+        )
+        published = HERE / f"{name}.published"
+        check >> PythonOperator(task_id="publish", python_callable=published.touch)
+    globals()[name] = dag
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of an environment")
+def test_airflow_runs_nothing_behind_a_gate_that_does_not_pass(tmp_path):
+    program = python_of("airflow").with_name("airflow")
+    env = {
+        **os.environ,
+        "AIRFLOW_HOME": str(tmp_path),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+
+    def airflow(*words):
+        done = subprocess.run(
+            [program, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+        return done.returncode
+
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "gates.py").write_text(IN_AIRFLOW)
+    (tmp_path / "p.json").write_text(anonrisk.Policy(quasi=["zip"], k=2).to_json())
+    (tmp_path / "good.csv").write_text("zip\na\na\n")
+    (tmp_path / "bad.csv").write_text("zip\na\nb\n")
+    assert airflow("db", "migrate") == 0
+    for name, status in (("good", "pass"), ("bad", "fail"), ("gone", "could_not_assess")):
+        assert (airflow("dags", "test", name) == 0) == (status == "pass")
+        assert (tmp_path / f"{name}.published").exists() == (status == "pass")
+        assert json.loads((tmp_path / f"{name}.json").read_text())["status"] == status
