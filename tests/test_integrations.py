@@ -10,14 +10,12 @@ import json
 import os
 import subprocess
 import sys
-import venv
-from pathlib import Path
 
 import pytest
+from environments import python_of
 
 import anonrisk
 
-ROOT = Path(__file__).parents[1]
 NEEDS = {"airflow": "needs Airflow 3: pip install", "dagster": "needs Dagster: pip install"}
 
 
@@ -27,19 +25,6 @@ def test_what_is_missing_is_said(name, monkeypatch):
     monkeypatch.delitem(sys.modules, f"anonrisk.integrations.{name}", raising=False)
     with pytest.raises(ImportError, match=NEEDS[name]):
         importlib.import_module(f"anonrisk.integrations.{name}")
-
-
-def python_of(name):
-    """Make the environment of an orchestrator, once; give its Python."""
-    folder, pins = ROOT / f".venv-{name}", ROOT / "tests" / "pins" / f"{name}.txt"
-    done = folder / "done.txt"
-    if not done.exists() or done.read_text() != pins.read_text():
-        venv.create(folder, clear=True, with_pip=True)
-        pip = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
-        subprocess.run([*pip, "-r", pins], check=True)
-        subprocess.run([*pip, "--no-deps", "-e", ROOT], check=True)
-        done.write_text(pins.read_text())
-    return folder / "bin" / "python"
 
 
 def told(name, script, folder):
