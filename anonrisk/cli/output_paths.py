@@ -20,7 +20,7 @@ _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"
 
 
 def refuse_overwriting(given: argparse.Namespace) -> None:
-    """Refuse to write over the table, the policy or a hierarchy, or over what is written as well.
+    """Refuse to write over anything that is read or kept, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
@@ -35,9 +35,17 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
     hierarchies = getattr(given, "hierarchies", None) or ()
     taken += [(name, "a hierarchy that is read") for _, name in hierarchies]
     population = getattr(given, "population", None) or ()
+    if isinstance(population, str):
+        # What a repository calls it, and no file.
+        population = ()
     taken += [(name, "part of the population that is read") for name in population]
     base = getattr(given, "against", None) or ()
     taken += [(name, "part of the base that is read") for name in base]
+    if hasattr(given, "repository"):
+        from anonrisk.priors.repository import DEFAULT_PLACE
+
+        place = (given.repository or DEFAULT_PLACE).removeprefix("sqlite:///")
+        taken.append((place, "the repository"))
     for option in ("apply", "changed", "html", *RESULTS, "draft"):
         path = getattr(given, option, None)
         if path is None:
@@ -49,12 +57,12 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
         taken.append((path, f"what --{option} writes"))
         if option in RESULTS and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
-            outside_table(
-                f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)]
-            )
+            for what, names in (("table", tables), ("population", population), ("base", base)):
+                read = [name for name in names if name.strip() not in ("", STDIN)]
+                outside_table(f"--{option}", path, read, what)
 
 
-def outside_table(option: str, given: str, tables: Sequence[str]) -> Path:
+def outside_table(option: str, given: str, tables: Sequence[str], what: str = "table") -> Path:
     """Refuse a file that would be part of the table when that is read again."""
     refuse_blank(tables)
     path = Path(given)
@@ -65,7 +73,7 @@ def outside_table(option: str, given: str, tables: Sequence[str]) -> Path:
         read = Path(table).resolve()
         if read in where.parents or fnmatch.fnmatch(str(where), str(read)):
             raise ArgumentError(
-                f"{option} {given!r} would be part of the table that is read: "
+                f"{option} {given!r} would be part of the {what} that is read: "
                 "write it somewhere else"
             )
     return path
