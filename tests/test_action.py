@@ -203,6 +203,10 @@ def test_doubt_does_not_pass(runner):
         ({"table": "no.csv"}, 3, "could_not_assess"),
         ({"table": ""}, 2, "wrong_usage"),
         ({"table": "t.csv", "options": "--no-such-option"}, 2, "wrong_usage"),
+        # Help ends well, and says nothing about a table.
+        ({"table": "t.csv", "options": "--help"}, 2, "wrong_usage"),
+        # Of a base in two files one is gone.
+        ({"table": "t.csv", "against": "no.csv\nt.csv"}, 3, "could_not_assess"),
     ):
         ended, told = runner.run(**{"policy": "p.json", **given})
         assert (ended, told["status"]) == (code, status)
@@ -222,6 +226,8 @@ def test_nothing_that_is_given_is_run(runner):
     ):
         runner.run(**{"policy": "p.json", "table": "t.csv", **given})
         assert not list(runner.work.parent.rglob("evil"))
+    # What lies at the top of a checkout is not what the gate imports.
+    (runner.work / "json.py").write_text("raise SystemExit(0)")
     (runner.work / "-t x.csv").write_text(PEOPLE)
     code, _ = runner.run(policy="p.json", table="  -t x.csv  \n\n", against="-t x.csv")
     assert code == 0

@@ -42,6 +42,32 @@ def test_the_policy_is_not_written_over(check, tmp_path, capsys, option):
     assert population.read_text().startswith("zip")
 
 
+@pytest.mark.parametrize("option", ["--output", "--junit", "--sarif", "--markdown"])
+@pytest.mark.parametrize("beside", ["--population", "--against"])
+def test_no_part_of_another_table_is_written_over(check, tmp_path, capsys, option, beside):
+    part = tmp_path / "other" / "a.csv"
+    part.parent.mkdir()
+    part.write_text("zip\na\na\n")
+    for named in (part.parent, part.parent / "*.csv"):
+        assert check(beside, named, option, part) == 2
+        assert "that is read: write it somewhere else" in capsys.readouterr().err
+    assert part.read_text().startswith("zip")
+
+
+def test_a_repository_is_not_written_over(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"zip": ["a", "b"] * 500}).to_csv("t.csv", index=False)
+    publish = ["priors", "publish", "t.csv", "--qids", "zip", "--population", "N L", "--by", "us"]
+    # One letter of what a population is called is a good name for a file.
+    assert main([*publish, "--output", "N"]) == 0
+    kept = (tmp_path / "anonrisk_priors.sqlite").read_bytes()
+    for more in ([], ["--repository", "sqlite:///anonrisk_priors.sqlite"]):
+        assert main(["priors", "query", *more, "--output", "anonrisk_priors.sqlite"]) == 2
+        assert "is the repository" in capsys.readouterr().err
+    assert (tmp_path / "anonrisk_priors.sqlite").read_bytes() == kept
+
+
 def test_what_a_link_points_at_is_written(check, tmp_path):
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     real.write_text("old")

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from environments import python_of
 
 import anonrisk
 from anonrisk import Policy
@@ -74,7 +75,7 @@ def results(connection, policy, **config):
     project = dbt_jinja.Project(files, adapter, columns_of(connection), **config)
     found = {}
     for test in project.tests:
-        name = test.removeprefix("anonrisk_p_")
+        name = test.removeprefix("anonrisk_p__t_")
         try:
             sql = project.sql(test, Relation())
         except dbt_jinja.CompilerError:
@@ -351,8 +352,8 @@ def test_roles_come_from_the_manifest(here, capsys):
     written = json.loads(capsys.readouterr().out)["written"]
     assert written == [
         "macros/anonrisk.sql",
-        "models/anonrisk_a_release_k_2.yml",
-        "tests/generic/anonrisk_a_release_k_2.sql",
+        "models/anonrisk_a_release_k_2__visits.yml",
+        "tests/generic/anonrisk_a_release_k_2__visits.sql",
     ]
     text = (here / written[2]).read_text()
     assert 'anonrisk_cell(found, "zip") }} as q0' in text
@@ -366,6 +367,22 @@ def test_roles_come_from_the_manifest(here, capsys):
     assert main([*DBT, *MANIFEST]) == 2
     assert (here / written[0]).read_text() == "somebody's"
     assert main([*DBT, *MANIFEST, "--force"]) == 0
+
+
+def test_a_policy_of_two_models_leaves_neither_without_its_tests(here, capsys):
+    (here / "policy.json").write_text(Policy(quasi=["zip"], k=2).to_json())
+    for model in ("visits", "Visits_2", "visits"):
+        assert main([*DBT, "--model", model]) == 0
+        assert main([*DBT, "--model", model, "--python"]) == 0
+        assert f"{model}_published, and run" in capsys.readouterr().out
+    yaml = pytest.importorskip("yaml")
+    attached = [yaml.safe_load(path.read_text())["models"] for path in here.glob("models/*.yml")]
+    assert sorted(model["name"] for (model,) in attached) == ["Visits_2", "visits"]
+    for (model,) in attached:
+        tests = (here / f"tests/generic/anonrisk_policy__{model['name']}.sql").read_text()
+        assert re.findall(r"{% test (\w+)\(model\)", tests) == model["data_tests"]
+    published = {path.name for path in here.glob("models/*.py")}
+    assert published == {"visits_published.py", "Visits_2_published.py"}
 
 
 def test_a_policy_and_a_manifest_that_differ_are_refused(here, capsys):
@@ -407,22 +424,11 @@ def test_a_model_in_python_is_written_by_the_command(here, capsys):
 
 # ---- dbt itself ---------------------------------------------------------------------------------
 
-ENVIRONMENT = Path(__file__).parents[1] / ".venv-dbt"
-PINS = Path(__file__).parent / "pins" / "dbt.txt"
-
 
 @pytest.fixture(scope="session")
 def dbt_program():
     """The program of an environment of its own: dbt brings versions that others do not take."""
-    done = ENVIRONMENT / "done.txt"
-    if not done.exists() or done.read_text() != PINS.read_text():
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        root = Path(__file__).parents[1]
-        pip = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "-q"]
-        subprocess.run([*pip, "-r", PINS], check=True)
-        subprocess.run([*pip, "--no-deps", "-e", root], check=True)
-        done.write_text(PINS.read_text())
-    return ENVIRONMENT / "bin" / "dbt"
+    return python_of("dbt").with_name("dbt")
 
 
 def project_of(folder, policy, cells, *, python=False):
@@ -499,7 +505,7 @@ def test_dbt_builds_on_a_table_only_if_it_passes(dbt_program, tmp_path, python):
         assert "at least 3 are asked for" in told
     else:
         failed = [name for name, status in found.items() if status == "fail"]
-        assert failed == ["anonrisk_p_1_k_t_"]
+        assert failed == ["anonrisk_p__t_1_k_t_"]
     assert "hiv" not in told
 
 
@@ -511,7 +517,7 @@ def test_dbt_stops_at_a_doubt(dbt_program, tmp_path):
     folder = project_of(tmp_path / "more", policy, {"zip": ["a", "a"], "name": ["x", "y"]})
     code, found, told = build(dbt_program, folder)
     assert code == 1
-    assert found["anonrisk_p_columns_t_"] == "fail"
+    assert found["anonrisk_p__t_columns_t_"] == "fail"
     assert found["public"] == "skipped"
     assert "columns without a role: ['name']" in told
     # Somebody lets every test warn only: of the project, where ours keep their own, or these.
@@ -520,7 +526,7 @@ def test_dbt_stops_at_a_doubt(dbt_program, tmp_path):
     project.write_text(project.read_text() + "data_tests:\n  +severity: warn\n")
     code, found, _ = build(dbt_program, folder)
     assert (code, found["public"]) == (1, "skipped")
-    properties = folder / "models" / "anonrisk_p.yml"
+    properties = folder / "models" / "anonrisk_p__t.yml"
     (k,) = (line for line in properties.read_text().splitlines() if line.endswith("_k"))
     softer = f"{k}:\n      config: {{severity: warn}}"
     properties.write_text(properties.read_text().replace(k, softer))

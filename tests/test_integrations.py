@@ -10,14 +10,14 @@ import json
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from environments import python_of
 
 import anonrisk
 
-ROOT = Path(__file__).parents[1]
 NEEDS = {"airflow": "needs Airflow 3: pip install", "dagster": "needs Dagster: pip install"}
 
 
@@ -29,17 +29,44 @@ def test_what_is_missing_is_said(name, monkeypatch):
         importlib.import_module(f"anonrisk.integrations.{name}")
 
 
-def python_of(name):
-    """Make the environment of an orchestrator, once; give its Python."""
-    folder, pins = ROOT / f".venv-{name}", ROOT / "tests" / "pins" / f"{name}.txt"
-    done = folder / "done.txt"
-    if not done.exists() or done.read_text() != pins.read_text():
-        venv.create(folder, clear=True, with_pip=True)
-        pip = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
-        subprocess.run([*pip, "-r", pins], check=True)
-        subprocess.run([*pip, "--no-deps", "-e", ROOT], check=True)
-        done.write_text(pins.read_text())
-    return folder / "bin" / "python"
+@pytest.fixture
+def gate_operator(monkeypatch):
+    """The operator, on a base that only takes what every operator does."""
+    exceptions = ModuleType("airflow.exceptions")
+    exceptions.AirflowException = type("AirflowException", (Exception,), {})
+    exceptions.AirflowFailException = type("AirflowFailException", (Exception,), {})
+    sdk = ModuleType("airflow.sdk")
+    sdk.BaseOperator = type("BaseOperator", (), {"__init__": lambda self, task_id: None})
+    for module in (ModuleType("airflow"), exceptions, sdk):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.delitem(sys.modules, "anonrisk.integrations.airflow", raising=False)
+    yield importlib.import_module("anonrisk.integrations.airflow").GateOperator
+    sys.modules.pop("anonrisk.integrations.airflow")
+
+
+def test_nothing_that_a_template_gives_is_an_option(gate_operator, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    anonrisk.Policy(quasi=["zip"], k=2).save("p.json")
+    anonrisk.Policy(quasi=["zip"], k=1).save("loose.json")
+    Path("bad.csv").write_text("zip\na\nb\n")
+    Path("--good.csv").write_text("zip\na\na\n")
+
+    def run(table, *, more=()):
+        gate_operator(task_id="check", table=table, policy="p.json", more=more).execute({})
+
+    run("--good.csv")
+    for table, more in (
+        ("bad.csv", ()),
+        ("--help", ()),
+        (["bad.csv", "-h"], ()),
+        (["bad.csv", "--policy=loose.json"], ()),
+        ([], ()),
+        ("bad.csv", ["--help"]),
+        ("bad.csv", ["-hoverdict.json"]),
+        ("bad.csv", ["--policy", "loose.json"]),
+    ):
+        with pytest.raises(Exception, match="the gate did not pass"):
+            run(table, more=more)
 
 
 def told(name, script, folder):

@@ -49,6 +49,15 @@ def test_what_is_tested_and_built_is_published_without_a_password():
     assert "bash .ci/run" in scripts("tests").values()
 
 
+def test_what_is_built_is_kept_before_other_programs_run_beside_it():
+    build = RELEASE["jobs"]["build"]["steps"]
+    kept = [step.get("with", {}).get("name") for step in build].index("dist")
+    names = [step.get("name") for step in build]
+    assert (
+        names.index("Build twice, the same") + 1 == kept < names.index("What comes with the wheel")
+    )
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_actions_have_a_version_and_scripts_hold_no_expression(name):
     for step in steps(WORKFLOWS[name]):

@@ -12,7 +12,7 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Options that name a file for a result.
 RESULTS = ("junit", "sarif", "markdown", "output")
@@ -20,24 +20,13 @@ _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"
 
 
 def refuse_overwriting(given: argparse.Namespace) -> None:
-    """Refuse to write over the table, the policy or a hierarchy, or over what is written as well.
+    """Refuse to write over anything that is read or kept, or over what is written as well.
 
     Results are written even where a command fails, so that this comes before everything.
     """
-    tables = [*(getattr(given, "table", None) or ()), *(getattr(given, "input", None) or ())]
-    taken = [(name, "part of the table that is read") for name in tables if name != STDIN]
-    if getattr(given, "policy", None) is not None:
-        taken.append((given.policy, "the policy"))
-    if getattr(given, "plan", None) is not None:
-        taken.append((given.plan, "the plan"))
-    if getattr(given, "previous", None) is not None:
-        taken.append((given.previous, "the plan before"))
-    hierarchies = getattr(given, "hierarchies", None) or ()
-    taken += [(name, "a hierarchy that is read") for _, name in hierarchies]
-    population = getattr(given, "population", None) or ()
-    taken += [(name, "part of the population that is read") for name in population]
-    base = getattr(given, "against", None) or ()
-    taken += [(name, "part of the base that is read") for name in base]
+    tables = _tables(given)
+    taken = [*_single(given)]
+    taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
     for option in ("apply", "changed", "html", *RESULTS, "draft"):
         path = getattr(given, option, None)
         if path is None:
@@ -49,12 +38,37 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
         taken.append((path, f"what --{option} writes"))
         if option in RESULTS and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
-            outside_table(
-                f"--{option}", path, [name for name in tables if name.strip() not in ("", STDIN)]
-            )
+            for what, names in tables:
+                outside_table(f"--{option}", path, [name for name in names if name.strip()], what)
 
 
-def outside_table(option: str, given: str, tables: Sequence[str]) -> Path:
+def _tables(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """List the paths of each table that a command reads: files, folders or patterns."""
+    found = []
+    options = {"table": ("table", "input"), "population": ("population",), "base": ("against",)}
+    for what, names in options.items():
+        paths = [getattr(given, name, None) or () for name in names]
+        # What a repository calls a population is a text, and no path.
+        listed = [path for one in paths if not isinstance(one, str) for path in one]
+        found.append((f"the {what}", [path for path in listed if path != STDIN]))
+    return found
+
+
+def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """List the other files that a command reads, or keeps things in."""
+    known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
+    for option, what in known.items():
+        if getattr(given, option, None) is not None:
+            yield getattr(given, option), what
+    for _, name in getattr(given, "hierarchies", None) or ():
+        yield name, "a hierarchy that is read"
+    if hasattr(given, "repository"):
+        from anonrisk.priors.repository import DEFAULT_PLACE
+
+        yield (given.repository or DEFAULT_PLACE).removeprefix("sqlite:///"), "the repository"
+
+
+def outside_table(option: str, given: str, tables: Sequence[str], what: str = "the table") -> Path:
     """Refuse a file that would be part of the table when that is read again."""
     refuse_blank(tables)
     path = Path(given)
@@ -65,8 +79,7 @@ def outside_table(option: str, given: str, tables: Sequence[str]) -> Path:
         read = Path(table).resolve()
         if read in where.parents or fnmatch.fnmatch(str(where), str(read)):
             raise ArgumentError(
-                f"{option} {given!r} would be part of the table that is read: "
-                "write it somewhere else"
+                f"{option} {given!r} would be part of {what} that is read: write it somewhere else"
             )
     return path
 

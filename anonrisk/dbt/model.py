@@ -6,7 +6,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from anonrisk._version import __version__
-from anonrisk.dbt.common import MARK, refuse_draft, slug_of
+from anonrisk.dbt.common import MARK, refuse_draft
 
 if TYPE_CHECKING:
     from anonrisk.policy.policy import Policy
@@ -40,4 +40,4 @@ def python_model(policy: Policy, model: str) -> dict[str, str]:
         model=model,
         policy="\n".join(f"    {line}" for line in literal.splitlines()),
     )
-    return {f"models/{slug_of(model)}_published.py": text}
+    return {f"models/{model}_published.py": text}

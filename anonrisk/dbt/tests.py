@@ -34,8 +34,8 @@ _ERROR_IF = {"fail": "!= 0", "warn": "< 0"}
 def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
     """Give the files that a dbt project needs to hold a model to a policy, by their paths."""
     asked = asked_of(policy)
-    slug = slug_of(name)
-    prefix = f"anonrisk_{slug}"
+    # One policy may hold several models, each by roles of its own: none takes another's files.
+    prefix = f"anonrisk_{slug_of(name)}__{model}"
     tests = {
         f"{prefix}_columns": _columns_test(policy),
         f"{prefix}_rows": _rows_test(policy, asked),

@@ -70,8 +70,11 @@ class GateOperator(BaseOperator):  # type: ignore[misc]
     def execute(self, context: Any) -> None:  # noqa: ARG002
         """Check, and fail unless it passes."""
         tables = [self.table] if isinstance(self.table, str) else list(self.table)
-        output = [] if self.verdict is None else ["--output", self.verdict]
-        code = main(["check", *tables, "--policy", self.policy, *output, *self.more])
+        output = [] if self.verdict is None else [f"--output={self.verdict}"]
+        if any(word == "--help" or word.startswith("-h") for word in self.more):
+            raise AirflowFailException("the gate did not pass: help is no verdict")
+        # A template gives names of tables, which are no options whatever they begin with.
+        code = main(["check", *self.more, f"--policy={self.policy}", *output, "--", *tables])
         if code == CODES[PASS]:
             return
         kind = AirflowFailException if code == CODES[FAIL] else AirflowException
