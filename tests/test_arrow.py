@@ -132,7 +132,7 @@ def test_roles_and_marks_that_cannot_be_kept_are_refused(kind):
 
 @pytest.mark.parametrize("kind", ["lazy", "narwhals_lazy", "duckdb"])
 def test_rows_without_an_order_get_no_numbers(kind):
-    with pytest.raises(errors.UnsupportedFrameError, match="gives a number to each row"):
+    with pytest.raises(errors.UnsupportedFrameError, match="suda gives a number to each row"):
         anonrisk.suda(KINDS[kind](CELLS), ["zip", "age"])
 
 
@@ -389,6 +389,23 @@ def test_errors_quote_no_cell():
 
     with pytest.raises(errors.UnsupportedFrameError) as caught:
         anonrisk.k(Broken(None, once=False), "zip")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("query", "library"),
+    [
+        (lambda: pl.LazyFrame({"zip": ["secret"]}).cast(pl.Int64), "polars"),
+        (
+            lambda: duckdb.sql("SELECT CAST(x AS INT) AS zip FROM (VALUES ('secret')) t(x)"),
+            "duckdb",
+        ),
+    ],
+)
+def test_a_query_that_fails_names_its_library_and_quotes_no_cell(query, library):
+    with pytest.raises(errors.EngineError, match=f"of _?{library}.*of a query, run it") as caught:
+        anonrisk.k(query(), "zip")
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 

@@ -14,6 +14,7 @@ import anonrisk
 from anonrisk.errors import (
     ArgumentError,
     ColumnNotFoundError,
+    DuplicateColumnError,
     EngineError,
     MissingLibraryError,
     RolesLostError,
@@ -156,6 +157,15 @@ def test_a_query_is_one_statement(engine, query):
         anonrisk.sql.table(engine, query)
     assert "s3cret" not in "".join(traceback.format_exception(caught.value))
     assert anonrisk.sql.table(engine, "people").anon.classes("zip").n_records == 3
+
+
+def test_two_columns_of_one_name_are_refused_also_in_a_query(engine):
+    asked = ['SELECT zip, "Age" AS zip FROM people -- x']
+    if engine.dialect.name != "postgresql":
+        asked.append('SELECT zip, "Age" AS ZIP FROM people;')
+    for query in asked:
+        with pytest.raises(DuplicateColumnError, match="name of 2 columns"):
+            anonrisk.sql.table(engine, query).anon.k("zip")
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path):

@@ -130,7 +130,7 @@ class ArrowEngine:
         method, table = getattr(PandasEngine(), verb), table_of(frame)
         if verb in GIVE_TABLES:
             if any(isinstance(one, MinimalUniques) for one in asked):
-                table.check_order(verb)
+                table.check_order()
             # Read once: a second look may find the rows in another order.
             table = table.held()
         given = _given(table, asked)

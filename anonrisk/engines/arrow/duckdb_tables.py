@@ -73,10 +73,10 @@ class DuckDBTable(ArrowTable):
         """Refuse: a query is run before it is changed, so that only roles are given to it."""
         raise cannot_carry("a DuckDB relation")
 
-    def check_order(self, verb: str) -> None:
+    def check_order(self) -> None:
         """Refuse: the next run of the query may give its rows in another order."""
         raise UnsupportedFrameError(
-            f"{verb} gives a number to each row, and the rows of a DuckDB relation have no order; "
+            "suda gives a number to each row, and the rows of a DuckDB relation have no order; "
             "give it the table as to_arrow_table()"
         )
 

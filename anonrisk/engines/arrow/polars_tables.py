@@ -101,10 +101,10 @@ class LazyTable(PolarsTable):
         """Run the query once."""
         return CollectedTable(self.frame, PolarsTable(self.frame.collect()))
 
-    def check_order(self, verb: str) -> None:
+    def check_order(self) -> None:
         """Refuse: the next run of the query may give its rows in another order."""
         raise UnsupportedFrameError(
-            f"{verb} gives a number to each row, and the rows of a LazyFrame may come in another "
+            "suda gives a number to each row, and the rows of a LazyFrame may come in another "
             "order each time; give it the table as collect()"
         )
 

@@ -53,7 +53,7 @@ class ArrowTable:
         """Give the table in memory, where every look finds the same rows in the same order."""
         return self
 
-    def check_order(self, verb: str) -> None:
+    def check_order(self) -> None:
         """Refuse a table whose rows may have come in another order when they were counted."""
 
     def attrs(self) -> dict[Any, Any]:

@@ -38,8 +38,9 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:  # noqa: BLE001
             raise_alone(
                 EngineError(
-                    f"pandas failed on this table ({type(error).__name__}); its message is "
-                    "withheld because it may quote a cell. Look at columns of Python objects."
+                    f"this table could not be read ({type(error).__qualname__}, of "
+                    f"{type(error).__module__}); the message is withheld because it may quote a "
+                    "cell. Look at columns of Python objects; of a query, run it by itself."
                 )
             )
 

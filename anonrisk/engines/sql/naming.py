@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,12 @@ from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.reading import reading
 from anonrisk.engines.sql.source import check_dialect
 from anonrisk.engines.sql.text import one_query
-from anonrisk.errors import ArgumentError, MissingLibraryError, TableNotFoundError
+from anonrisk.errors import (
+    ArgumentError,
+    DuplicateColumnError,
+    MissingLibraryError,
+    TableNotFoundError,
+)
 
 # What a query begins with, after comments; every other text is a name.
 _QUERY = re.compile(
@@ -123,6 +129,7 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
     if _QUERY.match(given):
         # A colon would begin a parameter, and a comment at the end hide what follows.
         inside = one_query(given, database_of(connection).dialect).replace(":", r"\:")
+        _check_repeated(connection, inside)
         return sa.text(f"({inside}\n) AS anonrisk_rows"), "a query"
     parts = _parts(given)
     _require(connection, parts)
@@ -131,6 +138,27 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
         written = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
         return sa.text(written.replace(":", r"\:")), ".".join(parts)
     return sa.table(name, schema=schemas[0] if schemas else None), ".".join(parts)
+
+
+def _check_repeated(connection: Any, query: str) -> None:
+    """Refuse a query that gives two columns one name, where the database would rename one of them.
+
+    In parentheses the second `zip` is `zip_1` in DuckDB and `zip:1` in SQLite.
+    """
+    database = database_of(connection)
+    alone = {"duckdb": f"({query}\n) LIMIT 0", "sqlite": query}.get(database.dialect)
+    if alone is None:
+        return
+    with reading(database) as under_way, guarded("list the columns"):
+        names = under_way.connected.names(sa.text(alone))
+    # Neither tells names apart by case.
+    found = Counter(name.casefold() for name in names)
+    for name in names:
+        if found[name.casefold()] > 1:
+            raise DuplicateColumnError(
+                f"{name!r} is the name of {found[name.casefold()]} columns of this query, where "
+                "small letters are as large ones; give each column a name of its own"
+            )
 
 
 def _parts(given: str) -> list[str]:
