@@ -145,5 +145,5 @@ def test_a_misspelt_name_gets_the_nearest_one(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "there is no file 'reserch_k5'" in said
     assert "did you mean 'research_k5'?" in said
-    with pytest.raises(PolicyError, match="cannot read the policy 'nowhere.yaml'"):
+    with pytest.raises(PolicyError, match=r"cannot read the policy 'nowhere\.yaml'"):
         Policy.load("nowhere.yaml")
