@@ -126,7 +126,7 @@ NIGHTLY = (
     Lane("Arrow, all cases", LATEST, ("--engines", "arrow_more", *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
-    Lane("SQL, all cases", LATEST, ("--engines", "sql", *ENGINE_TESTS)),
+    Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
     Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *ONE_CASE, *ONE)),

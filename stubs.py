@@ -238,13 +238,17 @@ def formulas_sql() -> str:
         for name, formula in FORMULAS.items()
         if name not in {"ordered", "hierarchical"}
     ]
-    whole = {
-        "steps of all other scores": steps.by_values(["q0", "q1"], by_value),
-        "steps of an ordered distance": steps.by_values(["q0"], [Score("ordered")]),
-        "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
-    }
-    for name, query in whole.items():
-        found[name] = {dialect: in_dialect(query, dialect) for dialect in DIALECTS}
+    for dialect in DIALECTS:
+        joined = dialect in steps.JOINED
+        whole = {
+            "steps of all other scores": steps.by_values(["q0", "q1"], by_value, joined=joined),
+            "steps of an ordered distance": steps.by_values(
+                ["q0"], [Score("ordered")], joined=joined
+            ),
+            "steps of a hierarchical distance": steps.in_hierarchy(["q0"], 2),
+        }
+        for name, query in whole.items():
+            found.setdefault(name, {})[dialect] = in_dialect(query, dialect)
     return json.dumps(found, indent=1) + "\n"
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anonrisk.scanned import ScannedTable
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_PASSWORD = re.compile("//.*@")
 
 
 def scan(
@@ -92,13 +93,18 @@ def scan(
     if format is not None:
         one_of(format, "format", get_args(ScannedFormat))
     text = text_files.text_format(sep, encoding, na, dtypes or {})
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    given: Any = paths if isinstance(paths, (list, tuple, set)) else [paths]
+    for path in given or [None]:
+        if not isinstance(path, (str, os.PathLike)):
+            kind = type(path).__name__ if given else "nothing"
+            raise ArgumentError(f"files are named by a path, or a list of paths, not by {kind}")
     named = [os.fspath(path) for path in given]
     for path in named:
         if _ELSEWHERE.match(path) and not os.path.exists(path):  # noqa: PTH110
+            shown = _PASSWORD.sub("//…@", files.without_values(path))
             raise ArgumentError(
-                f"{files.without_values(path)!r} is not on this machine, and scan reads nothing "
-                "over a network; copy it here, or read it with Spark"
+                f"{shown!r} is not on this machine, and scan reads nothing over a network; copy it "
+                "here, or read it with Spark"
             )
     about = {"format": format, "memory": memory, "spill": spill}
     return scanned(files.find(named), files.Wanted(), text, **about)

@@ -11,12 +11,12 @@ import random
 import re
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from environments import python_of
 
 import anonrisk
 from anonrisk import Policy
@@ -424,22 +424,11 @@ def test_a_model_in_python_is_written_by_the_command(here, capsys):
 
 # ---- dbt itself ---------------------------------------------------------------------------------
 
-ENVIRONMENT = Path(__file__).parents[1] / ".venv-dbt"
-PINS = Path(__file__).parent / "pins" / "dbt.txt"
-
 
 @pytest.fixture(scope="session")
 def dbt_program():
     """The program of an environment of its own: dbt brings versions that others do not take."""
-    done = ENVIRONMENT / "done.txt"
-    if not done.exists() or done.read_text() != PINS.read_text():
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        root = Path(__file__).parents[1]
-        pip = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "-q"]
-        subprocess.run([*pip, "-r", PINS], check=True)
-        subprocess.run([*pip, "--no-deps", "-e", root], check=True)
-        done.write_text(PINS.read_text())
-    return ENVIRONMENT / "bin" / "dbt"
+    return python_of("dbt").with_name("dbt")
 
 
 def project_of(folder, policy, cells, *, python=False):

@@ -278,6 +278,17 @@ def test_meanings_of_tags_are_checked():
         Roles(quasi=(3,), columns=(3,)).to_tags()
 
 
+def test_a_tag_means_one_role():
+    rows = [{"column_name": "mail", "tag_name": "pii", "tag_value": "yes"}]
+    rows += [{"column_name": "zip", "tag_name": "place", "tag_value": "yes"}]
+    for roles in (["direct", "unit"], ("direct",)):
+        meanings = {"pii": roles, "place": "quasi"}
+        with pytest.raises(RolesDocumentError, match="'pii' means one role"):
+            Roles.from_tags(rows, meanings)
+        with pytest.raises(RolesDocumentError, match="'pii' means one role"):
+            Roles(quasi=("zip",)).to_tags(meanings)
+
+
 def test_sources_of_dbt_have_two_names():
     table = {"name": "visits", "columns": [meta("quasi")]}
     document = {"sources": [{"name": "raw", "tables": [table]}]}

@@ -406,6 +406,10 @@ def test_a_file_that_changes_between_two_statements_is_noticed(tmp_path, monkeyp
     [
         ("s3://bucket/t.parquet", {}, ArgumentError, "not on this machine"),
         ("https://example.org/zip=1/t.csv", {}, ArgumentError, "zip=…/t.csv' is not on this"),
+        ("https://me:s3cret@example.org/t.csv", {}, ArgumentError, "'https://…@example.org/t.csv'"),
+        (None, {}, ArgumentError, "files are named by a path, or a list of paths, not by NoneType"),
+        ([b"t.csv"], {}, ArgumentError, "not by bytes"),
+        ([], {}, ArgumentError, "not by nothing"),
         ("nothing.parquet", {}, UnreadableTableError, "there is no file"),
         ("*.nothing", {}, UnreadableTableError, "no file fits"),
         ("", {}, ArgumentError, "a path is empty"),
@@ -415,6 +419,10 @@ def test_a_file_that_changes_between_two_statements_is_noticed(tmp_path, monkeyp
         ("t.csv", {"format": "parquet"}, UnreadableTableError, "not a Parquet file"),
         ("t.csv", {"format": "json"}, ArgumentError, "format='json' is not one of"),
         ("t.csv", {"sep": ";;"}, ArgumentError, "sep is one character"),
+        ("t.csv", {"sep": 5}, ArgumentError, "sep is one character"),
+        ("t.csv", {"na": 5}, ArgumentError, "na lists the texts"),
+        ("t.csv", {"na": [5]}, ArgumentError, "na lists the texts"),
+        ("t.csv", {"dtypes": 5}, ArgumentError, "dtypes is a mapping"),
         ("t.csv", {"encoding": "martian"}, ArgumentError, "encoding"),
         ("t.csv", {"dtypes": {"zap": "number"}}, ArgumentError, "did you mean 'zip'"),
         ("t.csv", {"dtypes": {"zip": "float"}}, ArgumentError, "is not one of"),
@@ -430,6 +438,14 @@ def test_wrong_calls(given, about, error, words, tmp_path, monkeypatch):
     Path("t.xlsx").write_text("")
     with pytest.raises(error, match=words):
         anonrisk.scan(given, **about)
+
+
+def test_one_text_that_means_missing_is_not_its_letters(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("sex\nN\nA\nNA\n")
+    for na in ("NA", ["NA"]):
+        with anonrisk.scan(path, na=na) as table:
+            assert table.anon.classes("sex", missing="drop").n_records == 2
 
 
 def test_without_its_libraries(tmp_path, monkeypatch):
@@ -477,7 +493,7 @@ def told(run, command, name, engine):
 def without_time(document):
     """Leave out what differs from call to call, and the engine."""
     if isinstance(document, dict):
-        left_out = ("checked_at", "engine", "made", "next_steps")
+        left_out = ("checked_at", "engine", "made", "masthead", "next_steps")
         return {k: without_time(v) for k, v in document.items() if k not in left_out}
     return [without_time(one) for one in document] if isinstance(document, list) else document
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import re
+import subprocess
+import sys
 import uuid
 from decimal import Decimal
 from random import Random
@@ -495,3 +498,62 @@ def test_too_many_ordered_values_are_refused(people, monkeypatch):
     monkeypatch.setattr("anonrisk.counts.bounds.MAX_ORDERED", 1)
     with pytest.raises(errors.TooManyValuesError, match="more than 1 different values; bin"):
         people.anon.tcloseness("zip", "who", "ordered")
+
+
+# Each job's first attempt at one of two partitions fails; a session retries it, or does not.
+FLAKY = """
+import sys
+import anonrisk
+from anonrisk import errors
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+told = sys.argv[1]
+
+def flaky(batches):
+    context = TaskContext.get()
+    for batch in batches:
+        if context.partitionId() == 1:
+            with open(told, "a") as lines:
+                print("attempt", context.attemptNumber(), file=lines)
+            if context.attemptNumber() == 0:
+                raise RuntimeError("secret")
+        yield batch
+
+builder = SparkSession.builder.config("spark.ui.enabled", "false")
+builder = builder.config("spark.sql.shuffle.partitions", "2")
+policy = anonrisk.Policy(quasi=["zip"], sensitive="s", k=3, ldiv={"l": 2})
+for master in ("local[2,2]", "local[2,1]"):
+    spark = builder.master(master).getOrCreate()
+    steady = spark.range(60, numPartitions=2).selectExpr("id % 17 as zip", "id % 5 as s")
+    table = steady.mapInArrow(flaky, steady.schema)
+    if master == "local[2,2]":
+        assert table.anon.k("zip") == steady.anon.k("zip") == 3
+        assert table.anon.classes("zip") == steady.anon.classes("zip")
+        assert policy.check(table).status == policy.check(steady).status == "pass"
+    else:
+        try:
+            table.anon.k("zip")
+        except errors.EngineError as error:
+            assert "secret" not in str(error)
+        else:
+            raise AssertionError("a table that could not be read has no k")
+        verdict = policy.check(table)
+        assert verdict.status == "could_not_assess"
+        assert "secret" not in str(verdict)
+    spark.stop()
+print("as if nothing had failed")
+"""
+
+
+@pytest.mark.nightly
+def test_a_task_that_fails_and_is_tried_again_changes_nothing(tmp_path):
+    """In a process of its own: how often a task is tried is a matter of the session's master."""
+    own = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    own |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    told = tmp_path / "attempts"
+    command = [sys.executable, "-c", FLAKY, str(told)]
+    run = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    assert run.stdout == "as if nothing had failed\n", run.stderr[-2000:]
+    attempts = told.read_text().split("\n")
+    assert attempts.count("attempt 0") > attempts.count("attempt 1") >= 3

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import traceback
 
 import pytest
 
@@ -133,6 +134,73 @@ def test_queries_are_tables(engine):
     assert ":zip" not in repr(anonrisk.sql.table(engine, text))
 
 
+@pytest.mark.parametrize(
+    "end", [";", " ; ;\n", "; -- it ends; here)", "; /* ) */", " -- ;", "WHERE zip <> '; -- )';"]
+)
+def test_what_ends_a_query_is_left_out(engine, end):
+    table = anonrisk.sql.table(engine, f"SELECT zip FROM people {end}")
+    assert table.anon.classes("zip").n_records == 3
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT zip FROM people; DROP TABLE people",
+        "SELECT zip FROM people) AS x; COMMIT; DROP TABLE people; SELECT * FROM (SELECT 1",
+        "SELECT zip FROM people) AS x -- ",
+        "SELECT zip FROM people WHERE zip = 's3cret",
+    ],
+)
+def test_a_query_is_one_statement(engine, query):
+    with pytest.raises(ArgumentError, match="a query is one statement") as caught:
+        anonrisk.sql.table(engine, query)
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+    assert anonrisk.sql.table(engine, "people").anon.classes("zip").n_records == 3
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path):
+    path = tmp_path / "of 100%?.sqlite"
+    for kind in ("sqlite", "duckdb"):
+        with pytest.raises(TableNotFoundError, match="there is no file"):
+            anonrisk.sql.table(sa.URL.create(kind, database=str(path)), "t")
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (zip TEXT)")
+        connection.execute("INSERT INTO t VALUES ('1')")
+    table = anonrisk.sql.table(sa.URL.create("sqlite", database=str(path)), "t")
+    assert table.anon.k("zip") == 1
+    path.unlink()
+    with pytest.raises(EngineError):
+        table.anon.k("zip")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_with_a_dot_is_proposed_as_it_has_to_be_written(engine):
+    with engine.begin() as connection:
+        databases.write(connection, "visits.2024", CELLS)
+    with pytest.raises(TableNotFoundError, match=r"did you mean '\"visits\.2024\"'"):
+        anonrisk.sql.table(engine, "visits.2024")
+
+
+@pytest.mark.parametrize("name", ["anonrisk_0", "anonrisk_one", "q0", "s", "u", "n", "d", "t0"])
+def test_columns_may_have_the_names_of_ours(engine, name):
+    with engine.begin() as connection:
+        databases.write(connection, "ours", {name: CELLS["zip"], "x": CELLS["illness"]})
+    table = anonrisk.sql.table(engine, "ours")
+    assert (table.anon.k(name), table.anon.ldiv(name, "x"), table.anon.ldiv("x", name)) == (1, 1, 1)
+    assert table.anon.classes(["x", name]).n_records == 3
+
+
+def test_instants_with_a_zone_need_a_package_of_duckdbs(monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    monkeypatch.setitem(sys.modules, "pytz", None)
+    monkeypatch.setattr("anonrisk.engines.sql.guard.find_spec", lambda _: None)
+    query = "SELECT 1 AS zip, TIMESTAMPTZ '2020-01-01 00:00:00+00' AS seen"
+    table = anonrisk.sql.table(duckdb.connect(), query)
+    assert table.anon.k("seen") == 1
+    with pytest.raises(MissingLibraryError, match="pip install pytz"):
+        table.anon.summary("zip", by="seen")
+
+
 def test_roles_stay_with_the_table_and_a_renamed_column_is_noticed(engine):
     table = anonrisk.sql.table(engine, "people").anon.declare(quasi=["zip", "Age"])
     assert table.anon.roles().quasi == ("zip", "Age")
@@ -222,9 +290,12 @@ def test_databases_that_were_not_compared_are_refused_and_no_password_is_told():
         (f"mysql://me:{secret}@host/x", UnsupportedFrameError),
         (f"nothing {secret}", ArgumentError),
         (f"postgresql+psycopg://me:{secret}@127.0.0.1:1/x", EngineError),
+        (f"postgres://me:{secret}@127.0.0.1:1/x", EngineError),
+        (f"postgresql://me@host:{secret}/x", ArgumentError),
         (f"postgresql+nodriver://me:{secret}@127.0.0.1:1/x", ArgumentError),
         ("duckdb:///:memory:", ArgumentError),
-        ("duckdb:////nowhere/at/all.duckdb", EngineError),
+        ("sqlite://", ArgumentError),
+        ("duckdb:////nowhere/at/all.duckdb", TableNotFoundError),
         (3, UnsupportedFrameError),
     ):
         with pytest.raises(error) as caught:

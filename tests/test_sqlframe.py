@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
-import sys
 
 import pytest
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("sqlframe") is None, reason="pip install sqlframe"),
-]
+from environments import python_of
 
 # In a process of its own: what it puts in the place of pyspark stays there.
 PROGRAM = """
@@ -62,8 +56,12 @@ assert strict.check(table).status == "could_not_assess"
 """
 
 
+@pytest.mark.nightly
 def test_sizes_of_classes_are_equal_and_the_rest_is_refused():
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=False
+        [python_of("sqlframe"), "-W", "ignore", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

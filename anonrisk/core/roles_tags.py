@@ -45,7 +45,9 @@ def read(rows: Any, meanings: Meanings | None, table: str | None) -> dict[str, t
 def write(words: Mapping[str, Sequence[str]], meanings: Meanings | None) -> list[dict[str, str]]:
     """Give a row for each role, with the first tag that means it."""
     tags: dict[str, str] = {}
-    for tag, role in (OURS if meanings is None else meanings).items():
+    given = OURS if meanings is None else meanings
+    _meanings(given)
+    for tag, role in given.items():
         if role is not None:
             tags.setdefault(role, tag)
     rows = []
@@ -67,6 +69,10 @@ def _meanings(given: Any) -> dict[str, dict[str | None, str | None]]:
     known: dict[str, dict[str | None, str | None]] = {}
     for key, role in given.items():
         name, sign, value = str(key).partition("=")
+        if isinstance(role, (list, tuple)):
+            raise RolesDocumentError(
+                f"tag {str(key)!r} means one role, or None, not a list of them"
+            )
         if role is not None:
             role_words(role, f"the meaning of tag {str(key)!r}")
         known.setdefault(name.casefold(), {})[value if sign else None] = role

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from anonrisk.engines.reading.files import Part
 
-# Bytes of plain text; pandas takes about as much memory, and a minute.
+# Bytes of plain text.
 LARGE = 1_000_000_000
 # What a byte stands for that is packed, as cells of Parquet are.
 _UNPACKED = 4

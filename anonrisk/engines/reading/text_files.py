@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import sys
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from anonrisk.engines.reading import files, packed
 from anonrisk.errors import ArgumentError, UnreadableTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from anonrisk.engines.reading.files import Part, TextFormat
 
@@ -39,14 +40,10 @@ def canonical(encoding: str | None) -> str:
 
 
 def text_format(
-    sep: str | None,
-    encoding: str | None,
-    na: Sequence[str],
-    dtypes: Mapping[str, str],
-    option: str = "",
+    sep: Any, encoding: str | None, na: Any, dtypes: Any, option: str = ""
 ) -> TextFormat:
     """Read how text files are written, as a caller says it; `option` stands before a word."""
-    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError(f"{option}sep is one character, and no quotation mark")
     if encoding is not None:
         try:
@@ -54,9 +51,15 @@ def text_format(
             "".encode(encoding)
         except (LookupError, ValueError):
             raise ArgumentError(f"{option}encoding {encoding!r} is not known") from None
+    if not isinstance(dtypes, Mapping):
+        raise ArgumentError(f"{option}dtypes is a mapping of columns to their types")
     for name, kind in dtypes.items():
         one_of(kind, f"{option}dtypes of {name!r}", files.DTYPES)
-    return files.TextFormat(sep, encoding, tuple(na), dict(dtypes))
+    # A text alone is one of them: its letters are not.
+    missing = [na] if isinstance(na, str) else na
+    if not isinstance(missing, Collection) or not all(isinstance(cell, str) for cell in missing):
+        raise ArgumentError(f"{option}na lists the texts that stand for a missing value")
+    return files.TextFormat(sep, encoding, tuple(missing), dict(dtypes))
 
 
 @contextmanager

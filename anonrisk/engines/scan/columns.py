@@ -50,7 +50,7 @@ _READ_ALIKE = {
     "binary": "BLOB",
     "large_binary": "BLOB",
     "binary_view": "BLOB",
-    "null": '"NULL"',
+    "null": "VARCHAR",
 }
 
 
@@ -126,9 +126,8 @@ def _alike(table: ParquetFiles, group: Sequence[int]) -> str:
     schema = table.schemas[group[0]]
     parts = [table.parts[i] for i in group]
     places = {field.name: i for i, field in enumerate(schema)}
-    empty = {field.name for field in schema if str(field.type) == "null"}
     cells = [
-        f"{'NULL' if name in empty and len(table.parts) > 1 else f'x{places[name]}'} AS c{i}"
+        f"{_nothing(table, name) if _is_null(schema, name) else f'x{places[name]}'} AS c{i}"
         for i, name in enumerate(table.names)
     ]
     paths = ", ".join(text(path_of(part)) for part in parts)
@@ -144,6 +143,16 @@ def _alike(table: ParquetFiles, group: Sequence[int]) -> str:
         f"filename = 'anonrisk file') AS t({columns}, file) "
         f"JOIN (VALUES {rows}) AS folders({keys}) ON folders.name = t.file"
     )
+
+
+def _is_null(schema: Any, name: str) -> bool:
+    return str(schema.field(name).type) == "null"
+
+
+def _nothing(table: ParquetFiles, name: str) -> str:
+    """Select nothing for a column without a type, of that which it has in other files."""
+    everywhere = all(_is_null(schema, name) for schema in table.schemas)
+    return "CAST(NULL AS VARCHAR)" if everywhere else "NULL"
 
 
 def _row(part: Part) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from anonrisk.engines.sql.database import DuckDBFile, database_of
 from anonrisk.engines.sql.guard import guarded
 from anonrisk.engines.sql.reading import reading
 from anonrisk.engines.sql.source import check_dialect
+from anonrisk.engines.sql.text import one_query
 from anonrisk.errors import ArgumentError, MissingLibraryError, TableNotFoundError
 
 # What a query begins with, after comments; every other text is a name.
@@ -49,27 +51,45 @@ def connection_of(given: Any) -> Any:
 def _from_url(given: str | sa.URL) -> Any:
     try:
         url = sa.make_url(given)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):
         # Its message would quote a password.
         raise ArgumentError(
             "this text is no URL of a database, as in 'postgresql://user@host/database', "
             "'sqlite:///people.sqlite' or 'duckdb:///people.duckdb'"
         ) from None
+    if url.drivername in {"postgresql", "postgres"}:
+        there = [driver for driver in _POSTGRES if find_spec(driver)]
+        url = url.set(drivername=f"postgresql+{(there or _POSTGRES)[0]}")
     kind = url.get_backend_name()
     check_dialect(kind)
+    if kind == "postgresql":
+        return _engine(url)
+    path = _file_of(url, kind)
     if kind == "duckdb":
         if find_spec("duckdb") is None:
             raise MissingLibraryError("a file of DuckDB needs its package: pip install duckdb")
-        if url.database in {None, "", ":memory:"}:
-            raise ArgumentError(
-                "this URL names no file of DuckDB, as in 'duckdb:///people.duckdb'; of tables in "
-                "memory give the connection"
-            )
-        return DuckDBFile(str(url.database))
-    if url.drivername == "postgresql":
-        there = [driver for driver in _POSTGRES if find_spec(driver)]
-        url = url.set(drivername=f"postgresql+{(there or _POSTGRES)[0]}")
+        return DuckDBFile(path)
+    if not path.startswith("file:"):
+        # SQLite would make a file that is gone by then, and find no table in it.
+        url = url.set(database=Path(path).absolute().as_uri())
+        url = url.update_query_dict({"mode": "rw", "uri": "true"})
     return _engine(url)
+
+
+def _file_of(url: sa.URL, kind: str) -> str:
+    """Give the path in a URL; refuse one that is not there, which would be made anew."""
+    path = url.database or ":memory:"
+    if path == ":memory:":
+        raise ArgumentError(
+            f"this URL names no file, as in '{kind}:///people.{kind}'; of tables in memory give "
+            "the connection"
+        )
+    if not path.startswith("file:") and not Path(path).is_file():
+        raise TableNotFoundError(
+            f"there is no file {path!r}; '{kind}:///' is followed by a path from here, "
+            f"'{kind}:////' by one from the root"
+        )
+    return path
 
 
 # One for each URL, so that two tables of a database are asked in one transaction.
@@ -94,14 +114,15 @@ def source_of(connection: Any, given: Any) -> tuple[Any, str]:
         return given, str(getattr(given, "name", "a query"))
     if isinstance(given, sa.TextClause):
         given = given.text
-    if not isinstance(given, str) or not given.strip():
+    given = given.strip() if isinstance(given, str) else given
+    if not isinstance(given, str) or not given:
         raise ArgumentError(
             "a table in a database is given by its name, as in 'schema.table', or by a query, as "
             f"in 'SELECT …', not by {type(given).__name__ if given else 'nothing'}"
         )
     if _QUERY.match(given):
         # A colon would begin a parameter, and a comment at the end hide what follows.
-        inside = given.strip().rstrip(";").replace(":", r"\:")
+        inside = one_query(given, database_of(connection).dialect).replace(":", r"\:")
         return sa.text(f"({inside}\n) AS anonrisk_rows"), "a query"
     parts = _parts(given)
     _require(connection, parts)
@@ -131,6 +152,11 @@ def _parts(given: str) -> list[str]:
     return parts
 
 
+def _quoted(name: str) -> str:
+    """Write a part of a name as `_parts` reads it."""
+    return '"' + name.replace('"', '""') + '"' if re.search(r'[".]', name) else name
+
+
 def _require(connection: Any, parts: list[str]) -> None:
     """Refuse a name that the database does not have, without a statement that fails.
 
@@ -144,7 +170,10 @@ def _require(connection: Any, parts: list[str]) -> None:
     # A database that is attached to DuckDB's is looked up by its own statement.
     if len(parts) == _MOST_PARTS or tuple(parts) in qualified or parts[0] in by_name:
         return
-    words = [*sorted(by_name), *(f"{schema}.{name}" for schema, name in sorted(qualified))]
+    words = [
+        *map(_quoted, sorted(by_name)),
+        *(".".join(map(_quoted, x)) for x in sorted(qualified)),
+    ]
     asked = ".".join(parts)
     raise TableNotFoundError(
         f"table {asked!r} is not in the database{nearest(asked, words) or '.'} "

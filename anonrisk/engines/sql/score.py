@@ -51,9 +51,7 @@ def scores(
     if sensitive.hierarchy is not None and placed is not None:
         query = steps.in_hierarchy(records.qs, max(sensitive.hierarchy.height, 1))
     else:
-        # The windows of DuckDB sort, its joins do not; PostgreSQL finds no join by NULL but the
-        # slow one.
-        query = steps.by_values(records.qs, asked, joined=table.dialect == "duckdb")
+        query = steps.by_values(records.qs, asked, joined=table.dialect in steps.JOINED)
     check_logarithms(table, query)
     rows = records.fetch(_joined(pairs, asked, written(query, table.dialect)), "score the classes")
     refuse([(records, rows[:1])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
@@ -104,7 +105,9 @@ class SqlSource:
 
     def told(self, expressions: Sequence[Any], doing: str) -> list[Any]:
         """Ask for what the types of columns tell, without a look at any row."""
-        one = sa.select(sa.literal_column("1").label("anonrisk_one")).subquery("anonrisk_any")
+        there = {name.casefold() for name in self.names}
+        own = next(name for i in count() if (name := f"anonrisk_{i}") not in there)
+        one = sa.select(sa.literal_column("1").label(own)).subquery("anonrisk_any")
         typed = sa.select(sa.text("*")).select_from(self.source).where(sa.false())
         joined = one.outerjoin(typed.subquery("anonrisk_typed"), sa.true())
         (row,) = self.fetch(sa.select(*expressions).select_from(joined), doing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.errors import EngineError, UnsupportedFrameError, raise_alone
+from anonrisk.errors import ArgumentError, EngineError, UnsupportedFrameError, raise_alone
 
 if TYPE_CHECKING:
     from anonrisk.engines.sql.table import SqlTable
@@ -20,6 +20,37 @@ _NAMES = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgres"}
 @lru_cache(maxsize=256)
 def written(query: str, dialect: str) -> str:
     """Write a query of Spark's dialect in that of a database."""
+    sqlglot = _sqlglot()
+    tree = sqlglot.parse_one(query, read="spark")
+    if dialect == "sqlite":
+        tree = tree.transform(_infinite)
+    return str(tree.sql(_NAMES[dialect], unsupported_level=sqlglot.ErrorLevel.RAISE))
+
+
+def one_query(query: str, dialect: str) -> str:
+    """Give a query of a caller's without what ends it; refuse more than one statement.
+
+    It is put in parentheses, which one too many of its own would leave.
+    """
+    sqlglot = _sqlglot()
+    wrong = "a query is one statement, with as many closing as opening parentheses"
+    try:
+        tokens = sqlglot.tokenize(query, read=_NAMES[dialect])
+    except sqlglot.errors.SqlglotError:
+        # Its message quotes the query, and that may quote cells.
+        raise ArgumentError(f"{wrong}; this one cannot be read") from None
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    kinds = sqlglot.TokenType
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type == kinds.L_PAREN) - (token.token_type == kinds.R_PAREN)
+        if depth < 0 or token.token_type == kinds.SEMICOLON:
+            raise ArgumentError(f"{wrong}; this one ends before its text does")
+    return query[: tokens[-1].end + 1]
+
+
+def _sqlglot() -> Any:
     try:
         import sqlglot
     except ImportError:
@@ -28,15 +59,12 @@ def written(query: str, dialect: str) -> str:
     version: str = sqlglot.__version__  # type: ignore[attr-defined]
     if int(version.partition(".")[0]) < _OLDEST:
         raise _without_sqlglot()
-    tree = sqlglot.parse_one(query, read="spark")
-    if dialect == "sqlite":
-        tree = tree.transform(_infinite)
-    return str(tree.sql(_NAMES[dialect], unsupported_level=sqlglot.ErrorLevel.RAISE))
+    return sqlglot
 
 
 def _without_sqlglot() -> UnsupportedFrameError:
     return UnsupportedFrameError(
-        f"scores of tables in a database need SQLGlot {_OLDEST} or newer: "
+        f"queries and scores of a database need SQLGlot {_OLDEST} or newer: "
         "pip install 'anonrisk[sql]'"
     )
 
