@@ -85,6 +85,18 @@ def test_the_hook_takes_what_the_command_line_reads(folder):
     assert not any(map(pattern.search, ("t.py", "t.txt", "t.json", "csv", "t.csv.py")))
 
 
+def test_what_the_guide_says_leaves_policies_alone():
+    """A pattern of the caller takes the place of the hook's own."""
+    guide = (ROOT / "docs" / "howto" / "pull_requests.md").read_text(encoding="utf-8")
+    yaml = pytest.importorskip("yaml")
+    written = guide.partition("# .pre-commit-config.yaml\n")[2].partition("```")[0]
+    (asked,) = yaml.safe_load(written)["repos"][0]["hooks"]
+    assert asked["id"] == hook()["id"]
+    pattern = re.compile(asked["files"])
+    assert pattern.search("data/admissions.csv")
+    assert not any(map(pattern.search, ("data/policy.yaml", "data/a.policy.json", "t.csv")))
+
+
 @pytest.mark.slow
 def test_the_entry_is_a_program(folder):
     policy("data/policy.json", k=3)

@@ -136,3 +136,14 @@ def test_a_name_is_enough_where_a_file_is_asked_for(admissions, tmp_path, monkey
         Policy.load("cms_k11")
     with pytest.raises(PolicyError):
         Policy.load(Path("open_data"))
+
+
+def test_a_misspelt_name_gets_the_nearest_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("zip\na\n")
+    assert main(["check", "t.csv", "--policy", "reserch_k5"]) == 2
+    said = capsys.readouterr().err
+    assert "there is no file 'reserch_k5'" in said
+    assert "did you mean 'research_k5'?" in said
+    with pytest.raises(PolicyError, match=r"cannot read the policy 'nowhere\.yaml'"):
+        Policy.load("nowhere.yaml")

@@ -40,6 +40,10 @@ def read(name: Any) -> Any:
 
 def load(path: str | Path) -> Any:
     """Read the document of a file; where there is none, of the ready policy of that name."""
-    if isinstance(path, str) and path in names() and not Path(path).exists():
-        return read(path)
+    # A name without an ending is rather one of ours than that of a file.
+    if isinstance(path, str) and path.isidentifier() and not Path(path).exists():
+        try:
+            return read(path)
+        except PolicyError as error:
+            raise PolicyError(f"there is no file {path!r}, and {error}") from None
     return document.from_file(path)
