@@ -962,6 +962,8 @@ def test_the_manual_is_true(run):
         "report",
         "explore",
         "apply",
+        "example",
+        "dbt",
     )
     helps = "".join(run(name, "--help")[1] for name in names)
     helps += run("priors", "predict", "--help")[1]
