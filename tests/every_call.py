@@ -19,7 +19,8 @@ BEGIN, END = "<!-- begin calls -->", "<!-- end calls -->"
 # The columns of the page, each with the kinds of table of the `frame` fixture that it speaks of.
 TITLES = {
     "pandas": ("pandas", "pandas_nullable", "pandas_arrow", "pandas_object"),
-    "Polars": ("polars", "polars_lazy"),
+    "Polars": ("polars",),
+    "Polars, lazy": ("polars_lazy",),
     "narwhals": ("narwhals",),
     "pyarrow": ("pyarrow",),
     "DuckDB relation": ("duckdb",),
