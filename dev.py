@@ -110,12 +110,12 @@ ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
-ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "3", "4"))
+ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "2", "3"))
 LANES = (
     Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, "--of-a-file", "2")),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE)),
     # In a database, one test of each word by day: test_sql*.py has the rest.
     Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
