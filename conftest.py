@@ -90,6 +90,11 @@ def pytest_addoption(parser):
         type=int,
         help="of the tests of a file that take a table, so many on each kind of table",
     )
+    parser.addoption(
+        "--of-other-kinds",
+        type=int,
+        help="of the tests of a file that take a table, so many on each kind but plain pandas",
+    )
 
 
 def pytest_configure(config):
@@ -132,9 +137,25 @@ def some_of_a_file(items, number):
     return kept
 
 
+def some_of_other_kinds(items, number):
+    """All tests on plain tables of pandas, and the first of every file on other kinds."""
+    others = [item for item in items if kind_of(item) not in (None, "pandas")]
+    left = {*some_of_a_file(others, number)}
+    return [item for item in items if kind_of(item) in (None, "pandas") or item in left]
+
+
+def kind_of(item):
+    """The kind of table that a test takes, if it takes one."""
+    return item.callspec.params.get("frame") if hasattr(item, "callspec") else None
+
+
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    for option, some in (("--cases", some_cases), ("--of-a-file", some_of_a_file)):
+    for option, some in (
+        ("--cases", some_cases),
+        ("--of-a-file", some_of_a_file),
+        ("--of-other-kinds", some_of_other_kinds),
+    ):
         if config.getoption(option):
             kept = some(items, config.getoption(option))
             config.hook.pytest_deselected(items=[item for item in items if item not in kept])

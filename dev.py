@@ -111,8 +111,9 @@ SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
 ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "2", "3"))
+OTHERS = ("--of-other-kinds", "4")
 LANES = (
-    Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly")),
+    Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly", *OTHERS)),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
     # The same engine by another way to the server: some tests of each word are enough by day.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE)),
@@ -123,7 +124,11 @@ LANES = (
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
-    Lane("Arrow, all cases", LATEST, ("--engines", "arrow_more", *ENGINE_TESTS)),
+    Lane(
+        "pandas and Arrow, all cases",
+        LATEST,
+        ("--engines", "pandas,arrow,arrow_more", *ENGINE_TESTS),
+    ),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
