@@ -9,7 +9,10 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
+import pandas as pd
 import pytest
+
+from anonrisk.errors import AnonRiskError
 
 KINDS = ("sqlite", "duckdb", "postgresql")
 # And DuckDB by its own package; what takes a server, or a second way to the same, is the night's.
@@ -18,6 +21,23 @@ PLACES = (
     "duckdb itself",
     *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("duckdb", "postgresql")),
 )
+
+
+ODD = 'we"ird. `%s :x 1'
+
+
+def pandas_of(cells):
+    """The same cells on pandas; a column `i` is of whole numbers that may be missing."""
+    made = {name: pd.Series(column, dtype=object) for name, column in cells.items()}
+    return pd.DataFrame({**made, ODD: cells[ODD], "i": pd.array(cells["i"], dtype="Int64")})
+
+
+def answer(measure, *args, **kwargs):
+    """What a call gives, or how it refuses."""
+    try:
+        return measure(*args, **kwargs)
+    except AnonRiskError as error:
+        return type(error).__name__, str(error)
 
 
 def connect(kind, request, folder):

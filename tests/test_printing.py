@@ -208,7 +208,9 @@ RESULTS = {
 def classes_of_the_package():
     found = {}
     for module in pkgutil.walk_packages(anonrisk.__path__, "anonrisk."):
-        if not re.search(r"spark|__main__|integrations\.|\.gx|engines|\.sql|\.scanned", module.name):
+        if not re.search(
+            r"spark|__main__|integrations\.|\.gx|engines|\.sql|\.scanned", module.name
+        ):
             for value in vars(importlib.import_module(module.name)).values():
                 if inspect.isclass(value) and value.__module__.startswith("anonrisk."):
                     found[value.__name__] = value

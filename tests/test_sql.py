@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 
-import pandas as pd
 import pytest
 
 import anonrisk
 from anonrisk.errors import (
-    AnonRiskError,
     ColumnNotFoundError,
     EmptyTableError,
     EngineError,
@@ -19,8 +17,8 @@ from anonrisk.errors import (
 
 sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")
+ODD, answer, pandas_of = databases.ODD, databases.answer, databases.pandas_of
 
-ODD = 'we"ird. `%s :x 1'
 NAN = float("nan")
 
 
@@ -47,18 +45,6 @@ def random_cells(seed, n):
         "s": [rng.choice(["x", "y", "z", None]) for _ in range(n)],
         "u": [rng.randrange(max(n // 2, 1)) for _ in range(n)],
     }
-
-
-def pandas_of(cells):
-    made = {name: pd.Series(column, dtype=object) for name, column in cells.items()}
-    return pd.DataFrame({**made, ODD: cells[ODD], "i": pd.array(cells["i"], dtype="Int64")})
-
-
-def answer(measure, *args, **kwargs):
-    try:
-        return measure(*args, **kwargs)
-    except AnonRiskError as error:
-        return type(error).__name__, str(error)
 
 
 def agree(found, expected):

@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk.errors import AnonRiskError, ArgumentError, UnsupportedFrameError
+from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")
-
-ODD = 'we"ird. `%s :x 1'
+ODD, answer, pandas_of = databases.ODD, databases.answer, databases.pandas_of
 
 
 @pytest.fixture(scope="module", params=databases.PLACES)
@@ -31,18 +30,6 @@ def random_cells(seed, n):
         "u": [rng.randrange(max(n // 2, 1)) for _ in range(n)],
         "id": list(range(n)),
     }
-
-
-def pandas_of(cells):
-    made = {name: pd.Series(column, dtype=object) for name, column in cells.items()}
-    return pd.DataFrame({**made, ODD: cells[ODD], "i": pd.array(cells["i"], dtype="Int64")})
-
-
-def answer(measure, *args, **kwargs):
-    try:
-        return measure(*args, **kwargs)
-    except AnonRiskError as error:
-        return type(error).__name__, str(error)
 
 
 def read(table, *names):

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import anonrisk
-from anonrisk.errors import AnonRiskError, EmptyTableError, UnsupportedColumnError
+from anonrisk.errors import EmptyTableError, UnsupportedColumnError
 
 sa = pytest.importorskip("sqlalchemy")
 databases = pytest.importorskip("databases")
+ODD, answer, pandas_of = databases.ODD, databases.answer, databases.pandas_of
 
-ODD = 'we"ird. `%s :x 1'
 MAILS = ["a@b.de", "o'h\"a@b.de", "a\n@b.de", "0170 1234567", "2020-01-02 x", "123-45-6789", None]
 
 
@@ -38,18 +38,6 @@ def random_cells(seed, n):
         "b": [rng.choice([True, False, None]) for _ in range(n)],
         "u": [rng.randrange(max(n // 2, 1)) for _ in range(n)],
     }
-
-
-def pandas_of(cells):
-    made = {name: pd.Series(column, dtype=object) for name, column in cells.items()}
-    return pd.DataFrame({**made, ODD: cells[ODD], "i": pd.array(cells["i"], dtype="Int64")})
-
-
-def answer(measure, *args, **kwargs):
-    try:
-        return measure(*args, **kwargs)
-    except AnonRiskError as error:
-        return type(error).__name__, str(error)
 
 
 COLUMNS = ["q", ODD, "i", "zip", "mail"]
