@@ -25,3 +25,4 @@ class BudgetArguments(TypedDict, total=False):
     predicted_singletons: dict[str, Any] | Sequence[dict[str, Any]]
     risk: dict[str, Any]
     tcloseness: dict[str, Any] | Sequence[dict[str, Any]]
+    whole_person: int | dict[str, Any] | Sequence[int | dict[str, Any]]

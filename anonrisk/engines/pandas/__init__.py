@@ -8,7 +8,7 @@ from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy import count, match, population, profile, tally
+from anonrisk.engines.numpy import count, match, population, profile, tally, whole_person
 from anonrisk.engines.pandas import (
     interval,
     labels,
@@ -59,6 +59,8 @@ class PandasEngine:
                 return count.class_sizes(PandasTable(frame), asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(PandasTable(frame), question, by)
+            case questions.WholePersons(question):
+                return whole_person.whole_persons(PandasTable(frame), question)
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):

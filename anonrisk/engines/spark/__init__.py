@@ -76,6 +76,8 @@ class SparkEngine:
                 return count.class_sizes(frame, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
+            case questions.WholePersons(question):
+                return count.whole_persons(frame, question)
             case questions.ManySets(question):
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):
