@@ -52,12 +52,16 @@ def alike(units: Integers, n_units: int, classes: Integers, bound: int) -> Integ
     rows.sort()
     starts = runs_of(rows)
     times = np.diff(starts, append=len(rows))
-    persons, classes = rows[starts] // bound, rows[starts] % bound
+    return counts_of_alike(rows[starts] // bound, rows[starts] % bound, bound, times)
+
+
+def counts_of_alike(persons: Integers, classes: Integers, bound: int, times: Integers) -> Integers:
+    """Count the persons of each kind, from the rows that a person has in a class, in that order."""
     numbers = radix.keys_of(((classes, bound), (times, times.max(initial=0) + 1)), closed_up)[0]
-    return _counts_of_alike(persons, *closed_up(numbers))
+    return _counts_of_equal(persons, *closed_up(numbers))
 
 
-def _counts_of_alike(persons: Integers, numbers: Integers, n_numbers: int) -> Integers:
+def _counts_of_equal(persons: Integers, numbers: Integers, n_numbers: int) -> Integers:
     """Count the persons whose numbers are the same; `persons` ascend, and so do a person's numbers.
 
     Two neighbours become one number again and again, until a person has one left. Each round halves
