@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 
+import oracle
 import pandas as pd
 import pytest
 from test_whole_person import HIDDEN, drawn, rows_of
 
-import oracle
 from anonrisk import Policy, Verdict
 from anonrisk.cli import main
 from anonrisk.errors import PolicyError, ReleaseBlocked
 
 
 def asking(limit, **more):
-    return Policy(**{"quasi": "zip", "unit": "who", "unlisted": "ignore", **more}, whole_person=limit)
+    return Policy(
+        **{"quasi": "zip", "unit": "who", "unlisted": "ignore", **more}, whole_person=limit
+    )
 
 
 def found(policy, table):

@@ -236,3 +236,21 @@ def as_hashes(digests: Sequence[bytes]) -> Hashes:
     [[0, 7]]
     """
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def placed(hashes: Hashes) -> tuple[Hashes, NDArray[np.int64]]:
+    """Sort hashes, each once, and give the place of each among them.
+
+    Examples
+    --------
+    >>> there, place = placed(np.array([[9, 0], [2, 5], [9, 0]], dtype=np.uint64))
+    >>> there.tolist(), place.tolist()
+    ([[2, 5], [9, 0]], [1, 0, 1])
+    """
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    ascending = hashes[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ascending[1:] != ascending[:-1]).any(axis=1)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(new) - 1
+    return ascending[new], place

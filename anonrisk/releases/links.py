@@ -260,7 +260,9 @@ def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     )
 
 
-def _sizes(asked: Sequence[_LinkedTable], n_rows: int, n_dropped: int, **counted: Any) -> ClassSizes:
+def _sizes(
+    asked: Sequence[_LinkedTable], n_rows: int, n_dropped: int, **counted: Any
+) -> ClassSizes:
     names = tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
     about = {"missing": asked[0].missing, "n_rows": n_rows, "n_dropped": n_dropped}
     return ClassSizes(**counted, qid=names, **about)
@@ -277,7 +279,10 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
             engine, question = one.question(one.qid, one.on[0])
             counted.append(engine.tally(one.frame, KeyedTally(question, (), key)))
     _refuse_other_kinds(
-        {one.name: (one.on[0], LETTERS[found.kinds[one.on[0]]]) for one, found in zip(asked, counted, strict=True)}
+        {
+            one.name: (one.on[0], LETTERS[found.kinds[one.on[0]]])
+            for one, found in zip(asked, counted, strict=True)
+        }
     )
     persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
     ends = np.cumsum([len(found.rows) for found in counted])[:-1]
@@ -381,9 +386,7 @@ def _kept(tally: Tally, one: _LinkedTable, question: Question) -> tuple[Tally, i
     return made, tally.n_records - made.n_records
 
 
-def _shared(
-    asked: Sequence[_LinkedTable], tallies: Sequence[Tally]
-) -> tuple[list[Integers], int]:
+def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[list[Integers], int]:
     """Number the combinations of shared values, alike in every table."""
     ends = np.cumsum([tally.n_classes for tally in tallies])[:-1]
     columns = []
@@ -391,7 +394,10 @@ def _shared(
         own = [one.on[place] for one in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
         _refuse_other_kinds(
-            {one.name: (name, domain.kind) for one, name, domain in zip(asked, own, domains, strict=True)}
+            {
+                one.name: (name, domain.kind)
+                for one, name, domain in zip(asked, own, domains, strict=True)
+            }
         )
         numbers, size = _common(domains)
         coded = [

@@ -69,7 +69,7 @@ class SparkEngine:
         """Keep the roles in column metadata, which survives `select` and Parquet."""
         return roles.write(frame, declared)
 
-    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, those of all quasi-identifiers in one action over one scan."""
         match asked:
             case questions.Question():

@@ -239,8 +239,8 @@ class _CountPlan:
     def kinds_of_persons(self) -> DataFrame:
         """One histogram: how many persons have all their rows in common with how many."""
         f = self.f
-        pairs = self._records().groupBy(*self.about, *self.qs, "u").agg(
-            f.count(f.lit(1)).alias("rows")
+        pairs = (
+            self._records().groupBy(*self.about, *self.qs, "u").agg(f.count(f.lit(1)).alias("rows"))
         )
         told = [self._sum_where(f.col("u").isNull(), f.col("rows")).alias("no_unit")]
         told += [f.sum("rows").alias("rows"), *self._missing(f.col("rows"))]
