@@ -26,6 +26,7 @@ FLOORS = (
     {"search", "planning", "pseudonyms"},
     {"api", "datasets"},
     {"policy", "priors"},
+    {"releases"},
     {"reporting", "dbt"},
     {"gx", "cli"},
     {"integrations"},
