@@ -337,6 +337,9 @@ class Manifest(PrintedTable):
             if moment(found.checked_at) > moment(self.at) + CLOCKS_DIFFER:
                 raise ManifestError(f"table {table.name!r} was checked after it was published")
             passed.append(found.passed)
+        told = self.verdict.get("tables")
+        if told is not None and told != {table.name: table.verdict for table in self.tables}:
+            raise ManifestError("the verdict of the release has other tables than the manifest")
         if self.status == PASS and not all(passed):
             raise ManifestError("the release passed, and a table of it did not")
 
