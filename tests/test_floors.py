@@ -27,6 +27,7 @@ FLOORS = (
     {"api", "datasets"},
     {"policy", "priors"},
     {"reporting", "dbt"},
+    {"releases"},
     {"gx", "cli"},
     {"integrations"},
 )

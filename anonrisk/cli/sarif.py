@@ -17,7 +17,7 @@ from anonrisk.cli.outcome import CODES
 from anonrisk.core.render import escaped_json, shown
 from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.policy import budgets
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_name
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, WAIVER, plain_name
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,9 @@ _ROOT = "%SRCROOT%"
 # What a policy checks or tells by itself; a budget says in its own file what it is.
 _BESIDE = {
     "against": "A change is compared with the table before it.",
+    "approvals": "Enough people, and not the one who publishes, have approved the release.",
     "direct": "No column that names a person by itself may be published.",
+    "files": "What is published is what was checked.",
     "find_qids": "A search has looked for columns that single people out.",
     "max_dropped_fraction": "At most a share of the rows may be left out for a missing value.",
     "missing_sensitive": "The policy says what a missing sensitive value means.",
@@ -74,6 +76,7 @@ def document(outcome: Outcome, given: argparse.Namespace) -> str:
     fail_on = said.get("fail_on", "fail")
     results = [
         place.result(rules, one.budget, _level(one, fail_on), one.sentence, _about(one))
+        | _suppressed(one)
         for one in findings
         if not one.passed
     ]
@@ -183,6 +186,15 @@ def _level(finding: Finding, fail_on: str) -> str:
     if finding.status == COULD_NOT_ASSESS:
         return "error"
     return "error" if finding.blocks(fail_on) else "warning"
+
+
+def _suppressed(finding: Finding) -> dict[str, Any]:
+    """Say in SARIF's own words that somebody answers for it; a code forge counts it as settled."""
+    if finding.severity != WAIVED:
+        return {}
+    said = "; ".join(f"{key}: {finding.parameters[WAIVED][key]}" for key in WAIVER)
+    accepted = {"kind": "external", "status": "accepted", "justification": shown(said)}
+    return {"suppressions": [accepted]}
 
 
 def _about(finding: Finding) -> list[Any]:

@@ -1,0 +1,3 @@
+"""Releases: several tables, several times, and what an attacker learns from all of them."""
+
+from __future__ import annotations
