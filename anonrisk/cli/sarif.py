@@ -75,9 +75,10 @@ def document(outcome: Outcome, given: argparse.Namespace) -> str:
     place = _Place(given)
     fail_on = said.get("fail_on", "fail")
     results = [
-        place.result(rules, one.budget, _level(one, fail_on), one.sentence, _about(one))
+        place.result(rules, one.budget, _level(one, fail_on), _told(table, one), about)
         | _suppressed(one)
-        for one in findings
+        for table, one in outcome.of_tables
+        for about in ([*_about(one), *([] if table is None else [table])],)
         if not one.passed
     ]
     results += [
@@ -116,9 +117,9 @@ class _Place:
     """Where a result belongs: in the policy, beside the table that was measured."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        named = (*given.table, *(getattr(given, "input", None) or ()))
+        named = (*getattr(given, "table", ()), *(getattr(given, "input", None) or ()))
         self.tables = [without_values(name) for name in named if name != STDIN]
-        self._policy = str(given.policy)
+        self._policy = str(getattr(given, "release", None) or given.policy)
         self._lines = _lines_of(self._policy)
 
     def result(
@@ -186,6 +187,10 @@ def _level(finding: Finding, fail_on: str) -> str:
     if finding.status == COULD_NOT_ASSESS:
         return "error"
     return "error" if finding.blocks(fail_on) else "warning"
+
+
+def _told(table: str | None, finding: Finding) -> str:
+    return finding.sentence if table is None else f"{table}: {finding.sentence}"
 
 
 def _suppressed(finding: Finding) -> dict[str, Any]:

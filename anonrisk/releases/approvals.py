@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -77,13 +78,18 @@ def read_approvals(text: str) -> tuple[Approval, ...]:
     return tuple(map(Approval.of, fields.listed(_READER.json(text), "a list of approvals")))
 
 
+def write_approvals(approvals: Iterable[Approval]) -> str:
+    """Write a file of approvals."""
+    return json.dumps([one.to_dict() for one in approvals], indent=2) + "\n"
+
+
 def counted(
     approvals: Iterable[Approval], *, digest: str, by: str | None, key: Key | bytes
 ) -> tuple[tuple[Approval, ...], list[str]]:
     """Give the approvals that count, and why the others do not.
 
     Nobody approves twice, or what they publish themselves; names are compared without regard to
-    case, white space and ways to write one letter.
+    case, white space, letters that nobody sees and ways to write one letter.
     """
     seen = set() if by is None else {same_name(by)}
     kept: list[Approval] = []
@@ -129,7 +135,9 @@ def same_name(name: str) -> str:
     >>> same_name(" Ada  LOVELACE") == same_name("ada lovelace")
     True
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    return " ".join(seen.split())
 
 
 def _seal(by: str, at: str, digest: str, key: Key) -> str:

@@ -65,7 +65,9 @@ def _release(told: dict[str, Any]) -> Iterator[str]:
         yield from _heading("All tables together")
         yield from map(_limit, told["findings"])
     for one in told["tables"]:
-        yield from _heading(f"{one['name']}: {one['sign']} {one['word']}", f"Policy: {one['policy']}")
+        yield from _heading(
+            f"{one['name']}: {one['sign']} {one['word']}", f"Policy: {one['policy']}"
+        )
         yield from map(_limit, one["rows"])
         yield from _more(one["more"], "limits")
         if one["unseen"]:
