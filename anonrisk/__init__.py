@@ -16,6 +16,7 @@ and others that speak the Arrow stream as well; ``anonrisk.table(x)`` gives thes
 `anonrisk.planning`   plans, and the search for them; HIPAA's Safe Harbor as one
 `anonrisk.pseudonyms` a keeper of pseudonyms, who issues and reveals them
 `anonrisk.policy`     gates: `Policy` and `Verdict`
+`anonrisk.releases`   states: counts that outlive a table, and add up
 `anonrisk.priors`     what data holders publish so that others can predict
 `anonrisk.reporting`  pages and pictures
 `anonrisk.datasets`   synthetic tables to try things on
@@ -80,6 +81,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
 from anonrisk.scan import scan
@@ -107,6 +109,7 @@ __all__ = [
     "Policy",
     "ReleaseBlocked",
     "Roles",
+    "State",
     "Verdict",
     "__version__",
     "alpha",
@@ -150,6 +153,7 @@ __all__ = [
     "rr",
     "scan",
     "sizes",
+    "state",
     "suda",
     "summary",
     "suppress",

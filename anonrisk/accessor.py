@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic
 
-from anonrisk import api, reporting
+from anonrisk import api, releases, reporting
 from anonrisk.api import roles as api_roles
 from anonrisk.core import docstrings, render
 from anonrisk.core.columns import FrameT
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 def _found() -> Iterator[Callable[..., Any]]:
     """Find the functions of `api`: a file there that has one of its own name offers it.
 
-    Words that need a policy or a page stand a floor higher, in `reporting`.
+    Words that need a policy, a page or a key stand a floor higher, in `reporting` and `releases`.
     """
     for file in iter_modules(api.__path__):
         function = getattr(import_module(f"{api.__name__}.{file.name}"), file.name, None)
         if inspect.isfunction(function):
             yield function
-    for word in reporting.WORDS:
-        yield getattr(import_module(f"{reporting.__name__}.{word}"), word)
+    for folder in (releases, reporting):
+        for word in folder.WORDS:
+            yield getattr(import_module(f"{folder.__name__}.{word}"), word)
 
 
 FUNCTIONS = tuple(_found())
@@ -53,6 +54,7 @@ _ASKED = {
         *("perturb", "permute", "was_perturbed", "pseudonymize"),
     ),
     "gate": ("declare", "roles"),
+    "remember": releases.WORDS,
     "see": reporting.WORDS,
 }
 # Names of columns that anybody reads; what comes after them is counted.

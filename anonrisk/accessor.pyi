@@ -50,6 +50,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.releases.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
 from anonrisk.search.explain_risk import RiskExplanation
@@ -558,6 +559,16 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def state(
+        self,
+        qids: Names | None = None,
+        *,
+        unit: Name | None = None,
+        sensitive: Names | None = None,
+        key: Key | bytes,
+        missing: Missing = "value",
+    ) -> State:
+        """Count the classes of a table under keyed hashes: counts that outlive it, and add up."""
     def explore(
         self,
         qids: Names | None = None,

@@ -235,7 +235,11 @@ class SecretKeyError(AnonRiskError, ValueError):
 
 
 class WrongKeyError(SecretKeyError):
-    """The store of identities was made with another key."""
+    """A store of identities, or a state, was made with another key."""
+
+
+class StateError(AnonRiskError, ValueError):
+    """A state cannot be read, or does not fit another one."""
 
 
 class UnknownPseudonymError(AnonRiskError, LookupError):

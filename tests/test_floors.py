@@ -50,7 +50,16 @@ OPENING = {
 LIBRARIES = {"pandas", "pyarrow", "polars", "duckdb", "pyspark", "sqlalchemy"}
 # What users import: these paths stay.
 PUBLIC = {
-    "anonrisk": ("ClassSizes", "Plan", "Policy", "ReleaseBlocked", "Roles", "Verdict", "k"),
+    "anonrisk": (
+        "ClassSizes",
+        "Plan",
+        "Policy",
+        "ReleaseBlocked",
+        "Roles",
+        "State",
+        "Verdict",
+        "k",
+    ),
     "anonrisk.cli.job": ("main",),
     "anonrisk.datasets": ("figures",),
     "anonrisk.errors": ("AnonRiskError", "ReleaseBlocked"),

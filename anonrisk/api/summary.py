@@ -116,6 +116,12 @@ def summary(
     return pd.DataFrame(rows, index=index)
 
 
+def summarised(counted: ClassCounts, at: Any) -> pd.DataFrame:
+    """Summarise one quasi-identifier that is counted already."""
+    row = _row(counted, counted.n_dropped, counted.missing, _check_at(at))
+    return pd.DataFrame([row], index=pd.Index(_labels([counted.qid]), name="qid"))
+
+
 def _check_at(at: Any) -> list[int]:
     sizes = list(at) if hasattr(at, "__iter__") else [at]
     return [whole_number(size, "a size in `at`", at_least=1) for size in sizes]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import hmac
 import os
 import secrets
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core.arguments import one_of
 from anonrisk.errors import SecretKeyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Fewer bytes can be guessed.
 LEAST_BYTES = 16
@@ -119,8 +123,17 @@ class Key:
         return self._secret
 
     def derived(self, purpose: str) -> bytes:
-        """Give 32 bytes that depend on the key and on what they are for."""
-        return hmac.digest(self._secret, b"anonrisk/" + purpose.encode(), "sha256")
+        """Give 32 bytes for one purpose, from which neither the key nor those of another follow.
+
+        They are HKDF-SHA-256 (RFC 5869) of the key, with the purpose as `info`.
+
+        Examples
+        --------
+        >>> key = Key.from_bytes(bytes(range(32)))
+        >>> key.derived("state class") == key.derived("state person")
+        False
+        """
+        return hkdf(self._secret, b"anonrisk", purpose.encode(), 32)
 
     def __repr__(self) -> str:
         """Show nothing."""
@@ -139,6 +152,46 @@ class Key:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse to be pickled or copied into a file, a plan or another process."""
         raise TypeError("a Key is not pickled; read it again where it is needed")
+
+
+def hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+    """Derive bytes from a secret by HKDF-SHA-256 (RFC 5869).
+
+    Examples
+    --------
+    >>> hkdf(b"secret" * 4, b"salt", b"purpose", 4).hex()
+    '70777cb5'
+    """
+    extracted = hmac.digest(salt, secret, "sha256")
+    block = made = b""
+    for number in range(1, -(-length // 32) + 1):
+        block = hmac.digest(extracted, block + info + bytes([number]), "sha256")
+        made += block
+    return made[:length]
+
+
+def digester(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
+    """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
+
+    By the definition of HMAC: the two padded blocks are hashed once, not once a message, which
+    makes it twice as fast as the standard library's.
+
+    Examples
+    --------
+    >>> digester(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
+    True
+    """
+    block = (secret if len(secret) <= 64 else hashlib.sha256(secret).digest()).ljust(64, b"\0")
+    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block) + start)
+    outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+
+    def digest(end: bytes) -> bytes:
+        first, second = inner.copy(), outer.copy()
+        first.update(end)
+        second.update(first.digest())
+        return second.digest()
+
+    return digest
 
 
 def as_key(given: Any) -> Key:

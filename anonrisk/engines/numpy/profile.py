@@ -112,8 +112,8 @@ def _count(table: CodedTable, question: Question, sensitive: Sensitive) -> _Coun
         class_sizes = ClassCounts(*histogram(sizes), **about)
     else:
         units = encoded.unit.values[rows].astype(np.int64)
-        pair_keys, pair_ranks, counts = _distinct_counts(keys, ranks, units)
-        _, overall_ranks, ones = _distinct_counts(np.zeros_like(keys), ranks, units)
+        pair_keys, pair_ranks, counts = distinct_counts(keys, ranks, units)
+        _, overall_ranks, ones = distinct_counts(np.zeros_like(keys), ranks, units)
         overall = np.bincount(overall_ranks, weights=ones, minlength=values.n_ranks)
         starts = runs_of(pair_keys)
         persons, who = _distinct(keys, units)
@@ -160,7 +160,7 @@ def _distinct(keys: Integers, units: Integers) -> tuple[Integers, Integers]:
     return keys[new], units[new]
 
 
-def _distinct_counts(
+def distinct_counts(
     keys: Integers, ranks: Integers, units: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """Count the persons of each (class, rank) pair, ascending."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.keyed import KeyedTally
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy import count, match, population, profile, tally
+from anonrisk.engines.numpy import count, keyed, match, population, profile, tally
 from anonrisk.engines.pandas import (
     interval,
     labels,
@@ -96,6 +97,8 @@ class PandasEngine:
                 return population.weighted(PandasTable(frame), question, weight)
             case questions.IfIndependent(question, fraction):
                 return population.independence(PandasTable(frame), question, fraction)
+            case KeyedTally():
+                return keyed.keyed(PandasTable(frame), asked)
         raise refusals.unknown(asked)
 
     def match(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:

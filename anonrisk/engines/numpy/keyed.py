@@ -1,0 +1,123 @@
+"""Keyed counts from codes: classes are formed first, then each distinct cell is encoded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonrisk.core import radix
+from anonrisk.core.encoding import (
+    class_hashes,
+    encoded,
+    letter_of,
+    person_hashes,
+    placed,
+    value_hashes,
+)
+from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
+from anonrisk.engines.numpy.count import Encoded, runs_of
+from anonrisk.engines.renumber import closed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name
+    from anonrisk.core.encoding import Hashes
+    from anonrisk.engines.numpy.table import CodedTable
+
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Hashed:
+    """Hashes, ascending and each once, and of every counted row the place of its own."""
+
+    hashes: Hashes
+    place: Integers
+
+    def of(self, rows: Integers) -> Hashes:
+        return self.hashes[self.place[rows]]
+
+
+def keyed(table: CodedTable, asked: KeyedTally) -> KeyedCounts:
+    """Count the classes of a table under keyed hashes."""
+    question = asked.question
+    more = dict.fromkeys(asked.sensitive, "sensitive column")
+    columns = Encoded.of(table, question, more)
+    cells = _Cells(table, columns, columns.rows(question.qid))
+    classes, unit = _classes(cells, asked), question.unit
+    persons = None
+    if unit is not None:
+        persons = cells.hashed(unit, partial(person_hashes, asked.key))
+    parts = [classes] if persons is None else [classes, persons]
+    first, rows = _entries(parts)
+    values = {}
+    for name in asked.sensitive:
+        hashed = cells.hashed(name, partial(value_hashes, asked.key, name))
+        here, counts = _entries([*parts, hashed])
+        who = None if persons is None else persons.of(here)
+        values[name] = KeyedValues(classes.of(here), who, hashed.of(here), counts)
+    return KeyedCounts(
+        question.qid,
+        unit,
+        asked.sensitive,
+        question.missing,
+        cells.kinds,
+        classes.of(first),
+        None if persons is None else persons.of(first),
+        rows,
+        values,
+        len(cells.rows),
+        len(table) - len(cells.rows),
+    )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells behind the codes of the rows that are counted."""
+
+    table: CodedTable
+    columns: Encoded
+    rows: Integers
+    # Filled as columns are encoded.
+    kinds: dict[Name, str] = field(default_factory=dict)
+
+    def encoded(self, name: Name, rows: Integers) -> tuple[list[bytes], Integers]:
+        """Encode the distinct cells of some rows, and give each row the number of its own."""
+        codes, n_codes = closed_up(self.columns.columns[name].values[rows])
+        holder = np.empty(n_codes, dtype=np.int64)
+        holder[codes] = rows
+        cells = encoded(self.table.cells(name, holder), name)
+        self.kinds[name] = letter_of(cells, name)
+        return cells, codes
+
+    def hashed(self, name: Name, make: Callable[[list[bytes]], Hashes]) -> _Hashed:
+        cells, codes = self.encoded(name, self.rows)
+        hashes, place = placed(make(cells))
+        return _Hashed(hashes, place[codes])
+
+
+def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
+    qid = asked.question.qid
+    number, n_classes = closed_up(cells.columns.keys(qid)[0][cells.rows])
+    holder = np.empty(n_classes, dtype=np.int64)
+    holder[number] = cells.rows
+    columns = []
+    for name in qid:
+        found, codes = cells.encoded(name, holder)
+        columns.append(np.array(found, dtype=object)[codes].tolist())
+    hashes, place = placed(class_hashes(asked.key, qid, columns))
+    return _Hashed(hashes, place[number])
+
+
+def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:
+    """Give a counted row of each distinct combination, sorted by hashes, and its number of rows."""
+    keys, _ = radix.keys_of((part.place, max(len(part.hashes), 1)) for part in parts)
+    order = np.argsort(keys, kind="stable")
+    starts = runs_of(keys[order])
+    return order[starts], np.diff(starts, append=len(order))
