@@ -202,6 +202,10 @@ class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
         self.verdict = verdict
 
 
+class ManifestError(ReleaseBlocked):
+    """What is published is not what was checked, or its manifest does not hold: do not publish."""
+
+
 class InvalidPriorError(ArgumentError):
     """Published numbers about a population that no population can have."""
 
@@ -220,6 +224,14 @@ class DisagreementError(AnonRiskError, ValueError):
 
 class StoreError(AnonRiskError, RuntimeError):
     """A database cannot be used; its message is withheld: it may hold a password or a person."""
+
+
+class LedgerError(StoreError):
+    """A ledger is not what its publishers wrote, is none, or cannot take this publication."""
+
+
+class LedgerMovedError(LedgerError):
+    """Somebody published since the ledger was looked at: check the release again."""
 
 
 class MissingTimeError(AnonRiskError, ValueError):
