@@ -159,6 +159,8 @@ class ReleaseVerdict:
         if stored["schema_version"] != SCHEMA_VERSION:
             raise ArgumentError("this verdict was written in another schema version")
         datetime.fromisoformat(stored["checked_at"])
+        plain: dict[str, Any] = {key: stored[key] for key in _PLAIN}
+        plain |= {key: tuple(stored[key]) for key in _LISTS}
         verdict = cls(
             tables={
                 name: Verdict.from_json(json.dumps(one)) for name, one in stored["tables"].items()
@@ -167,8 +169,7 @@ class ReleaseVerdict:
             waivers=tuple(Waiver(**one) for one in stored["waivers"]),
             approvals=tuple(map(Approval.of, stored["approvals"])),
             approvals_asked=int(stored["approvals_asked"]),
-            **{key: tuple(stored[key]) for key in _LISTS},
-            **{key: stored[key] for key in _PLAIN},
+            **plain,
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its findings")
