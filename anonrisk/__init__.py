@@ -81,6 +81,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.releases.sketch import Sketch, sketch
 from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
@@ -109,6 +110,7 @@ __all__ = [
     "Policy",
     "ReleaseBlocked",
     "Roles",
+    "Sketch",
     "State",
     "Verdict",
     "__version__",
@@ -153,6 +155,7 @@ __all__ = [
     "rr",
     "scan",
     "sizes",
+    "sketch",
     "state",
     "suda",
     "summary",
