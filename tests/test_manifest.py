@@ -204,6 +204,9 @@ def test_no_link_is_followed(sealed, folder, tmp_path):
     (folder / "deep").symlink_to(tmp_path / "deep")
     with pytest.raises(ManifestError, match="deep' is a link"):
         sealed.verify(folder, key=KEY)
+    (tmp_path / "current").symlink_to(folder)
+    with pytest.raises(ManifestError, match="current' is a link"):
+        sealed.verify(tmp_path / "current", key=KEY)
 
 
 @pytest.mark.parametrize("by_folders", [True, False])
