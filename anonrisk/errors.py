@@ -169,7 +169,7 @@ class SessionStoppedError(EngineError):
 
 
 class PolicyError(ArgumentError):
-    """A policy is not well formed: a misspelt key, a wrong type, nothing to check."""
+    """A policy or a release is not well formed: a misspelt key, a wrong type, nothing to check."""
 
 
 class Decision(Protocol):

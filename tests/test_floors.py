@@ -26,8 +26,8 @@ FLOORS = (
     {"search", "planning", "pseudonyms"},
     {"api", "datasets"},
     {"policy", "priors"},
-    {"releases"},
     {"reporting", "dbt"},
+    {"releases"},
     {"gx", "cli"},
     {"integrations"},
 )

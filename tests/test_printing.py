@@ -234,6 +234,7 @@ RESULTS = {
     "SearchPlan": lambda t: t.anon.find_qids(explain=True),
     "SigningKey": lambda _: SigningKey.generate(),
     "SigmaEstimate": lambda _: predict.sigma_from_singletons(8, group_size=10, width=0.5),
+    "State": lambda t: t.anon.state(t.q, sensitive=t.ill, unit=t.who, key=bytes(32)),
     "Step": lambda t: RESULTS["Questionnaire"](t).steps[0],
     "Submissions": lambda t: published(t).query(),
     "Suda": lambda t: t.anon.suda(t.q, sampling_fraction=0.1),
