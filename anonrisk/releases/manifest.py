@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,7 @@ from anonrisk.releases.published_files import PublishedFile, compare_files
 from anonrisk.releases.published_table import NOT_LOOKED_AT, PublishedTable, copied, written
 from anonrisk.releases.seal import PublicKey, Seal, SigningKey
 from anonrisk.releases.verified import Remembers, Verified
+from anonrisk.releases.waivers import Waiver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -336,13 +337,16 @@ class Manifest(PrintedTable):
             raise ManifestError("the release passed, and a table of it did not")
 
     def _refuse_expired(self, at: datetime) -> None:
-        for waiver in self.waivers:
+        for stated in self.waivers:
             try:
-                last = date.fromisoformat(waiver["expires"])
-            except (KeyError, TypeError, ValueError):
-                raise ManifestError("a waiver of the manifest does not say when it ends") from None
-            if last < at.astimezone(UTC).date():
-                raise ManifestError(f"a waiver has expired: {_told(waiver)}")
+                waiver = Waiver.of(stated)
+            except AnonRiskError as error:
+                raise ManifestError(f"a waiver of the manifest is none: {error}") from None
+            if waiver.expired(at.astimezone(UTC).date()):
+                raise ManifestError(
+                    f"the waiver of {waiver.budget} for {waiver.table!r} by {waiver.owner!r} "
+                    f"expired on {waiver.expires}"
+                )
 
     def _entry(self, ledger: Remembers) -> int:
         entry = ledger.entry(self.release)
