@@ -265,7 +265,7 @@ def test_entries_of_another_ledger_of_the_same_key_do_not_fit(three, tmp_path):
         three.entries()
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.nightly)])
 def test_every_byte_of_every_row_counts(tmp_path, step):
     """Whichever byte of a small ledger is another one, opening or verifying it notices."""
     path = tmp_path / "small.db"

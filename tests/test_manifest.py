@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from released import KEY, OTHER, append, manifest_of, verdict_of
 
@@ -90,7 +90,6 @@ def test_the_form_is_the_one_that_the_page_says(sealed):
         max_leaves=8,
     )
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_what_is_read_is_written_the_same(value):
     try:
         text = canonical(value)
