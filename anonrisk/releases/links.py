@@ -18,23 +18,22 @@ from anonrisk.core import radix
 from anonrisk.core.columns import as_names, check_missing
 from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
+from anonrisk.core.pseudonyms import FLOATS
 from anonrisk.core.render import joined as listed
-from anonrisk.counts import bounds
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.question import ClassesWithValues
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
-from anonrisk.engines.numpy.whole_person import counts_of_alike
 from anonrisk.engines.one_state import one_state
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import (
     ArgumentError,
     EmptyTableError,
     PolicyError,
-    TooManyClassesError,
     UnsupportedColumnError,
     UnsupportedFrameError,
 )
+from anonrisk.releases.linked_entries import Entries, combined, counts_of_whole, with_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,19 +237,6 @@ class _LinkedTable:
         return question_of(self.frame, list(columns), unit=unit, missing=self.missing)
 
 
-@dataclass(frozen=True)
-class _Entries:
-    """The classes of one table with the values that join it, each pair once."""
-
-    classes: Integers
-    n_classes: int
-    # A person, or a combination of shared values.
-    links: Integers
-    # The persons of each pair, and its rows.
-    persons: Integers
-    rows: Integers
-
-
 def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     """Tell whether a link is along a person's key."""
     quasi = {name for one in asked for name in one.qid}
@@ -260,12 +246,9 @@ def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     )
 
 
-def _sizes(
-    asked: Sequence[_LinkedTable], n_rows: int, n_dropped: int, **counted: Any
-) -> ClassSizes:
+def _sizes(asked: Sequence[_LinkedTable], n_dropped: int, **counted: Any) -> ClassSizes:
     names = tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
-    about = {"missing": asked[0].missing, "n_rows": n_rows, "n_dropped": n_dropped}
-    return ClassSizes(**counted, qid=names, **about)
+    return ClassSizes(**counted, qid=names, missing=asked[0].missing, n_dropped=n_dropped)
 
 
 # ---- along a person's key -----------------------------------------------------------------------
@@ -278,59 +261,32 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
         with one_state(one.frame, "linked"):
             engine, question = one.question(one.qid, one.on[0])
             counted.append(engine.tally(one.frame, KeyedTally(question, (), key)))
-    _refuse_other_kinds(
-        {
-            one.name: (one.on[0], LETTERS[found.kinds[one.on[0]]])
-            for one, found in zip(asked, counted, strict=True)
-        }
-    )
+    letters = [found.kinds[one.on[0]] for one, found in zip(asked, counted, strict=True)]
+    _refuse_other_kinds(asked, 0, [LETTERS[letter] for letter in letters])
     persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
     ends = np.cumsum([len(found.rows) for found in counted])[:-1]
     entries = [
-        _Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
+        Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
         for found, links in zip(counted, np.split(persons, ends), strict=True)
     ]
-    about = (sum(found.n_rows for found in counted), sum(found.n_dropped for found in counted))
-    unit = asked[0].on[0]
+    n_dropped = sum(found.n_dropped for found in counted)
+    about: dict[str, Any] = {
+        "unit": asked[0].on[0],
+        "n_rows": sum(found.n_rows for found in counted),
+    }
     if whole:
-        sizes, classes = histogram(_whole(entries))
-        how: dict[str, Any] = {"unit": unit, "whole_persons": True}
-        return _sizes(asked, *about, sizes=sizes, classes=classes, **how)
-    keys, links, _ = _joined([_with_absent(one, n_persons) for one in entries], n_persons)
+        sizes, classes = histogram(counts_of_whole(entries))
+        return _sizes(asked, n_dropped, sizes=sizes, classes=classes, whole_persons=True, **about)
+    keys, links, _ = combined([with_absent(one, n_persons) for one in entries], n_persons)
     order = np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
-    return _sizes(asked, *about, sizes=sizes, classes=classes, records=records, unit=unit)
+    return _sizes(asked, n_dropped, sizes=sizes, classes=classes, records=records, **about)
 
 
 def _numbers(hashes: Any) -> tuple[Integers, int]:
     """Give equal hashes equal numbers, from 0 on."""
     halves = [closed_up(hashes[:, half]) for half in (0, 1)]
     return closed_up(radix.keys_of(halves, closed_up)[0])
-
-
-def _with_absent(entries: _Entries, n_links: int) -> _Entries:
-    """Give persons without a row in the table a class of their own there."""
-    absent = np.setdiff1d(np.arange(n_links), entries.links)
-    ones = np.ones(len(absent), dtype=np.int64)
-    return _Entries(
-        np.concatenate((entries.classes, entries.n_classes * ones)),
-        entries.n_classes + 1,
-        np.concatenate((entries.links, absent)),
-        np.concatenate((entries.persons, ones)),
-        np.concatenate((entries.rows, ones)),
-    )
-
-
-def _whole(entries: Sequence[_Entries]) -> Integers:
-    """Count the persons who have the same rows in every table."""
-    before = np.cumsum([0, *(one.n_classes for one in entries)])
-    classes = np.concatenate(
-        [one.classes + first for one, first in zip(entries, before, strict=False)]
-    )
-    links = np.concatenate([one.links for one in entries])
-    order = np.lexsort((classes, links))
-    rows = np.concatenate([one.rows for one in entries])
-    return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
 
 
 # ---- along shared columns -----------------------------------------------------------------------
@@ -356,7 +312,7 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
         _of_tally(tally, one, own)
         for (tally, _), one, own in zip(tallies, asked, links, strict=True)
     ]
-    keys, _, weights = _joined(entries, n_links)
+    keys, _, weights = combined(entries, n_links)
     if not len(keys):
         raise EmptyTableError(
             f"no row of {asked[0].name!r} has {listed(asked[0].on)} in common with a row of every "
@@ -366,8 +322,8 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     found = np.zeros(n_keys, dtype=np.int64)
     np.add.at(found, numbers, weights)
     sizes, classes = histogram(found)
-    n_rows = sum(tally.n_records for tally, _ in tallies)
-    return _sizes(asked, n_rows, sum(n for _, n in tallies), sizes=sizes, classes=classes)
+    about: dict[str, Any] = {"n_rows": sum(tally.n_records for tally, _ in tallies)}
+    return _sizes(asked, sum(n for _, n in tallies), sizes=sizes, classes=classes, **about)
 
 
 def _kept(tally: Tally, one: _LinkedTable, question: Question) -> tuple[Tally, int]:
@@ -393,12 +349,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
     for place, _ in enumerate(asked[0].on):
         own = [one.on[place] for one in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
-        _refuse_other_kinds(
-            {
-                one.name: (name, domain.kind)
-                for one, name, domain in zip(asked, own, domains, strict=True)
-            }
-        )
+        _refuse_other_kinds(asked, place, [domain.kind for domain in domains])
         numbers, size = _common(domains)
         coded = [
             number[tally.codes[name]]
@@ -417,7 +368,7 @@ def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
     return [np.append(one, size) for one in np.split(numbers, ends)], size + 1
 
 
-def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> _Entries:
+def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
     """Add up the rows, or the persons, of each class and shared value."""
     columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in one.qid]
     classes, n_classes = closed_up(radix.keys_of(columns, closed_up)[0])
@@ -427,42 +378,16 @@ def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> _Entries:
     rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     np.add.at(rows, pairs, tally.counts)
     np.add.at(persons, pairs, tally.counts if one.unit is None else 1)
-    return _Entries(classes[first], n_classes, links[first], persons, rows)
+    return Entries(classes[first], n_classes, links[first], persons, rows)
 
 
-def _refuse_other_kinds(found: Mapping[str, tuple[Name, str]]) -> None:
+def _refuse_other_kinds(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
     """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
-    kinds = {kind for _, kind in found.values() if kind != LETTERS["n"]}
-    if len(kinds) > 1 or "other" in kinds:
-        said = ", ".join(f"{table}: {name!r} is {kind}" for table, (name, kind) in found.items())
-        raise UnsupportedColumnError(f"cells of these kinds are not compared ({said})")
-
-
-# ---- joining numbers ----------------------------------------------------------------------------
-
-
-def _joined(tables: Sequence[_Entries], n_links: int) -> tuple[Integers, Integers, Integers]:
-    """Give each combination of classes that a link has in common, the link, and its persons."""
-    degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
-    total = degrees.astype(np.float64).prod(axis=0).sum()
-    if total > bounds.MAX_COMBINATIONS:
-        raise TooManyClassesError(
-            f"the persons of the joined tables have {total:,.0f} combinations of classes, more "
-            f"than the {bounds.MAX_COMBINATIONS:,} that are counted: make quasi-identifiers "
-            "coarser, or publish fewer rows a person"
+    known = {*kinds} - {LETTERS["n"]}
+    if len(known) > 1 or "other" in known:
+        each = zip(asked, kinds, strict=True)
+        said = ", ".join(f"{one.name!r} by {one.on[place]!r}, {kind}" for one, kind in each)
+        hint = f"; {FLOATS}" if known == {LETTERS["i"], LETTERS["f"]} else ""
+        raise UnsupportedColumnError(
+            f"tables are joined by columns of one type, and these are not ({said}): convert{hint}"
         )
-    everywhere = degrees.all(axis=0)
-    first, *others = tables
-    there = everywhere[first.links]
-    keys, bound = first.classes[there], first.n_classes
-    links, persons = first.links[there], first.persons[there]
-    for one, degree in zip(others, degrees[1:], strict=True):
-        order = np.argsort(one.links, kind="stable")
-        times = degree[links]
-        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        entry = order[np.repeat((np.cumsum(degree) - degree)[links], times) + place]
-        columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
-        keys, bound = radix.keys_of(columns, closed_up)
-        links = np.repeat(links, times)
-        persons = np.minimum(np.repeat(persons, times), one.persons[entry])
-    return keys, links, persons
