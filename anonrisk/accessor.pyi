@@ -50,6 +50,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.releases.sketch import Sketch
 from anonrisk.releases.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
@@ -567,6 +568,14 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> ClassSizes:
         """Count the persons who are alike as a whole: all their rows together, not one row."""
+    def sketch(
+        self,
+        qids: Names | None = None,
+        *,
+        key: Key | bytes,
+        missing: Missing = "value",
+    ) -> Sketch:
+        """Sample the classes of a table under keyed hashes, for tables whose classes do not fit."""
     def state(
         self,
         qids: Names | None = None,

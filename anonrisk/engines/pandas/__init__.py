@@ -8,6 +8,7 @@ from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.numpy import (
     count,
@@ -94,7 +95,7 @@ class PandasEngine:
         """Score every class from its profile, and give the worst."""
         return profile.scores(PandasTable(frame), question, sensitive, scores)
 
-    def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
+    def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
         match asked:
             case questions.ClassesWithValues(columns):
@@ -109,6 +110,9 @@ class PandasEngine:
                 return population.independence(PandasTable(frame), question, fraction)
             case KeyedTally():
                 return keyed.keyed(PandasTable(frame), asked)
+            case SketchTally():
+                whole = keyed.keyed(PandasTable(frame), asked.whole)
+                return SketchCounts.of_counts(asked, whole)
         raise refusals.unknown(asked)
 
     def match(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.sql import (
     count,
+    keyed,
     match,
     population,
     profile,
@@ -95,6 +98,10 @@ class SqlEngine:
                 return population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):
                 return population.independence(table, question, fraction)
+            case KeyedTally():
+                return keyed.counts(table, asked)
+            case SketchTally():
+                return keyed.sketch(table, asked)
         raise refused(f"'tally' of {type(asked).__name__}")
 
     def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
