@@ -9,9 +9,9 @@ import numpy as np
 
 from anonrisk.core import radix
 from anonrisk.counts import bounds
+from anonrisk.engines import refusals
 from anonrisk.engines.numpy.whole_person import counts_of_alike
 from anonrisk.engines.renumber import closed_up
-from anonrisk.errors import TooManyClassesError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,12 +61,7 @@ def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, Integer
     """Give each combination of classes that a link has in common, the link, and its persons."""
     degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
-    if total > bounds.MAX_COMBINATIONS:
-        raise TooManyClassesError(
-            f"the persons of the joined tables have {total:,.0f} combinations of classes, more "
-            f"than the {bounds.MAX_COMBINATIONS:,} that are counted: make quasi-identifiers "
-            "coarser, or publish fewer rows a person"
-        )
+    refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
     everywhere = degrees.all(axis=0)
     first, *others = tables
     there = everywhere[first.links]

@@ -7,7 +7,7 @@ are their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,9 @@ from anonrisk.core import radix
 from anonrisk.core.columns import as_names, check_missing
 from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
-from anonrisk.core.pseudonyms import FLOATS
 from anonrisk.core.render import joined as listed
 from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.question import ClassesWithValues
+from anonrisk.counts.question import ClassesWithValues, Combinations
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
 from anonrisk.engines.one_state import one_state
@@ -30,7 +29,6 @@ from anonrisk.errors import (
     ArgumentError,
     EmptyTableError,
     PolicyError,
-    UnsupportedColumnError,
     UnsupportedFrameError,
 )
 from anonrisk.releases.linked_entries import Entries, combined, counts_of_whole, with_absent
@@ -232,9 +230,14 @@ class _LinkedTable:
     unit: Name | None
     missing: str
 
-    def question(self, columns: Qid, unit: Name | None) -> tuple[Engine, Question]:
+    @property
+    def engine(self) -> Engine:
+        """What counts it."""
+        return engine_for(self.frame)
+
+    def question(self, columns: Qid, unit: Name | None) -> Question:
         """Check every name and type."""
-        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)
+        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)[1]
 
 
 def _by_person(asked: Sequence[_LinkedTable]) -> bool:
@@ -246,23 +249,40 @@ def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     )
 
 
+def _names(asked: Sequence[_LinkedTable]) -> Qid:
+    return tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
+
+
+def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
+    """Refuse to join along columns of different types."""
+    columns = [f"{one.name}.{one.on[place]}" for one in asked]
+    refusals.check_one_type(list(zip(columns, kinds, strict=True)))
+
+
 def _sizes(asked: Sequence[_LinkedTable], n_dropped: int, **counted: Any) -> ClassSizes:
-    names = tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
-    return ClassSizes(**counted, qid=names, missing=asked[0].missing, n_dropped=n_dropped)
+    return ClassSizes(**counted, qid=_names(asked), missing=asked[0].missing, n_dropped=n_dropped)
 
 
 # ---- along a person's key -----------------------------------------------------------------------
 
 
 def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
+    """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
+    if not whole and all(one.engine.name == "spark" for one in asked):
+        first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
+        found = asked[0].engine.match(first[0], Combinations(first[1], tuple(others)))
+        return ClassSizes.of(replace(found, qid=_names(asked)))
     key = Key.generate()
     counted = []
     for one in asked:
         with one_state(one.frame, "linked"):
-            engine, question = one.question(one.qid, one.on[0])
-            counted.append(engine.tally(one.frame, KeyedTally(question, (), key)))
-    letters = [found.kinds[one.on[0]] for one, found in zip(asked, counted, strict=True)]
-    _refuse_other_kinds(asked, 0, [LETTERS[letter] for letter in letters])
+            question = one.question(one.qid, one.on[0])
+            counted.append(one.engine.tally(one.frame, KeyedTally(question, (), key)))
+    _check_type(
+        asked,
+        0,
+        [LETTERS[found.kinds[one.on[0]]] for one, found in zip(asked, counted, strict=True)],
+    )
     persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
     ends = np.cumsum([len(found.rows) for found in counted])[:-1]
     entries = [
@@ -293,8 +313,8 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
 
 
 def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
-    engines = {engine_for(one.frame).name for one in asked}
-    if len(engines) > 1:
+    if len({type(one.engine) for one in asked}) > 1:
+        engines = {one.engine.name for one in asked}
         raise UnsupportedFrameError(
             f"tables {listed([one.name for one in asked])} are joined by values that they share, "
             f"and lie in {' and '.join(sorted(engines))}: bring them to one engine"
@@ -303,10 +323,10 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     for one in asked:
         columns = tuple(dict.fromkeys((*one.qid, *one.on)))
         with one_state(one.frame, "linked"):
-            engine, question = one.question(columns, one.unit)
-            more = () if one.unit is None else (one.unit,)
-            tally = engine.tally(one.frame, ClassesWithValues((*columns, *more)))
-        tallies.append(_kept(tally, one, question))
+            question = one.question(columns, one.unit)
+            more = () if question.unit is None else (question.unit,)
+            tally = one.engine.tally(one.frame, ClassesWithValues((*columns, *more)))
+        tallies.append(_kept(tally, question))
     links, n_links = _shared(asked, [tally for tally, _ in tallies])
     entries = [
         _of_tally(tally, one, own)
@@ -326,15 +346,16 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     return _sizes(asked, sum(n for _, n in tallies), sizes=sizes, classes=classes, **about)
 
 
-def _kept(tally: Tally, one: _LinkedTable, question: Question) -> tuple[Tally, int]:
+def _kept(tally: Tally, question: Question) -> tuple[Tally, int]:
     """Leave out or refuse what is missing, as the question says; give how many rows went."""
     gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
-    if one.unit is not None and gaps[one.unit].any():
-        raise refusals.missing_unit(one.unit, int(tally.counts[gaps[one.unit]].sum()))
+    unit = question.unit
+    if unit is not None and gaps[unit].any():
+        raise refusals.missing_unit(unit, int(tally.counts[gaps[unit]].sum()))
     n_missing = {name: int(tally.counts[gaps[name]].sum()) for name in question.columns}
-    if one.missing == "value" or not any(n_missing.values()):
+    if question.missing == "value" or not any(n_missing.values()):
         return tally, 0
-    if one.missing == "error":
+    if question.missing == "error":
         raise refusals.missing_values(n_missing)
     kept = ~np.any([gaps[name] for name in question.columns], axis=0)
     codes = {name: codes[kept] for name, codes in tally.codes.items()}
@@ -349,7 +370,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
     for place, _ in enumerate(asked[0].on):
         own = [one.on[place] for one in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
-        _refuse_other_kinds(asked, place, [domain.kind for domain in domains])
+        _check_type(asked, place, [domain.kind for domain in domains])
         numbers, size = _common(domains)
         coded = [
             number[tally.codes[name]]
@@ -377,17 +398,7 @@ def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
     first[pairs[::-1]] = np.arange(len(pairs))[::-1]
     rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     np.add.at(rows, pairs, tally.counts)
-    np.add.at(persons, pairs, tally.counts if one.unit is None else 1)
+    # With a unit, each is a person; columns that are neither class nor link are one.
+    by_person = not {*tally.codes} <= {*one.qid, *one.on}
+    np.add.at(persons, pairs, 1 if by_person else tally.counts)
     return Entries(classes[first], n_classes, links[first], persons, rows)
-
-
-def _refuse_other_kinds(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
-    """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
-    known = {*kinds} - {LETTERS["n"]}
-    if len(known) > 1 or "other" in known:
-        each = zip(asked, kinds, strict=True)
-        said = ", ".join(f"{one.name!r} by {one.on[place]!r}, {kind}" for one, kind in each)
-        hint = f"; {FLOATS}" if known == {LETTERS["i"], LETTERS["f"]} else ""
-        raise UnsupportedColumnError(
-            f"tables are joined by columns of one type, and these are not ({said}): convert{hint}"
-        )
