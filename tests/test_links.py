@@ -175,7 +175,9 @@ def test_a_person_with_many_rows_in_both_is_refused_before_anything_is_joined(mo
 def test_what_cannot_be_joined_is_refused_in_words():
     patients, visits = pd.DataFrame(PATIENTS), pd.DataFrame(VISITS)
     tables = {"patients": patients, "visits": visits}
-    with pytest.raises(errors.UnsupportedColumnError, match="'patients' by 'id', text"):
+    with pytest.raises(
+        errors.UnsupportedColumnError, match="'patients.id' is text, 'visits.id' is int"
+    ):
         linked(tables | {"patients": patients.astype({"id": str})}, LINK, QIDS)
     with pytest.raises(errors.UnsupportedColumnError, match="astype"):
         linked(tables | {"visits": visits.astype({"id": float})}, LINK, QIDS)
@@ -194,6 +196,26 @@ def test_what_cannot_be_joined_is_refused_in_words():
     numbers = tables | {"visits": visits.assign(zip=1)}
     with pytest.raises(errors.UnsupportedColumnError, match="of one type"):
         linked(numbers, Link(["patients", "visits"]), shared)
+
+
+def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatch):
+    if frame.kind != "spark":
+        pytest.skip("of Spark")
+    from anonrisk.engines.spark import SparkEngine, linked_tables
+
+    def nothing(*_):
+        raise AssertionError("persons came to the driver")
+
+    monkeypatch.setattr(SparkEngine, "tally", nothing)
+    tables = {"patients": frame(PATIENTS), "visits": frame(VISITS)}
+    assert linked(tables, LINK, QIDS).k == 1
+    text = frame({**VISITS, "id": [str(who) for who in VISITS["id"]]})
+    with pytest.raises(errors.UnsupportedColumnError, match="'id' is integer, 'id' is text"):
+        linked(tables | {"visits": text}, LINK, QIDS)
+    # Six persons, of whom one has two combinations.
+    monkeypatch.setattr(linked_tables, "MOST", 6)
+    with pytest.raises(errors.TooManyClassesError, match="have 7 combinations of classes"):
+        linked(tables, LINK, QIDS)
 
 
 @pytest.mark.parametrize(

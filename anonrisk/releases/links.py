@@ -179,11 +179,12 @@ def linked(
     .. math:: n(c_1, \dots, c_m) = \sum_v \min_t n_t(c_t, v)
 
     for every combination that matches at all. One is a person singled out: a row of each table, and
-    no other that it can be. It is the most persons who can have the combination; how many
-    really have it, between none and these, neither the tables nor the attacker tell. Where the
-    shared columns belong to the quasi-identifier of each table, it is the smallest of the matching
-    classes, so that tables of a good k each are as good together. Rows that match nothing are not
-    counted, and where none matches there is nothing to tell.
+    no other that it can be. It is the most persons who can have the combination, and in no table is
+    the attacker left with fewer rows; how many really have it, between none and these, neither the
+    tables nor the attacker tell. Where the shared columns belong to the quasi-identifier of each
+    table, it is the smallest of the matching classes, so that tables of a good k each are as good
+    together. Rows that match nothing are not counted, and where none matches there is nothing to
+    tell.
 
     Examples
     --------
