@@ -75,6 +75,7 @@ ASKED = {
     "state": lambda ask, frame: ask(frame, QID, sensitive="value", unit="person", key=KEY),
     "suda": lambda ask, frame: ask(frame, QID, progress=False),
     "trajectory": lambda ask, frame: ask(frame, "person", "zip", 2),
+    "whole_person": lambda ask, frame: ask(frame, "person", QID),
     "utility": lambda ask, frame: ask(frame, frame, QID),
 }
 POLICY = anonrisk.Policy(quasi=QID, sensitive="value", k=1, ldiv={"l": 1}, unlisted="ignore")
