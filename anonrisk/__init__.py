@@ -81,6 +81,7 @@ from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.releases.compare import compare
 from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
@@ -121,6 +122,7 @@ __all__ = [
     "beta_likeness",
     "box_plot",
     "classes",
+    "compare",
     "declare",
     "degree",
     "delta_disclosure",

@@ -50,6 +50,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.releases.comparison import Comparison
 from anonrisk.releases.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
@@ -559,6 +560,16 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def compare(
+        self,
+        previous: Any,
+        qids: Names | None = None,
+        unit: Name | None = None,
+        sensitive: Names | None = None,
+        *,
+        missing: Missing = "value",
+    ) -> Comparison:
+        """Compare a table with an earlier release: whom both together expose, and what they tell."""
     def state(
         self,
         qids: Names | None = None,
