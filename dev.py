@@ -106,7 +106,8 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
-ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
+ALL_EXAMPLES = ("--hypothesis-profile", "night")
+ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
@@ -123,7 +124,16 @@ LANES = (
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
 )
 NIGHTLY = (
-    Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane(
+        "nightly tests",
+        LATEST,
+        ("--engines", "pandas,arrow,spark", "-m", "nightly", *ALL_EXAMPLES),
+    ),
+    Lane(
+        "properties, all examples",
+        LATEST,
+        ("--engines", "pandas,arrow", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
+    ),
     Lane(
         "pandas and Arrow, all cases",
         LATEST,

@@ -16,7 +16,7 @@ and others that speak the Arrow stream as well; ``anonrisk.table(x)`` gives thes
 `anonrisk.planning`   plans, and the search for them; HIPAA's Safe Harbor as one
 `anonrisk.pseudonyms` a keeper of pseudonyms, who issues and reveals them
 `anonrisk.policy`     gates: `Policy` and `Verdict`
-`anonrisk.releases`   states: counts that outlive a table, and add up
+`anonrisk.releases`   states, which add up; the ledger of what was published; manifests
 `anonrisk.priors`     what data holders publish so that others can predict
 `anonrisk.reporting`  pages and pictures
 `anonrisk.datasets`   synthetic tables to try things on
@@ -79,9 +79,11 @@ from anonrisk.api.trajectory import trajectory
 from anonrisk.api.uniqueness import uniqueness
 from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
+from anonrisk.api.whole_person import whole_person
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.releases.compare import compare
+from anonrisk.releases.sketch import Sketch, sketch
 from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
 from anonrisk.reporting.report import report
@@ -102,14 +104,19 @@ if TYPE_CHECKING:
     from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
+    from anonrisk.releases.ledger import Ledger
+    from anonrisk.releases.manifest import Manifest
 
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Ledger",
+    "Manifest",
     "Plan",
     "Policy",
     "ReleaseBlocked",
     "Roles",
+    "Sketch",
     "State",
     "Verdict",
     "__version__",
@@ -155,6 +162,7 @@ __all__ = [
     "rr",
     "scan",
     "sizes",
+    "sketch",
     "state",
     "suda",
     "summary",
@@ -165,6 +173,7 @@ __all__ = [
     "uniqueness",
     "utility",
     "was_perturbed",
+    "whole_person",
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.
@@ -181,7 +190,13 @@ _LATER = (
     "spark",
     "sql",
 )
-_NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
+_NAMES_LATER = {
+    "Ledger": "releases.ledger",
+    "Manifest": "releases.manifest",
+    "Plan": "planning.plan",
+    "Policy": "policy",
+    "Verdict": "policy",
+}
 
 
 if not TYPE_CHECKING:

@@ -51,6 +51,7 @@ from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
 from anonrisk.releases.comparison import Comparison
+from anonrisk.releases.sketch import Sketch
 from anonrisk.releases.state import State
 from anonrisk.reporting.explorer import Explorer
 from anonrisk.reporting.page import Report
@@ -560,6 +561,14 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def whole_person(
+        self,
+        unit: Name | None = None,
+        qids: Names | None = None,
+        *,
+        missing: Missing = "value",
+    ) -> ClassSizes:
+        """Count the persons who are alike as a whole: all their rows together, not one row."""
     def compare(
         self,
         previous: Any,
@@ -570,6 +579,14 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> Comparison:
         """Compare a table with an earlier release: whom both together expose, and what they tell."""
+    def sketch(
+        self,
+        qids: Names | None = None,
+        *,
+        key: Key | bytes,
+        missing: Missing = "value",
+    ) -> Sketch:
+        """Sample the classes of a table under keyed hashes, for tables whose classes do not fit."""
     def state(
         self,
         qids: Names | None = None,

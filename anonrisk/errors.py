@@ -169,7 +169,7 @@ class SessionStoppedError(EngineError):
 
 
 class PolicyError(ArgumentError):
-    """A policy is not well formed: a misspelt key, a wrong type, nothing to check."""
+    """A policy or a release is not well formed: a misspelt key, a wrong type, nothing to check."""
 
 
 class Decision(Protocol):
@@ -202,6 +202,10 @@ class ReleaseBlocked(AnonRiskError, RuntimeError):  # noqa: N818
         self.verdict = verdict
 
 
+class ManifestError(ReleaseBlocked):
+    """What is published is not what was checked, or its manifest does not hold: do not publish."""
+
+
 class InvalidPriorError(ArgumentError):
     """Published numbers about a population that no population can have."""
 
@@ -222,6 +226,14 @@ class StoreError(AnonRiskError, RuntimeError):
     """A database cannot be used; its message is withheld: it may hold a password or a person."""
 
 
+class LedgerError(StoreError):
+    """A ledger is not what its publishers wrote, is none, or cannot take this publication."""
+
+
+class LedgerMovedError(LedgerError):
+    """Somebody published since the ledger was looked at: check the release again."""
+
+
 class MissingTimeError(AnonRiskError, ValueError):
     """The column that orders the records has missing values, or no such column was given."""
 
@@ -235,7 +247,7 @@ class SecretKeyError(AnonRiskError, ValueError):
 
 
 class WrongKeyError(SecretKeyError):
-    """A store of identities, or a state, was made with another key."""
+    """A store of identities, a state, a ledger or a seal was made with another key."""
 
 
 class StateError(AnonRiskError, ValueError):

@@ -72,6 +72,7 @@ ASKED = {
     "permute": lambda ask, frame: ask(frame, "value", seed=1),
     "perturb": lambda ask, frame: ask(frame, "income", scale=5.0, seed=1),
     "pseudonymize": lambda ask, frame: ask(frame, "person", key=KEY),
+    "sketch": lambda ask, frame: ask(frame, QID, key=KEY),
     "state": lambda ask, frame: ask(frame, QID, sensitive="value", unit="person", key=KEY),
     "suda": lambda ask, frame: ask(frame, QID, progress=False),
     "trajectory": lambda ask, frame: ask(frame, "person", "zip", 2),

@@ -195,6 +195,8 @@ def _write_results(outcome: Outcome, given: argparse.Namespace, source: Source, 
 def _rendered(option: str, outcome: Outcome, given: argparse.Namespace) -> str:
     from anonrisk.cli import junit, markdown, sarif
 
+    if option == "markdown" and outcome.page is not None:
+        return outcome.page.to_markdown()
     if option == "sarif":
         return sarif.document(outcome, given)
     return junit.document(outcome) if option == "junit" else markdown.document(outcome)

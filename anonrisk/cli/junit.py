@@ -26,8 +26,9 @@ def document(outcome: Outcome) -> str:
     findings, said = outcome.findings, outcome.document
     suite = ET.Element("testsuite", name="anonrisk", tests=str(len(findings)))
     numbers = {"failures": 0, "errors": 0, "skipped": 0}
-    for finding in findings:
-        case = ET.SubElement(suite, "testcase", classname="anonrisk.check", name=name_of(finding))
+    for table, finding in outcome.of_tables:
+        of = "anonrisk.check" if table is None else f"anonrisk.check.{shown(table)}"
+        case = ET.SubElement(suite, "testcase", classname=of, name=name_of(finding))
         if finding.passed:
             continue
         kind = "failure" if finding.status == FAIL else "error"

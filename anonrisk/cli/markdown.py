@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from anonrisk.core.render import named, shown
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, name_of
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, name_of
 from anonrisk.reporting.markdown import plain, table
 
 if TYPE_CHECKING:
@@ -77,9 +77,11 @@ def _told(text: object) -> str:
 
 
 def _row(finding: Finding, fail_on: str) -> tuple[str, ...]:
-    warns = finding.status == FAIL and not finding.blocks(fail_on)
+    loose = finding.status == FAIL and not finding.blocks(fail_on)
     value, limit, _ = finding.numbers
-    status = "⚠️ warns" if warns else _WORDS[finding.status]
+    status = _WORDS[finding.status]
+    if loose:
+        status = "⚠️ waived" if finding.severity == WAIVED else "⚠️ warns"
     return status, name_of(finding), value, limit
 
 

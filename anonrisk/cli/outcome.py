@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from anonrisk._version import __version__
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
 from anonrisk.policy.verdict import Verdict
+
+if TYPE_CHECKING:
+    from anonrisk.releases.release_verdict import ReleaseVerdict
+    from anonrisk.reporting import Report
 
 CODES = {PASS: 0, FAIL: 1, "wrong_usage": 2, COULD_NOT_ASSESS: 3}
 SCHEMA_VERSION = 1
@@ -30,6 +35,10 @@ class Outcome:
         Of a gate: what it found, for ``--junit``.
     message : str
         What went wrong, on standard error.
+    tables : tuple of str or None
+        Of a release: the table of each finding; None for what is about all of them.
+    page : Report or None
+        Of a release: what ``--markdown`` writes.
     """
 
     text: str
@@ -37,6 +46,13 @@ class Outcome:
     code: int = 0
     findings: tuple[Finding, ...] = field(default=())
     message: str = ""
+    tables: tuple[str | None, ...] = ()
+    page: Report | None = None
+
+    @property
+    def of_tables(self) -> list[tuple[str | None, Finding]]:
+        """Every finding, with its table where there are several."""
+        return list(zip_longest(self.tables[: len(self.findings)], self.findings))
 
     @classmethod
     def of(cls, *results: Any, code: int = 0, **parts: Any) -> Outcome:
@@ -63,11 +79,33 @@ class Outcome:
         return cls(repr(decided), document, code, verdict.findings, message)
 
     @classmethod
+    def of_release(cls, verdict: ReleaseVerdict, **more: Any) -> Outcome:
+        """Give the exit code of a release, by the same rule."""
+        code = CODES[verdict.status]
+        document = {**verdict.to_dict(), "exit_code": code, **plain(more)}
+        tables = [name for name, one in verdict.tables.items() for _ in one.findings]
+        return cls(
+            text=repr(verdict),
+            document=document,
+            code=code,
+            findings=verdict.every_finding,
+            tables=(*tables, *(None for _ in verdict.findings)),
+            page=verdict.report(),
+        )
+
+    @classmethod
     def not_finished(cls, fail_on: str | None) -> Outcome:
         """Give what stands where a result goes until there is one; a gate's is a verdict."""
         if fail_on is not None:
             return cls.of_verdict(Verdict.not_finished(), fail_on)
         return cls.refused(COULD_NOT_ASSESS, "it has not finished")
+
+    @classmethod
+    def failed(cls, message: str) -> Outcome:
+        """Say that a gate failed where nothing was measured, and why."""
+        said = cls.of(code=CODES[FAIL], status=FAIL, message=message)
+        found = Finding("files", FAIL, "fail", message)
+        return replace(said, text="", findings=(found,), message=message)
 
     @classmethod
     def refused(cls, status: str, message: str) -> Outcome:

@@ -17,7 +17,7 @@ from anonrisk.cli.outcome import CODES
 from anonrisk.core.render import escaped_json, shown
 from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.policy import budgets
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_name
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, WAIVER, plain_name
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,9 @@ _ROOT = "%SRCROOT%"
 # What a policy checks or tells by itself; a budget says in its own file what it is.
 _BESIDE = {
     "against": "A change is compared with the table before it.",
+    "approvals": "Enough people, and not the one who publishes, have approved the release.",
     "direct": "No column that names a person by itself may be published.",
+    "files": "What is published is what was checked.",
     "find_qids": "A search has looked for columns that single people out.",
     "max_dropped_fraction": "At most a share of the rows may be left out for a missing value.",
     "missing_sensitive": "The policy says what a missing sensitive value means.",
@@ -73,8 +75,10 @@ def document(outcome: Outcome, given: argparse.Namespace) -> str:
     place = _Place(given)
     fail_on = said.get("fail_on", "fail")
     results = [
-        place.result(rules, one.budget, _level(one, fail_on), one.sentence, _about(one))
-        for one in findings
+        place.result(rules, one.budget, _level(one, fail_on), _told(table, one), about)
+        | _suppressed(one)
+        for table, one in outcome.of_tables
+        for about in ([*_about(one), *([] if table is None else [table])],)
         if not one.passed
     ]
     results += [
@@ -113,9 +117,9 @@ class _Place:
     """Where a result belongs: in the policy, beside the table that was measured."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        named = (*given.table, *(getattr(given, "input", None) or ()))
+        named = (*getattr(given, "table", ()), *(getattr(given, "input", None) or ()))
         self.tables = [without_values(name) for name in named if name != STDIN]
-        self._policy = str(given.policy)
+        self._policy = str(getattr(given, "release", None) or given.policy)
         self._lines = _lines_of(self._policy)
 
     def result(
@@ -183,6 +187,19 @@ def _level(finding: Finding, fail_on: str) -> str:
     if finding.status == COULD_NOT_ASSESS:
         return "error"
     return "error" if finding.blocks(fail_on) else "warning"
+
+
+def _told(table: str | None, finding: Finding) -> str:
+    return finding.sentence if table is None else f"{table}: {finding.sentence}"
+
+
+def _suppressed(finding: Finding) -> dict[str, Any]:
+    """Say in SARIF's own words that somebody answers for it; a code forge counts it as settled."""
+    if finding.severity != WAIVED:
+        return {}
+    said = "; ".join(f"{key}: {finding.parameters[WAIVED][key]}" for key in WAIVER)
+    accepted = {"kind": "external", "status": "accepted", "justification": shown(said)}
+    return {"suppressions": [accepted]}
 
 
 def _about(finding: Finding) -> list[Any]:

@@ -162,3 +162,35 @@ class Closeness(_Annotated):
     def __repr__(self) -> str:
         """Show the number and the kind of distance."""
         return f"{float(self)!r} ({self.distance} distance)"
+
+
+class Estimated(_Annotated):
+    """A number that was estimated from a part, with the interval that holds the truth.
+
+    Attributes
+    ----------
+    interval : Interval
+        Both ends; the number itself twice where nothing had to be estimated.
+
+    Examples
+    --------
+    >>> Estimated(0.25, Interval(0.24, 0.26, level=0.95))
+    0.25 (95%: 0.24 to 0.26)
+    >>> Estimated(0.25, Interval(0.25, 0.25))
+    0.25 (exact)
+    """
+
+    interval: Interval
+
+    def __new__(cls, value: float, interval: Interval) -> Self:
+        """Make the number and keep its interval."""
+        number = super().__new__(cls, value)
+        number.interval = interval
+        return number
+
+    def __repr__(self) -> str:
+        """Show the number and its interval."""
+        if self.interval.level is None:
+            return f"{float(self):g} (exact)"
+        low, high = self.interval
+        return f"{float(self):g} ({self.interval.level:.0%}: {low:g} to {high:g})"

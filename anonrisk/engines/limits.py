@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.render import count_of
-from anonrisk.errors import ArgumentError, UnsupportedColumnError
+from anonrisk.errors import ArgumentError, TooManyClassesError, UnsupportedColumnError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # The largest share of cells that rounded noise may leave as they are.
 MAX_UNMOVED = 0.95
+# Entries of a state that come to this process out of Spark or a database: about a gigabyte on their
+# way.
+MAX_KEYED = 4_000_000
 
 
 def check_noise(name: Name, law: str, scale: float) -> None:
@@ -29,6 +32,16 @@ def check_noise(name: Name, law: str, scale: float) -> None:
         raise ArgumentError(
             f"scale={scale:g} is too small for column {name!r}, which holds whole numbers or "
             f"dates: rounding would leave {unmoved:.1%} of its cells as they are"
+        )
+
+
+def check_keyed(n_entries: int) -> None:
+    """Refuse more entries of a state than this process should hold at once."""
+    if n_entries > MAX_KEYED:
+        raise TooManyClassesError(
+            f"a state of this table has more than {MAX_KEYED:,} classes, persons or values, which "
+            "would all have to come here: make states of parts of the table and merge them, or "
+            "ask for a sketch (anonrisk.sketch), which keeps a sample of the classes"
         )
 
 

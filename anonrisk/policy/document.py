@@ -19,18 +19,19 @@ _READER = documents.Reader("policy", PolicyError)
 
 def from_yaml(source: str | Path) -> Any:
     """Read a YAML file, or YAML text; a key written twice is refused."""
-    return _parsed(source, _READER.yaml)
+    return _parsed(source, _READER, "yaml")
 
 
 def from_json(source: str | Path) -> Any:
     """Read a JSON file, or JSON text; a key written twice is refused, and so is NaN."""
-    return _parsed(source, _READER.json)
+    return _parsed(source, _READER, "json")
 
 
-def from_file(path: str | Path) -> Any:
+def from_file(path: str | Path, what: str = "policy") -> Any:
     """Read a file by its ending: .json as JSON, anything else as YAML."""
     where = Path(path)
-    return _parsed(where, _READER.json if is_json(where) else _READER.yaml)
+    reader = documents.Reader(what, PolicyError)
+    return _parsed(where, reader, "json" if is_json(where) else "yaml")
 
 
 def to_yaml(document: dict[str, Any], *, lines: bool = False) -> str:
@@ -77,14 +78,15 @@ def canonical(document: Any) -> str:
     )
 
 
-def _parsed(source: Any, parse: Callable[[str], Any]) -> Any:
+def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:
+    what = reader.what
     if not isinstance(source, (str, Path)):
         kind = type(source).__name__
-        raise PolicyError(f"a policy is read from a path or a text, not from a {kind}")
-    text = _text(source) if _is_path(source) else str(source)
+        raise PolicyError(f"a {what} is read from a path or a text, not from a {kind}")
+    text = _text(source, what) if _is_path(source) else str(source)
     if len(text) > _LONGEST:
-        raise PolicyError("this text is too long to be a policy")
-    return parse(text)
+        raise PolicyError(f"this text is too long to be a {what}")
+    return reader.json(text) if form == "json" else reader.yaml(text)
 
 
 def _is_path(source: str | Path) -> bool:
@@ -95,13 +97,13 @@ def _is_path(source: str | Path) -> bool:
     return one_line and (":" not in source or source.endswith((".yaml", ".yml", ".json")))
 
 
-def _text(path: str | Path) -> str:
+def _text(path: str | Path, what: str) -> str:
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
             # Some files have no end.
             return file.read(_LONGEST + 1)
     except UnicodeDecodeError:
-        raise PolicyError(f"policy {str(path)!r} is not UTF-8 text") from None
+        raise PolicyError(f"{what} {str(path)!r} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"
-        raise PolicyError(f"cannot read the policy {str(path)!r}: {why}") from None
+        raise PolicyError(f"cannot read the {what} {str(path)!r}: {why}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedFields, joined, named, shown
@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 
 PASS, FAIL, COULD_NOT_ASSESS = "pass", "fail", "could_not_assess"
 STATUSES = (PASS, FAIL, COULD_NOT_ASSESS)
+# The severity of a broken budget that somebody answers for, in a release and for a time.
+WAIVED = "waived"
+# What a waiver says, and where a finding keeps it.
+WAIVER = ("reason", "owner", "expires")
 # What a finding may be about beside the budgets; one of another name was not written here.
 _SHARES = ("max_dropped_fraction", "missing_sensitive")
 _OTHERS = {
     "max_dropped_fraction": "The share of rows left out",
     "find_qids": "",
     "against": "The change against the base",
+    "approvals": "Who has approved the release",
+    "files": "What is published",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
@@ -39,11 +45,13 @@ class Finding(PrintedFields):
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
-        ``"against"`` and ``"table"`` for what a policy checks or tells by itself.
+        ``"against"`` and ``"table"`` for what a policy checks or tells by itself; of a release
+        also ``"approvals"`` and ``"files"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
-    severity : {"fail", "warn"}
-        Whether it blocks a release. What could not be assessed blocks in any case.
+    severity : {"fail", "warn", "waived"}
+        Whether it blocks a release. What could not be assessed blocks in any case; what is waived
+        is broken, and somebody answers for it: `parameters` has the waiver, `sentence` its text.
     sentence : str
         What was found, in plain words.
     value, limit : number or None
@@ -96,7 +104,23 @@ class Finding(PrintedFields):
         if self.status == COULD_NOT_ASSESS:
             # Nobody knows how bad it is where nothing was measured.
             return True
-        return not self.passed and (self.severity == "fail" or fail_on == "warn")
+        if self.passed or self.severity == WAIVED:
+            return False
+        return self.severity == "fail" or fail_on == "warn"
+
+    @property
+    def waivable(self) -> bool:
+        """Whether somebody may answer for it: a budget of a policy that was measured and broken."""
+        return self.status == FAIL and budgets.named(self.budget) is not None
+
+    def waived(self, waiver: Mapping[str, str], sentence: str) -> Finding:
+        """Give the same finding, still broken, with the waiver that keeps it from blocking."""
+        return replace(
+            self,
+            severity=WAIVED,
+            sentence=f"{self.sentence} {sentence}",
+            parameters={**self.parameters, WAIVED: {key: waiver[key] for key in WAIVER}},
+        )
 
     @property
     def enough_k(self) -> int | None:
@@ -139,7 +163,8 @@ class Finding(PrintedFields):
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Finding:
         """Read what `to_dict` gave, and refuse a status that its own numbers contradict."""
-        if stored["status"] not in STATUSES or stored["severity"] not in SEVERITIES:
+        severities = (*SEVERITIES, WAIVED)
+        if stored["status"] not in STATUSES or stored["severity"] not in severities:
             raise ArgumentError("a finding has a status or a severity that there is not")
         numbers = {key: _number(stored[key]) for key in ("value", "limit", "margin", "estimate")}
         texts = ("budget", "status", "severity", "sentence")
@@ -152,9 +177,18 @@ class Finding(PrintedFields):
             qid=tuple(map(stored_name, stored["qid"])),
             sensitive=stored_name(stored["sensitive"]),
         )
+        if (finding.severity == WAIVED) != (WAIVED in finding.parameters) or (
+            finding.severity == WAIVED and not finding._says_its_waiver()
+        ):
+            raise ArgumentError(f"budget {finding.budget!r} is waived without a waiver that can be")
         if finding.contradicts_itself():
             raise ArgumentError(f"the numbers of budget {finding.budget!r} contradict its status")
         return finding
+
+    def _says_its_waiver(self) -> bool:
+        waiver = self.parameters[WAIVED]
+        said = [waiver[key] for key in WAIVER]
+        return self.waivable and all(isinstance(one, str) and one in self.sentence for one in said)
 
     def contradicts_itself(self) -> bool:
         """Tell whether the numbers do not add up, or say something else than the status."""

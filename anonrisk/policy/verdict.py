@@ -16,6 +16,7 @@ from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
     PASS,
+    WAIVED,
     Finding,
     about_of,
     named_once,
@@ -116,7 +117,7 @@ class Verdict:
     @property
     def status_with_warnings(self) -> str:
         """The same, with every warning taken for a failure."""
-        return overall(self.findings) if self.findings else COULD_NOT_ASSESS
+        return replace(self, fail_on="warn").status
 
     @property
     def passed(self) -> bool:
@@ -135,7 +136,13 @@ class Verdict:
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """The findings that did not pass but only warn."""
-        return tuple(f for f in self.findings if not f.passed and not f.blocks(self.fail_on))
+        loose = (f for f in self.findings if not f.passed and not f.blocks(self.fail_on))
+        return tuple(f for f in loose if f.severity != WAIVED)
+
+    @property
+    def waived(self) -> tuple[Finding, ...]:
+        """The findings that failed and that a waiver of a release keeps from blocking."""
+        return tuple(f for f in self.findings if f.severity == WAIVED)
 
     def raise_for_status(self, *, fail_on: str = "fail") -> None:
         """Raise `ReleaseBlocked` unless the table passed.
@@ -326,7 +333,7 @@ class Verdict:
         words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
         of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
         about = "" if self.table is None else f" for {render.shown(self.table)}"
-        return f"{words[self.status]}{about}{of}: {_tally(self.findings)}"
+        return f"{words[self.status]}{about}{of}: {tally(self.findings)}"
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -343,12 +350,13 @@ _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 def _row(finding: Finding, said: Qid) -> list[str]:
     words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "?"}
     status = words[finding.status]
-    if finding.severity == "warn" and finding.status == FAIL:
-        status = "warn"
+    if finding.severity in ("warn", WAIVED) and finding.status == FAIL:
+        status = finding.severity
     return [status, finding.budget, *finding.numbers, about_of(finding, said)]
 
 
-def _tally(findings: Iterable[Finding]) -> str:
+def tally(findings: Iterable[Finding]) -> str:
+    """Say how many checks passed, and what became of the others."""
     statuses = [(f.status, f.severity) for f in findings]
     kept = sum(status == PASS for status, _ in statuses)
     unknown_ = sum(status == COULD_NOT_ASSESS for status, _ in statuses)
@@ -357,6 +365,8 @@ def _tally(findings: Iterable[Finding]) -> str:
         counts.append(f"{statuses.count((FAIL, 'fail'))} failed")
     if unknown_:
         counts.append(f"{unknown_} could not be assessed")
+    if (FAIL, WAIVED) in statuses:
+        counts.append(f"{statuses.count((FAIL, WAIVED))} waived")
     if (FAIL, "warn") in statuses:
         counts.append(render.count_of(statuses.count((FAIL, "warn")), "warning"))
     return ", ".join(counts)

@@ -6,24 +6,20 @@ transaction and closed after it, so that processes may share a repository.
 
 from __future__ import annotations
 
-import contextlib
 import json
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.database import check_installed, make_engine, withheld
-from anonrisk.errors import ArgumentError, StoreError
+from anonrisk.core.database import open_store, withheld, writing
+from anonrisk.errors import StoreError
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Iterator, Mapping
 
-    from sqlalchemy import URL, Connection, Engine, MetaData
+    from sqlalchemy import Connection, MetaData
 
 VERSION = 1
 SUBMISSIONS, ABOUT = "anonrisk_priors", "anonrisk_priors_about"
-# Any number will do, as long as nobody else locks the same: "priors" as a number.
-_LOCK = 0x7072696F7273
 
 
 class PriorStore:
@@ -39,7 +35,7 @@ class PriorStore:
 
     def __init__(self, url: Any, floor: int) -> None:
         """Connect; make the tables in a new database, check the version of an old one."""
-        self._engine, self.place = _engine(url)
+        self._engine, self.place = open_store(url, "a repository")
         with self._withheld():
             about = self._about()
             if about is None:
@@ -97,74 +93,8 @@ class PriorStore:
         found = self._about()
         return found or {}
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """Open a transaction that no other writer can be in at the same time."""
-        from sqlalchemy import text
-
-        with self._engine.execution_options(writing=True).begin() as connection:
-            if self._engine.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            yield connection
-
-
-def _engine(url: Any) -> tuple[Engine, str]:
-    """Make an engine, and the name of the place for messages: no user, password or options."""
-    check_installed("a repository")
-    from sqlalchemy import NullPool, StaticPool, event, make_url
-
-    if isinstance(url, Path) or (isinstance(url, str) and "://" not in url):
-        parsed = make_url("sqlite://").set(database=str(url))
-    elif isinstance(url, str):
-        try:
-            parsed = make_url(url)
-        except Exception:  # noqa: BLE001 - whatever it is, its message quotes the URL
-            raise ArgumentError("this is not the URL of a database") from None
-    else:
-        raise ArgumentError(f"url must be text or a path, not a {type(url).__name__}")
-    parsed = _with_driver(parsed)
-    place = _place(parsed)
-    if parsed.get_backend_name() == "sqlite":
-        # A database in memory is gone with its connection, which therefore is kept.
-        in_memory = parsed.database in {None, "", ":memory:"}
-        engine = make_engine(parsed, poolclass=StaticPool if in_memory else NullPool)
-        event.listen(engine, "connect", _leave_transactions_to_us)
-        event.listen(engine, "begin", _begin)
-        return engine, place
-    with withheld(f"{place} cannot be used"):
-        return make_engine(parsed, poolclass=NullPool), place
-
-
-def _with_driver(url: URL) -> URL:
-    """Name the driver of a PostgreSQL URL: which one is the default depends on SQLAlchemy."""
-    backend, _, driver = url.drivername.partition("+")
-    if backend == "sqlite":
-        return url
-    if backend not in {"postgresql", "postgres"}:
-        raise ArgumentError("a repository is an SQLite file or a PostgreSQL database")
-    drivers = (driver,) if driver else ("psycopg", "psycopg2")
-    found = next((name for name in drivers if find_spec(name) is not None), None)
-    if found is None:
-        raise StoreError(
-            f"PostgreSQL needs the driver {drivers[0]!r}: pip install 'psycopg[binary]'"
-        )
-    return url.set(drivername=f"postgresql+{found}")
-
-
-def _place(url: URL) -> str:
-    if url.get_backend_name() == "sqlite":
-        return f"SQLite file {url.database}" if url.database else "SQLite in memory"
-    return f"PostgreSQL database {url.database} at {url.host}:{url.port or 5432}"
-
-
-def _leave_transactions_to_us(connection: Any, _record: object) -> None:
-    # Else Python's driver begins them late, and two writers may find out only in the middle.
-    connection.isolation_level = None
-
-
-def _begin(connection: Connection) -> None:
-    writing = connection.get_execution_options().get("writing")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    def _writing(self) -> contextlib.AbstractContextManager[Connection]:
+        return writing(self._engine, "priors")
 
 
 def _tables() -> MetaData:

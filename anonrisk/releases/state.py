@@ -332,7 +332,7 @@ def state(
     so that the cost is that of `anonrisk.classes` and of one hash a class. Columns hold text,
     integers, floats, booleans, dates, instants (to the microsecond), decimals or bytes.
 
-    When it misleads: rows that are in two states are counted twice when these are merged. 7 and
+    Rows that are in two states are counted twice when these are merged. 7 and
     7.0 have different hashes: states whose columns have different types are refused.
 
     References

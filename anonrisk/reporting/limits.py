@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy import budgets as kinds
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, plain_number
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, plain_number
 from anonrisk.reporting.text import cut, name_of, number
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def limit_row(finding: Finding) -> dict[str, Any]:
     word, sign, tone = _WORDS[finding.status]
     if finding.severity == "warn" and finding.status == FAIL:
         word, sign = "broken, a warning", "!"
+    if finding.severity == WAIVED:
+        word, sign = "broken, waived", "!"
     used = _used(finding)
     return {
         "budget": finding.budget,

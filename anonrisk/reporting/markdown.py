@@ -41,6 +41,8 @@ def _blocks(summary: dict[str, Any]) -> Iterator[str]:
     if verdict["next"]:
         yield "What next:\n"
         yield from (f"- {plain(text)}" for text in verdict["next"])
+    if "release" in summary:
+        yield from _release(summary["release"])
     if "behind" not in summary:
         return
     yield from _columns(summary["columns"])
@@ -56,6 +58,41 @@ def _blocks(summary: dict[str, Any]) -> Iterator[str]:
     yield "\n## How this was made\n"
     yield from _facts(summary["made"])
     yield f"\n{plain(summary['never_shown'])}"
+
+
+def _release(told: dict[str, Any]) -> Iterator[str]:
+    if told["findings"]:
+        yield from _heading("All tables together")
+        yield from map(_limit, told["findings"])
+    for one in told["tables"]:
+        yield from _heading(
+            f"{one['name']}: {one['sign']} {one['word']}", f"Policy: {one['policy']}"
+        )
+        yield from map(_limit, one["rows"])
+        yield from _more(one["more"], "limits")
+        if one["unseen"]:
+            yield f"- ⚠ Not looked at: {', '.join(map(plain, one['unseen']))}"
+    yield from _more(told["more"], "tables")
+    if told["waivers"]:
+        yield from _heading("Waivers")
+        keys = ("budget", "table", "reason", "owner", "expires", "needed")
+        yield from table(keys, [[one[key] for key in keys] for one in told["waivers"]])
+    if told["approvals"]["asked"]:
+        given = told["approvals"]["given"]
+        yield from _heading(f"{len(given)} of {told['approvals']['asked']} approvals")
+        yield from (f"- {plain(one['by'])}, {plain(one['at'])}" for one in given)
+    if told["chain"]:
+        earlier = ", ".join(map(plain, told["chain"]["earlier"])) or "none"
+        yield from _heading("What was published before")
+        yield f"- Compared: {earlier}"
+        if told["chain"]["separate"]:
+            yield f"- Declared separate: {', '.join(map(plain, told['chain']['separate']))}"
+        yield f"- End of the chain: {plain(told['chain']['head'])}"
+
+
+def _limit(row: dict[str, Any]) -> str:
+    used = f" ({row['used_text']})" if row["used_text"] else ""
+    return f"- {row['sign']} {row['word']}: {plain(row['sentence'])}{plain(used)}"
 
 
 def _facts(facts: Sequence[dict[str, str]]) -> Iterator[str]:
@@ -93,9 +130,7 @@ def _more(number: int, what: str) -> Iterator[str]:
 def _budgets(told: dict[str, Any] | None) -> Iterator[str]:
     if told:
         yield from _heading(told["title"], told["note"])
-        for row in told["rows"]:
-            used = f" ({row['used_text']})" if row["used_text"] else ""
-            yield f"- {row['sign']} {row['word']}: {plain(row['sentence'])}{plain(used)}"
+        yield from map(_limit, told["rows"])
         yield from _more(told["more"], "limits")
 
 

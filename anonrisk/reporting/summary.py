@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _TITLE = "Who can be singled out"
-_WORDS = {
+WORDS = {
     PASS: ("Pass", "✓", "good"),
     FAIL: ("Fail", "✗", "bad"),
     COULD_NOT_ASSESS: ("Could not assess", "?", "doubt"),
@@ -87,7 +87,7 @@ def summarise(
 
 def refused(message: str, title: str | None = None) -> dict[str, Any]:
     """Give the summary of a report that there is none of: why, and that this is no pass."""
-    word, sign, tone = _WORDS[COULD_NOT_ASSESS]
+    word, sign, tone = WORDS[COULD_NOT_ASSESS]
     return {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
@@ -97,14 +97,14 @@ def refused(message: str, title: str | None = None) -> dict[str, Any]:
             "word": word,
             "sign": sign,
             "tone": tone,
-            "headline": _NOBODY_CAN_TELL.format(cut(message)),
+            "headline": NOBODY_CAN_TELL.format(cut(message)),
             "notes": [],
             "next": [_NEXT[COULD_NOT_ASSESS]],
         },
     }
 
 
-_NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
+NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
 
 
 # ---- masthead -----------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _files(verdict: Verdict) -> str | None:
 def _verdict(found: Measured, people: People) -> dict[str, Any]:
     verdict = found.verdict
     status = verdict.status if found.judged else None
-    word, sign, tone = _WORDS[status]
+    word, sign, tone = WORDS[status]
     notes = []
     if verdict.not_looked_at and status != PASS:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
@@ -174,7 +174,7 @@ def _headline(found: Measured, people: People, status: str | None) -> str:
     if status == COULD_NOT_ASSESS:
         doubts = [one for one in verdict.failures if one.status == COULD_NOT_ASSESS]
         reason = limits.sentence_of(doubts[0]) if doubts else "nothing was checked."
-        return _NOBODY_CAN_TELL.format(reason)
+        return NOBODY_CAN_TELL.format(reason)
     return f"Do not publish this table as it is. {_why(found, people)}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
-from anonrisk.cli.commands.check import table_of, wanted_by
+from anonrisk.cli.commands.check import table_of
 from anonrisk.cli.commands.plan import write_table, written
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
@@ -18,6 +18,7 @@ from anonrisk.core.render import shown
 from anonrisk.errors import PlanError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.finding import FAIL
+from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse

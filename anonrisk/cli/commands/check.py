@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.cli import options
 from anonrisk.cli.next_steps import as_text, next_steps
 from anonrisk.cli.outcome import CODES, Outcome
-from anonrisk.cli.source import wanted
 from anonrisk.core.render import fitted, shown
 from anonrisk.engines.reading.files import STDIN, without_values
 from anonrisk.errors import AnonRiskError, ArgumentError
@@ -17,12 +16,12 @@ from anonrisk.policy.against import check_against
 from anonrisk.policy.finding import FAIL, unknown
 from anonrisk.policy.problem import Problem
 from anonrisk.policy.terms import UNLISTED
+from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse
 
     from anonrisk.cli.source import Source
-    from anonrisk.engines.reading.files import Wanted
     from anonrisk.policy.against import AgainstBase
 
 
@@ -142,33 +141,6 @@ def policy_of(given: argparse.Namespace) -> Policy:
     said = {key: value for key, value in said.items() if value is not None}
     said |= options.sample_of(given)
     return Policy.from_dict({**policy.to_dict(), **said}) if said else policy
-
-
-def wanted_by(policy: Policy) -> Wanted:
-    """List the columns that a policy needs; those that it orders are numbers."""
-    roles = policy.roles
-    budgets = [budget for rule in policy.rules for budget in rule.budgets]
-    ordered = [budget for budget in budgets if budget.needs_numbers]
-    scales = {name for b in ordered for name in b.sensitive or roles.sensitive}
-    single = [name for name in (roles.unit, roles.weight, policy.by) if name is not None]
-    whole_rules = any(rule.columns is None for rule in policy.rules)
-    if policy.unlisted == "quasi" or (whole_rules and not roles.quasi):
-        # Only the table knows its quasi-identifier.
-        return wanted(None, numbers=_numbers(policy, scales))
-    listed = [name for rule in policy.rules for name in rule.columns or ()]
-    about = [name for budget in budgets for name in budget.sensitive or ()]
-    return wanted(
-        [*roles.quasi, *listed],
-        roles.sensitive,
-        about,
-        single,
-        numbers=_numbers(policy, scales),
-    )
-
-
-def _numbers(policy: Policy, scales: set[Any]) -> set[Any]:
-    weight = policy.roles.weight
-    return scales if weight is None else {*scales, weight}
 
 
 def _explained(outcome: Outcome, verdict: Verdict) -> Outcome:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
 from anonrisk.cli import options, output_paths
-from anonrisk.cli.commands.check import wanted_by
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import text_format, wanted
@@ -16,6 +15,7 @@ from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
 from anonrisk.policy import Policy
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,17 @@ from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
 from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy import count, keyed, match, population, profile, tally
+from anonrisk.engines.numpy import (
+    count,
+    keyed,
+    match,
+    population,
+    profile,
+    tally,
+    whole_person,
+)
 from anonrisk.engines.pandas import (
     interval,
     labels,
@@ -60,6 +69,8 @@ class PandasEngine:
                 return count.class_sizes(PandasTable(frame), asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(PandasTable(frame), question, by)
+            case questions.WholePersons(question):
+                return whole_person.whole_persons(PandasTable(frame), question)
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):
@@ -84,7 +95,7 @@ class PandasEngine:
         """Score every class from its profile, and give the worst."""
         return profile.scores(PandasTable(frame), question, sensitive, scores)
 
-    def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
+    def tally(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over the classes of some columns."""
         match asked:
             case questions.ClassesWithValues(columns):
@@ -99,6 +110,9 @@ class PandasEngine:
                 return population.independence(PandasTable(frame), question, fraction)
             case KeyedTally():
                 return keyed.keyed(PandasTable(frame), asked)
+            case SketchTally():
+                whole = keyed.keyed(PandasTable(frame), asked.whole)
+                return SketchCounts.of_counts(asked, whole)
         raise refusals.unknown(asked)
 
     def match(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:

@@ -114,6 +114,12 @@ class ScannedFiles:
         """Run a query and read all its rows."""
         return self._of_the_same_files(self._asked.rows, query)
 
+    def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
+        """Run a query and read its rows, so many at a time."""
+        answer = self._asked.batches(query, n_rows)
+        while found := self._of_the_same_files(lambda _: next(answer, []), query):
+            yield found
+
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
         return self._of_the_same_files(self._asked.names, query)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import (
     count,
     interval,
+    keyed,
     link,
     match,
     population,
@@ -69,13 +72,15 @@ class SparkEngine:
         """Keep the roles in column metadata, which survives `select` and Parquet."""
         return roles.write(frame, declared)
 
-    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, those of all quasi-identifiers in one action over one scan."""
         match asked:
             case questions.Question():
                 return count.class_sizes(frame, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
+            case questions.WholePersons(question):
+                return count.whole_persons(frame, question)
             case questions.ManySets(question):
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):
@@ -102,7 +107,7 @@ class SparkEngine:
         """Score every class where it is, and give the worst."""
         return score.scores(frame, question, sensitive, scores)
 
-    def tally(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+    def tally(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count or sum over classes; on the driver only where they are not too many."""
         match asked:
             case questions.ClassesWithValues(columns, collapsible):
@@ -117,6 +122,10 @@ class SparkEngine:
                 return population.weighted(frame, question, weight)
             case questions.IfIndependent(question, fraction):
                 return population.independence(frame, question, fraction)
+            case KeyedTally():
+                return keyed.counts(frame, asked)
+            case SketchTally():
+                return keyed.sketch(frame, asked)
         raise refusals.unknown(asked)
 
     def match(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.sql import (
     count,
+    keyed,
     match,
     population,
     profile,
@@ -58,6 +61,8 @@ class SqlEngine:
                 return count.class_sizes(table, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(table, question, by)
+            case questions.WholePersons(question):
+                return count.whole_persons(table, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
@@ -93,6 +98,10 @@ class SqlEngine:
                 return population.weighted(table, question, weight)
             case questions.IfIndependent(question, fraction):
                 return population.independence(table, question, fraction)
+            case KeyedTally():
+                return keyed.counts(table, asked)
+            case SketchTally():
+                return keyed.sketch(table, asked)
         raise refused(f"'tally' of {type(asked).__name__}")
 
     def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:

@@ -10,6 +10,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
@@ -36,6 +37,9 @@ class Connected(Protocol):
 
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows, which are few."""
+
+    def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
+        """Run a query and read its rows, so many at a time."""
 
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
@@ -140,6 +144,12 @@ class ThroughSqlAlchemy:
     def rows(self, query: Any) -> list[Any]:
         """Run a query and read all its rows."""
         return list(self.connection.execute(query))
+
+    def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
+        """Run a query and read its rows, so many at a time."""
+        streamed = {"stream_results": True, "yield_per": n_rows}
+        for part in self.connection.execute(query, execution_options=streamed).partitions():
+            yield list(part)
 
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
@@ -248,26 +258,38 @@ class ThroughDriver:
         """Run a query and read all its rows."""
         return list(self._run(query).fetchall())
 
+    def batches(self, query: Any, n_rows: int) -> Iterator[list[Any]]:
+        """Run a query and read its rows, so many at a time."""
+        # A plain cursor of PostgreSQL brings all rows over at once.
+        name = f"anonrisk_{token_hex(8)}" if self.dialect == "postgresql" else None
+        answer = self._run(query, name)
+        try:
+            while found := answer.fetchmany(n_rows):
+                yield list(found)
+        finally:
+            if name is not None:
+                answer.close()
+
     def names(self, query: Any) -> list[str]:
         """Run a query, and give the names of its columns."""
         return [str(column[0]) for column in self._run(query).description]
 
-    def _run(self, query: Any) -> Any:
+    def _run(self, query: Any, cursor_name: str | None = None) -> Any:
         written = query.compile(
             dialect=_WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
         )
-        cursor = self._cursor()
+        cursor = self._cursor(cursor_name)
         if written.positiontup is None:
             # Without parameters psycopg reads no %, and SQLAlchemy has doubled them.
             return cursor.execute(str(written), written.params)
         return cursor.execute(str(written), [written.params[name] for name in written.positiontup])
 
-    def _cursor(self) -> Any:
+    def _cursor(self, name: str | None = None) -> Any:
         """Give what runs a statement, whatever the caller wants rows to be."""
         if self.dialect == "duckdb":
             # A cursor of DuckDB is a connection of its own, with transactions of its own.
             return self.connection
-        cursor = self.connection.cursor()
+        cursor = self.connection.cursor(*filter(None, [name]))
         cursor.row_factory = None if self.dialect == "sqlite" else _tuples()
         return cursor
 

@@ -103,6 +103,11 @@ class SqlSource:
         with self.reading() as under_way, guarded(doing):
             return under_way.connected.rows(query)
 
+    def batches(self, query: Any, n_rows: int, doing: str) -> Iterator[list[Any]]:
+        """Run a query and read its rows, which may be many, so many at a time."""
+        with self.reading() as under_way, guarded(doing):
+            yield from under_way.connected.batches(query, n_rows)
+
     def told(self, expressions: Sequence[Any], doing: str) -> list[Any]:
         """Ask for what the types of columns tell, without a look at any row."""
         there = {name.casefold() for name in self.names}

@@ -1,0 +1,66 @@
+"""Files that only their owner may read: keys, and what is kept about persons."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Windows has no such bits.
+_HAS_MODES = os.name == "posix"
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a whole file, or leave what is there; it stays when the power fails.
+
+    Readable by its owner alone, unless another mode is given.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name survive a power cut, where folders can be told to."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_private(path: Path) -> int:
+    """Make a new file that only its owner may read and write; give its open descriptor."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def why_not_private(path: Path) -> str:
+    """Say who else may use a file, and what to do; nothing where nobody may."""
+    mode = path.stat().st_mode
+    if _HAS_MODES and mode & _OTHERS:
+        return f"others than its owner may use it (mode {mode & 0o777:04o}): chmod 600 it"
+    return ""
+
+
+def why_not_safe(folder: Path) -> str:
+    """Say why a file in this folder can be exchanged by anybody; nothing where it cannot."""
+    if not folder.is_dir():
+        return "the folder is not there"
+    if _HAS_MODES and folder.stat().st_mode & stat.S_IWOTH:
+        return "everybody may write to its folder, and exchange the file: take one of your own"
+    return ""

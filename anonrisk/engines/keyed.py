@@ -1,0 +1,175 @@
+"""Classes that arrive in batches, put under keyed hashes here: no key leaves this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core import encoding
+from anonrisk.core.pseudonyms import sized, too_far, too_fine
+from anonrisk.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.counts.sketch import SketchCounts, Smallest
+from anonrisk.engines import limits, refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.core.encoding import Hashes
+    from anonrisk.counts.keyed import KeyedTally
+    from anonrisk.counts.question import Question
+    from anonrisk.counts.sketch import SketchTally
+
+
+class Batch:
+    """Some classes as they come: a list of cells for each column, and the rows of each class.
+
+    `letters` says how the cells of a column are encoded. Instants come as whole numbers of
+    microseconds since 1970 in Greenwich, with the letter ``t``, or of nanoseconds (``T``).
+    """
+
+    def __init__(
+        self, columns: Mapping[Name, Sequence[Any]], letters: Mapping[Name, str], rows: Integers
+    ) -> None:
+        """Take them as they are."""
+        self.columns, self.letters, self.rows = columns, letters, rows
+
+    def n_missing(self, name: Name) -> int:
+        """Count the rows that miss a column."""
+        missing = [cell is None for cell in self.columns[name]]
+        return int(self.rows[missing].sum())
+
+    def complete(self, names: Sequence[Name]) -> Batch:
+        """Leave out the classes that miss one of these columns."""
+        gaps = np.zeros(len(self.rows), dtype=bool)
+        for name in names:
+            gaps |= np.fromiter((cell is None for cell in self.columns[name]), bool, len(gaps))
+        if not gaps.any():
+            return self
+        kept = np.flatnonzero(~gaps)
+        columns = {name: [cells[i] for i in kept] for name, cells in self.columns.items()}
+        return Batch(columns, self.letters, self.rows[kept])
+
+    def encoded(self, name: Name) -> list[bytes]:
+        """Encode the cells of a column."""
+        cells, letter = self.columns[name], self.letters[name]
+        if letter == "T":
+            if any(cell is not None and cell % 1000 for cell in cells):
+                raise too_fine(name)
+            cells, letter = [None if cell is None else cell // 1000 for cell in cells], "t"
+        if letter == "t":
+            return [encoding.MISSING if cell is None else sized(b"t%d" % cell) for cell in cells]
+        # A driver may give views of bytes.
+        given = (
+            [None if cell is None else bytes(cell) for cell in cells] if letter == "x" else cells
+        )
+        made = encoding.encoded(given, name)
+        # Drivers give dates that Python does not know as texts.
+        if encoding.letter_of(made, name) not in {"n", letter}:
+            raise too_far(name)
+        return made
+
+
+class _Seen:
+    """What is told of the rows on the way: how many, and how many miss what."""
+
+    def __init__(self, question: Question, columns: Sequence[Name]) -> None:
+        self.question = question
+        self.kinds = dict.fromkeys(columns, "n")
+        self.gaps = dict.fromkeys((*question.qid, *filter(None, [question.unit])), 0)
+        self.n_rows = self.n_dropped = 0
+
+    def counted(self, batch: Batch) -> tuple[Batch, dict[Name, list[bytes]]]:
+        """Give the classes that count, and their cells encoded."""
+        for name in self.gaps:
+            self.gaps[name] += batch.n_missing(name)
+        n_rows = int(batch.rows.sum())
+        if self.question.missing == "drop":
+            batch = batch.complete(self.question.qid)
+        self.n_rows += int(batch.rows.sum())
+        self.n_dropped += n_rows - int(batch.rows.sum())
+        cells = {name: batch.encoded(name) for name in self.kinds}
+        for name, made in cells.items():
+            letter = encoding.letter_of(made, name)
+            self.kinds[name] = encoding.agreed(name, self.kinds[name], letter)
+        return batch, cells
+
+    def refuse(self) -> None:
+        """Refuse what the question refuses, once all rows were seen."""
+        unit = self.question.unit
+        if unit is not None and (n_missing := self.gaps.pop(unit)):
+            raise refusals.missing_unit(unit, n_missing)
+        if self.question.missing == "error" and any(self.gaps.values()):
+            raise refusals.missing_values(self.gaps)
+
+
+def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
+    """Put all classes under keyed hashes."""
+    unit, sensitive = asked.question.unit, asked.sensitive
+    seen = _Seen(asked.question, (*asked.question.qid, *filter(None, [unit]), *sensitive))
+    found: dict[Any, list[Any]] = {what: [] for what in ("class", "person", "rows", *sensitive)}
+    n_entries = 0
+    for every in batches:
+        batch, cells = seen.counted(every)
+        n_entries += len(batch.rows)
+        limits.check_keyed(n_entries)
+        found["rows"].append(batch.rows)
+        found["class"].append(_classes(asked, cells))
+        if unit is not None:
+            found["person"].append(encoding.person_hashes(asked.key, cells[unit]))
+        for name in sensitive:
+            found[name].append(_once(cells[name], _values_under(asked, name)))
+    seen.refuse()
+    none = np.empty((0, 2), dtype=np.uint64)
+    classes = np.concatenate([none, *found["class"]])
+    persons = None if unit is None else np.concatenate([none, *found["person"]])
+    rows = np.concatenate([np.empty(0, dtype=np.int64), *found["rows"]])
+    values = {
+        name: KeyedValues.of(classes, persons, np.concatenate([none, *found[name]]), rows)
+        for name in sensitive
+    }
+    return KeyedCounts.of(
+        asked,
+        seen.kinds,
+        classes=classes,
+        persons=persons,
+        rows=rows,
+        values=values,
+        n_dropped=seen.n_dropped,
+    )
+
+
+def sketch(asked: SketchTally, batches: Iterable[Batch]) -> SketchCounts:
+    """Keep the classes with the smallest hashes, in bounded room."""
+    seen, kept = _Seen(asked.question, asked.question.qid), Smallest(asked.most)
+    for every in batches:
+        batch, cells = seen.counted(every)
+        kept.add(_classes(asked.whole, cells)[:, 0], batch.rows)
+    seen.refuse()
+    n_rows, n_dropped = seen.n_rows, seen.n_dropped
+    return SketchCounts.of(asked, seen.kinds, kept, n_rows=n_rows, n_dropped=n_dropped)
+
+
+def _classes(asked: KeyedTally, cells: Mapping[Name, list[bytes]]) -> Hashes:
+    qid = asked.question.qid
+
+    def hashed(keys: list[tuple[bytes, ...]]) -> Hashes:
+        columns = list(zip(*keys, strict=True)) or [() for _ in qid]
+        return encoding.class_hashes(asked.key, qid, columns)
+
+    return _once(list(zip(*(cells[name] for name in qid), strict=True)), hashed)
+
+
+def _values_under(asked: KeyedTally, name: Name) -> Any:
+    return lambda cells: encoding.value_hashes(asked.key, name, cells)
+
+
+def _once(keys: list[Any], hashed: Any) -> Hashes:
+    """Hash what is different once, and spread it."""
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    made: Hashes = hashed(list(places))
+    if len(places) == len(keys):
+        return made
+    return made[np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))]

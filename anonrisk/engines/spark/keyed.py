@@ -1,0 +1,275 @@
+"""Classes of a Spark table under keyed hashes.
+
+Spark groups first. Then one plain nested function of ours, which needs Python's standard library
+only, encodes and hashes each class on the executors, as for pseudonyms (`pseudonym.py`): what it
+carries are subkeys, as bytes that Spark neither prints nor logs. Columns of ours: `c0`, `c1`, …
+the cells, `d` whether a row is dropped, `v` whether it belongs to nobody, `h` hashes, `n` rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.core import encoding
+from anonrisk.core.pseudonyms import sized
+from anonrisk.counts.keyed import KeyedCounts, KeyedValues
+from anonrisk.counts.sketch import ALL, SketchCounts, Smallest
+from anonrisk.engines import limits, refusals
+from anonrisk.engines.spark.clock import instant
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.keyed import KeyedTally
+    from anonrisk.counts.sketch import SketchTally
+
+_LETTERS = {
+    **dict.fromkeys(("string", "char", "varchar", "void"), "s"),
+    **dict.fromkeys(("byte", "short", "integer", "long"), "i"),
+    **dict.fromkeys(("float", "double"), "f"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "t"),
+    "boolean": "b",
+    "date": "d",
+    "decimal": "m",
+    "binary": "x",
+}
+_WORD = 16
+# Spark's estimate of the number of classes has this standard error; ten times as many more are
+# asked for than are kept, so that those to be kept are surely there.
+_ERROR = 0.01
+_MORE = 1 + 10 * _ERROR
+
+
+def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
+    """Count all classes under keyed hashes: one shuffle, as for their sizes."""
+    plan = _KeyedPlan(frame, asked)
+    with guarded("count the classes under keyed hashes"):
+        hashed = plan.functions.udf(_hashes(asked, plan.letters), "binary", useArrow=False)
+        cells = [plan.functions.col(c) for c in plan.cells]
+        made = plan.grouped().select(hashed(*cells).alias("h"), *plan.flags, "n")
+        rows = made.limit(limits.MAX_KEYED + 1).collect()
+    limits.check_keyed(len(rows))
+    unit, qid = asked.question.unit, asked.question.qid
+    if unit is not None and (n_lost := sum(row["n"] for row in rows if row["v"])):
+        raise refusals.missing_unit(unit, n_lost)
+    kept = [row for row in rows if not row["d"]] if plan.drops else rows
+    n = np.array([row["n"] for row in kept], dtype=np.int64)
+    width = len(plan.names) + _WORD * (1 + (unit is not None) + len(asked.sensitive))
+    packed = np.frombuffer(b"".join(row["h"] for row in kept), dtype=np.uint8).reshape(-1, width)
+    known, packed = packed[:, : len(plan.names)].astype(bool), packed[:, len(plan.names) :]
+    if asked.question.missing == "error" and not known[:, : len(qid)].all():
+        gaps = {name: int(n[~known[:, i]].sum()) for i, name in enumerate(qid)}
+        raise refusals.missing_values(gaps)
+    words = packed.copy().view(">u8").astype(np.uint64).reshape(len(kept), -1, 2)
+    classes, persons = words[:, 0], None if unit is None else words[:, 1]
+    first = words.shape[1] - len(asked.sensitive)
+    return KeyedCounts.of(
+        asked,
+        {
+            name: plan.letters[name] if known[:, i].any() else "n"
+            for i, name in enumerate(plan.names)
+        },
+        classes=classes,
+        persons=persons,
+        rows=n,
+        values={
+            name: KeyedValues.of(classes, persons, words[:, first + i], n)
+            for i, name in enumerate(asked.sensitive)
+        },
+        n_dropped=sum(row["n"] for row in rows) - int(n.sum()),
+    )
+
+
+def sketch(frame: DataFrame, asked: SketchTally) -> SketchCounts:
+    """Keep the classes with the smallest hashes: one job more than `counts`, no shuffle more.
+
+    The first job counts rows and estimates how many classes there are. The second then brings
+    hardly more of them than are kept, whatever their number.
+    """
+    plan = _KeyedPlan(frame, asked.whole)
+    with guarded("count the rows"):
+        total = plan.totals()
+    n_dropped, n_rows = int(total["dropped"] or 0), int(total["rows"])
+    gaps = {name: n_rows - int(total[f"k{i}"]) for i, name in enumerate(plan.names)}
+    if asked.question.missing == "error" and any(gaps.values()):
+        raise refusals.missing_values(gaps)
+    share = asked.most * _MORE / max(int(total["classes"]), 1)
+    rows, end = _below(plan, asked, share)
+    kept = Smallest(asked.most, end)
+    hashes = np.array([row["h"] for row in rows], dtype=np.int64).view(np.uint64)
+    # Spark has no unsigned numbers; those of ours were moved down by half of all.
+    kept.add(hashes ^ np.uint64(ALL // 2), np.array([row["n"] for row in rows], dtype=np.int64))
+    kinds = {
+        name: plan.letters[name] if total[f"c{i}"] else "n" for i, name in enumerate(plan.names)
+    }
+    return SketchCounts.of(asked, kinds, kept, n_rows=n_rows - n_dropped, n_dropped=n_dropped)
+
+
+def _below(plan: _KeyedPlan, asked: SketchTally, share: float) -> tuple[list[Any], int]:
+    """Bring the classes of about a share of all hashes, and say below which they are all there."""
+    f = plan.functions
+    while True:
+        end = ALL if share >= 1 else int(share * ALL)
+        with guarded("count the classes under keyed hashes"):
+            # Spark would calculate it a second time for the condition, if it knew that it may.
+            hashed = f.udf(_first_bits(asked, plan.letters), "long", useArrow=False)
+            made = hashed.asNondeterministic()(*(f.col(c) for c in plan.cells))
+            classes = plan.grouped()
+            classes = classes.where(~f.col("d")) if plan.drops else classes
+            found = classes.select(made.alias("h"), "n")
+            if end < ALL:
+                found = found.where(f.col("h") < f.lit(end - ALL // 2))
+            rows = found.limit(2 * asked.most + 1).collect()
+        if len(rows) <= 2 * asked.most:
+            return rows, end
+        share = min(share, 1.0) / 2
+
+
+class _KeyedPlan:
+    """The query that groups what is hashed then."""
+
+    def __init__(self, frame: DataFrame, asked: KeyedTally) -> None:
+        question = asked.question
+        self.asked, self.unit = asked, question.unit
+        self.projection = Projection.of(frame)
+        self.functions = self.projection.functions
+        self.drops = question.missing == "drop"
+        persons: Qid = () if self.unit is None else (self.unit,)
+        self.names: Qid = (*question.qid, *persons, *asked.sensitive)
+        self.letters = {name: self._letter(name) for name in self.names}
+        self.cells = [f"c{i}" for i in range(len(self.names))]
+        self.flags = [*(["d"] if self.drops else []), *(["v"] if self.unit is not None else [])]
+
+    def grouped(self) -> DataFrame:
+        """Give what is different, with its number of rows; what is dropped is one thing."""
+        f, table = self.functions, self._records()
+        if self.drops:
+            kept = [f.when(~f.col("d"), f.col(c)).alias(c) for c in self.cells]
+            table = table.select(*kept, *self.flags)
+        return table.groupBy(*self.cells, *self.flags).agg(f.count(f.lit(1)).alias("n"))
+
+    def totals(self) -> Any:
+        """Count rows, known cells, and about the number of classes, in one pass."""
+        f, table = self.functions, self._records()
+        kept = ~f.col("d") if self.drops else f.lit(value=True)
+        # A hash takes no notice of what is missing.
+        parts = [part for c in self.cells for part in (f.col(c), f.col(c).isNull())]
+        distinct = f.approx_count_distinct(f.when(kept, f.xxhash64(*parts)), _ERROR)
+        (row,) = table.agg(
+            f.count(f.lit(1)).alias("rows"),
+            f.sum(f.when(kept, f.lit(0)).otherwise(f.lit(1))).alias("dropped"),
+            distinct.alias("classes"),
+            *(f.count(f.col(c)).alias(f"k{i}") for i, c in enumerate(self.cells)),
+            *(f.count(f.when(kept, f.col(c))).alias(f"c{i}") for i, c in enumerate(self.cells)),
+        ).collect()
+        return row
+
+    def _records(self) -> DataFrame:
+        projection = self.projection
+        cells = [self._cell(name).alias(c) for name, c in zip(self.names, self.cells, strict=True)]
+        flags = []
+        if self.drops:
+            columns = [projection.column(name) for name in self.asked.question.qid]
+            flags.append(projection.any_missing(columns).alias("d"))
+        if self.unit is not None:
+            flags.append(projection.column(self.unit).isNull().alias("v"))
+        return projection.table.select(*cells, *flags)
+
+    def _letter(self, name: Name) -> str:
+        kind = self._kind(name)
+        if kind not in _LETTERS:
+            raise encoding.refused(name, kind)
+        return _LETTERS[kind]
+
+    def _kind(self, name: Name) -> str:
+        projection = self.projection
+        return projection.fields[projection.names.index(str(name))].dataType.typeName()
+
+    def _cell(self, name: Name) -> Any:
+        """Give a cell in a form that Python takes as it is, whatever the session's zone."""
+        letter, column = self.letters[name], self.projection.column(name)
+        if letter == "t":
+            return instant(self.projection, name)
+        casts = {"i": "long", "f": "double", "d": "string"}
+        return column.cast(casts[letter]) if letter in casts else column
+
+
+def _hashes(asked: KeyedTally, letters: dict[Name, str]) -> Callable[..., bytes]:
+    """Make the function that executors run: which cells are known, then all hashes of a class."""
+    encode = _encoder()
+    kinds = list(letters.values())
+    n_columns, persons = len(asked.question.qid), asked.question.unit is not None
+    class_key, class_start = _class_key(asked)
+    person_key = asked.key.derived("state person")
+    value_key = asked.key.derived("state value")
+    value_starts = [sized(encoding.name_bytes(name)) for name in asked.sensitive]
+    width = _WORD
+
+    def hashes(*given: Any) -> bytes:
+        import hmac
+
+        cells = list(map(encode, kinds, given))
+        made = [bytes(cell is not None for cell in given)]
+        message = class_start + b"".join(cells[:n_columns])
+        made.append(hmac.digest(class_key, message, "sha256")[:width])
+        if persons:
+            made.append(hmac.digest(person_key, cells[n_columns], "sha256")[:width])
+        for start, cell in zip(value_starts, cells[n_columns + persons :], strict=True):
+            made.append(hmac.digest(value_key, start + cell, "sha256")[:width])
+        return b"".join(made)
+
+    return hashes
+
+
+def _first_bits(asked: SketchTally, letters: dict[Name, str]) -> Callable[..., int]:
+    """Make the function that executors run: the first 64 bits of a class's hash, less 2**63."""
+    encode = _encoder()
+    kinds = list(letters.values())
+    key, start = _class_key(asked.whole)
+
+    def first_bits(*given: Any) -> int:
+        import hmac
+
+        digest = hmac.digest(key, start + b"".join(map(encode, kinds, given)), "sha256")
+        return int.from_bytes(digest[:8], "big") - 2**63
+
+    return first_bits
+
+
+def _class_key(asked: KeyedTally) -> tuple[bytes, bytes]:
+    start = b"".join(sized(encoding.name_bytes(name)) for name in asked.question.qid)
+    return asked.key.derived("state class"), start
+
+
+def _encoder() -> Callable[[str, Any], bytes]:
+    """Make the function of `core.encoding` for executors, where there is none of our modules."""
+
+    def encode(letter: str, value: Any) -> bytes:
+        import struct
+
+        if value is None:
+            made = b"n"
+        elif letter in "sd":
+            made = letter.encode() + value.encode()
+        elif letter in "it":
+            made = letter.encode() + b"%d" % value
+        elif letter == "f":
+            made = b"f" + struct.pack(">d", value + 0.0)
+        elif letter == "b":
+            made = b"b1" if value else b"b0"
+        elif letter == "m":
+            digits = format(value, "f")
+            digits = digits.rstrip("0").removesuffix(".") if "." in digits else digits
+            made = b"m" + (digits if digits.strip("-0") else "0").encode()
+        else:
+            made = b"x" + bytes(value)
+        return len(made).to_bytes(4, "big") + made
+
+    return encode

@@ -1,0 +1,408 @@
+"""The ledger: what was published, when, for whom, under keyed hashes, and never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.database import check_installed, open_store, reading, withheld, writing
+from anonrisk.core.keys import Key, as_key
+from anonrisk.core.private_files import make_private, why_not_private, why_not_safe
+from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
+from anonrisk.policy.finding import PASS
+from anonrisk.releases.chain import Chain, LedgerEntries, LedgerEntry
+from anonrisk.releases.manifest import CLOCKS_DIFFER, Manifest, moment
+from anonrisk.releases.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection, MetaData
+
+    from anonrisk.releases.published_files import AnyPath
+
+VERSION = 1
+_ABOUT, _ENTRY, _PART = "anonrisk_ledger_about", "anonrisk_ledger", "anonrisk_ledger_part"
+_MANIFEST, _STATE = "manifest", "state"
+
+
+class Ledger:
+    """Keyed memory of what was published: SQLite by default, or PostgreSQL (extra ``store``).
+
+    An entry is written in one transaction and never changed. Each is sealed together with the one
+    before it, so that one that was changed, taken out, put in or moved is noticed whenever the
+    ledger is read. It holds the states of tables, which are pseudonymous personal data: keep the
+    key elsewhere.
+
+    Parameters
+    ----------
+    url : str or path
+        The path of an SQLite file, which only its owner may read, or a URL of SQLAlchemy.
+    key : Key or bytes
+        The key of the ledger and of its states.
+    new : bool
+        Make a new ledger; one that is there already is refused. Without it, one that is not there
+        is: a ledger that was moved away must not look like one without any publication.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ledger.db"
+    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> ledger = Ledger(path, key=key, new=True)
+    >>> len(ledger.entries()), ledger.head[:2]
+    (0, '0:')
+    >>> Ledger(path.with_name("leger.db"), key=key)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one
+    """
+
+    def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
+        """Open the ledger, and check that it is one and that this is its key."""
+        check_installed("a ledger")
+        from sqlalchemy import event
+
+        self.key = as_key(key)
+        self._engine, self.place = open_store(url, "a ledger")
+        self._tables = _tables()
+        if self._engine.dialect.name == "sqlite":
+            self._check_file(new=new)
+            event.listen(self._engine, "connect", _to_disk)
+        with self._withheld():
+            about = self._about()
+        if new:
+            if about is not None:
+                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
+            with self._withheld():
+                about = self._make()
+        if about is None:
+            raise self._none()
+        self._chain = self._checked(about)
+
+    # ---- what is in it ----------------------------------------------------------------------
+
+    @property
+    def head(self) -> str:
+        """What names the ledger as it is: the number of its last entry, a colon, and a seal."""
+        return self.entries().head
+
+    def entries(self) -> LedgerEntries:
+        """Give all entries in order; raise if one was changed, taken out, put in or moved."""
+        with self._withheld(), reading(self._engine) as connection:
+            return self._entries(connection)
+
+    def entry(self, release: str) -> LedgerEntry | None:
+        """Give the entry of a release, if it has one and the chain holds."""
+        return self.entries().of(release)
+
+    def manifest(self, release: str) -> Manifest:
+        """Give the manifest of a release, also where the process that published it was killed."""
+        with self._withheld(), reading(self._engine) as connection:
+            entry = self._entries(connection).of(release)
+            if entry is None:
+                raise LedgerError(f"release {release!r} is not in the ledger")
+            return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
+
+    def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
+        """Give the state of a table in every release that had it, one at a time, in order."""
+        for entry, data in self.state_bytes(table):
+            yield entry, State.from_bytes(data, key=self.key)
+
+    def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
+        """Give the same as they are stored."""
+        for entry in self.entries():
+            if table in entry.states:
+                with self._withheld(), reading(self._engine) as connection:
+                    data = self._parts(connection, entry)[_STATE, table]
+                yield entry, data
+
+    def verify(self, *, head: str | None = None) -> LedgerEntries:
+        """Read everything, states and manifests too; raise where anything is not as it was written.
+
+        Parameters
+        ----------
+        head : str, optional
+            A head that the ledger once had and that was kept elsewhere, such as
+            `Manifest.previous`: without one, entries cut off at the end are not missed.
+
+        Returns
+        -------
+        LedgerEntries
+            The entries, with the head to keep.
+        """
+        with self._withheld(), reading(self._engine) as connection:
+            entries = self._entries(connection)
+            for entry in entries:
+                self._parts(connection, entry)
+            part = self._tables.tables[_PART]
+            beyond = part.select().where(part.c.number > len(entries))
+            if connection.execute(beyond.limit(1)).first():
+                raise LedgerError("the ledger holds a state of no entry: its end was cut off")
+        if head is not None:
+            entries.refuse_other(head)
+        return entries
+
+    # ---- publishing -------------------------------------------------------------------------
+
+    def append(
+        self,
+        manifest: Manifest,
+        states: Mapping[str, State | bytes] | None = None,
+        *,
+        expected_head: str | None = None,
+    ) -> LedgerEntry:
+        """Remember a publication, all of it or nothing, in one transaction.
+
+        A release that is in the ledger already is not put in again: its entry is given, so that
+        who does not know whether a killed process got so far asks again. Another one of that name
+        is refused.
+
+        Parameters
+        ----------
+        manifest : Manifest
+            What is published: sealed, passed, and made for the head that the ledger has.
+        states : mapping of str to State
+            The state of each table, made with the key of the ledger; or the bytes of one.
+        expected_head : str, optional
+            The head that the release was checked against; the manifest's own if it is left out.
+
+        Returns
+        -------
+        LedgerEntry
+            The entry; `LedgerEntry.head` names the ledger from then on.
+        """
+        self._refuse_unfit(manifest)
+        kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
+        about = {
+            "release": manifest.release,
+            "audience": manifest.audience,
+            "by": manifest.by,
+            "at": manifest.at,
+            "policy_digest": manifest.policy_digest,
+            "status": manifest.status,
+            "manifest_sha256": manifest.sha256,
+            "states": {t: self._chain.state_digest(t, state) for t, state in kept.items()},
+        }
+        with self._withheld(), writing(self._engine, "ledger") as connection:
+            entries = self._entries(connection)
+            found = entries.of(manifest.release)
+            if found is not None:
+                return self._again(connection, found, manifest, about)
+            for head in (manifest.previous, expected_head):
+                if head not in (None, entries.head):
+                    raise _moved(entries, head)
+            if entries.items and moment(manifest.at) < moment(entries[-1].at) - CLOCKS_DIFFER:
+                raise LedgerError(
+                    f"the manifest is of {manifest.at}, before the last entry of the ledger "
+                    f"({entries[-1].at}): one of the two clocks is wrong"
+                )
+            made, content = self._chain.link(entries.head, about)
+            self._insert(connection, made, content, manifest, kept)
+            # A trigger or a rule of the database may have made something else of it.
+            if self._entries(connection).head != made.head:
+                raise LedgerError(f"{self.place} did not keep the entry")
+            self._parts(connection, made)
+        return made
+
+    def _bytes_of(self, state: State | bytes, table: str) -> bytes:
+        if isinstance(state, bytes):
+            return state
+        if state.key != self.key:
+            raise WrongKeyError(f"the state of table {table!r} has another key than the ledger")
+        return state.to_bytes()
+
+    @staticmethod
+    def _refuse_unfit(manifest: Manifest) -> None:
+        if manifest.seal is None:
+            raise ArgumentError("a manifest is sealed before it goes into a ledger: see sealed")
+        if manifest.previous is None:
+            raise ArgumentError("the manifest names no head of a ledger: Manifest(previous=…)")
+        manifest.refuse_contradictions()
+        if manifest.status != PASS:
+            raise LedgerError(f"the release did not pass ({manifest.status}): it is not published")
+
+    def _again(
+        self,
+        connection: Connection,
+        found: LedgerEntry,
+        manifest: Manifest,
+        about: Mapping[str, Any],
+    ) -> LedgerEntry:
+        before = Manifest.from_bytes(self._parts(connection, found)[_MANIFEST, ""])
+        same = all(about[key] == getattr(found, key) for key in ("audience", "policy_digest"))
+        if same and about["states"] == found.states and manifest.same_content(before):
+            return found
+        raise LedgerError(
+            f"release {manifest.release!r} is entry {found.number:,} of the ledger already, with "
+            "something else in it: give this one another name"
+        )
+
+    def _insert(
+        self,
+        connection: Connection,
+        made: LedgerEntry,
+        content: str,
+        manifest: Manifest,
+        states: Mapping[str, bytes],
+    ) -> None:
+        tables, number = self._tables.tables, made.number
+        row = {"number": number, "release": made.release, "content": content, "seal": made.seal}
+        connection.execute(tables[_ENTRY].insert(), row)
+        parts = {(_MANIFEST, ""): manifest.to_bytes()}
+        parts |= {(_STATE, table): state for table, state in states.items()}
+        for (kind, name), data in parts.items():
+            part = {"number": number, "kind": kind, "name": name, "data": data}
+            connection.execute(tables[_PART].insert(), part)
+
+    # ---- the database -----------------------------------------------------------------------
+
+    def _entries(self, connection: Connection) -> LedgerEntries:
+        entry = self._tables.tables[_ENTRY]
+        return self._chain.entries(connection.execute(entry.select().order_by(entry.c.number)))
+
+    def _parts(self, connection: Connection, entry: LedgerEntry) -> dict[tuple[str, str], bytes]:
+        """Read what belongs to an entry; raise unless it is what its seal says."""
+        part = self._tables.tables[_PART]
+        rows = connection.execute(part.select().where(part.c.number == entry.number)).all()
+        # SQLite lets any type into any column.
+        found = {(row.kind, row.name): row.data for row in rows if isinstance(row.data, bytes)}
+        digests = {
+            key: self._chain.state_digest(key[1], data)
+            if key[0] == _STATE
+            else hashlib.sha256(data).hexdigest()
+            for key, data in found.items()
+        }
+        stated = {(_STATE, table): digest for table, digest in entry.states.items()}
+        stated[_MANIFEST, ""] = entry.manifest_sha256
+        for kind, name in sorted({*stated, *digests}, key=str):
+            if stated.get((kind, name)) != digests.get((kind, name)):
+                of = f"state of table {name!r}" if (kind, name) in stated and name else "manifest"
+                raise LedgerError(
+                    f"the {of} in entry {entry.number:,} of the ledger was changed, taken out or "
+                    "put in"
+                )
+        return found
+
+    def _check_file(self, *, new: bool) -> None:
+        """Refuse a file that others may use; make a new one that only its owner may."""
+        name = self._engine.url.database
+        if not name or name == ":memory:":
+            raise ArgumentError("a ledger in memory forgets: name a file")
+        path = Path(name)
+        problem = why_not_safe(path.absolute().parent)
+        try:
+            if not problem and new and not path.exists():
+                os.close(make_private(path))
+        except FileExistsError:
+            pass  # Somebody else was quicker; whose ledger it is is told below.
+        except OSError as error:
+            problem = str(error.strerror)
+        if not problem and not path.exists():
+            raise self._none()
+        problem = problem or why_not_private(path)
+        if problem:
+            raise LedgerError(f"{self.place} is not taken for a ledger: {problem}")
+
+    def _about(self) -> dict[str, str] | None:
+        """What the database says of its ledger; None if it has none."""
+        from sqlalchemy import inspect
+
+        with reading(self._engine) as connection:
+            present = set(inspect(connection).get_table_names())
+            ours = set(self._tables.tables)
+            if not present & ours:
+                if present and self._engine.dialect.name == "sqlite":
+                    raise LedgerError(f"{self.place} holds something else than a ledger")
+                return None
+            if ours - present:
+                raise LedgerError(f"{self.place} holds a part of a ledger only")
+            rows = connection.execute(self._tables.tables[_ABOUT].select())
+            return {row.name: row.value for row in rows}
+
+    def _make(self) -> dict[str, str]:
+        ledger = secrets.token_hex(16)
+        about = {"version": str(VERSION), "ledger": ledger, "key check": self._key_check(ledger)}
+        with writing(self._engine, "ledger") as connection:
+            # Of two who look and then make, one waits here for the other.
+            self._tables.create_all(connection)
+            table = self._tables.tables[_ABOUT]
+            if connection.execute(table.select()).first():
+                raise LedgerError(f"{self.place} holds a ledger already: leave new=True out")
+            rows = [{"name": name, "value": value} for name, value in about.items()]
+            connection.execute(table.insert(), rows)
+        return about
+
+    def _checked(self, about: Mapping[str, str]) -> Chain:
+        version, ledger = about.get("version", "unknown"), about.get("ledger")
+        if version != str(VERSION) or not isinstance(ledger, str):
+            raise LedgerError(
+                f"{self.place} holds version {version} of a ledger, this library reads version "
+                f"{VERSION}: use the version of anonrisk that wrote it, or a newer one"
+            )
+        told = str(about.get("key check", ""))
+        if not hmac.compare_digest(told.encode(), self._key_check(ledger).encode()):
+            raise WrongKeyError(
+                f"{self.place} holds a ledger that was made with another key, or what it says of "
+                "itself was changed"
+            )
+        return Chain.of(self.key, ledger)
+
+    def _key_check(self, ledger: str) -> str:
+        secret = self.key.derived("ledger check")
+        return hmac.digest(secret, f"{VERSION} {ledger}".encode(), "sha256").hex()
+
+    def _withheld(self) -> Any:
+        return withheld(f"{self.place} cannot be used")
+
+    def _none(self) -> LedgerError:
+        return LedgerError(f"there is no ledger in {self.place}; new=True makes one")
+
+    def __repr__(self) -> str:
+        """Show where it is, and no key."""
+        return f"Ledger({self.place!r})"
+
+
+def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
+    """Say what was published since the release was checked."""
+    last = f" (release {entries[-1].release!r} by {entries[-1].by})" if entries.items else ""
+    return LedgerMovedError(
+        f"somebody published since this release was checked: the ledger is at entry "
+        f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
+    )
+
+
+def _to_disk(connection: Any, _record: object) -> None:
+    # What was told to be published stays so when the power fails, the folder's entry included.
+    connection.execute("PRAGMA synchronous = EXTRA")
+
+
+@cache
+def _tables() -> MetaData:
+    from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text
+
+    tables = MetaData()
+    whole = BigInteger().with_variant(Integer(), "sqlite")
+    Table(_ABOUT, tables, Column("name", String(255), primary_key=True), Column("value", Text))
+    Table(
+        _ENTRY,
+        tables,
+        Column("number", whole, primary_key=True, autoincrement=False),
+        Column("release", Text, nullable=False, unique=True),
+        Column("content", Text, nullable=False),
+        Column("seal", String(64), nullable=False),
+    )
+    Table(
+        _PART,
+        tables,
+        Column("number", whole, primary_key=True, autoincrement=False),
+        Column("kind", String(16), primary_key=True),
+        Column("name", Text, primary_key=True),
+        Column("data", LargeBinary, nullable=False),
+    )
+    return tables

@@ -1,0 +1,227 @@
+"""The bytes of files that are published: their size and SHA-256, and whether they are the same.
+
+A path is opened folder by folder, and no link is followed: one that is put in the place of a file
+or a folder while we look leads nowhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.core.render import bytes_of, count_of
+from anonrisk.engines.reading.files import without_values
+from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    AnyPath: TypeAlias = str | os.PathLike[str]
+
+# A message names no more files than somebody reads.
+_SHOWN = 5
+_SHA256 = re.compile("[0-9a-f]{64}")
+_BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_FOLLOW_NOTHING = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file as a manifest knows it.
+
+    Attributes
+    ----------
+    path : str
+        Where it is, from the folder of the release; parts are separated by ``/``.
+    size : int
+        How many bytes it has.
+    sha256 : str
+        Their SHA-256, in hexadecimal digits.
+    table : str or None
+        The table that it holds, or a part of.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no size or digest, and a path that leads out of its folder."""
+        if type(self.size) is not int or self.size < 0 or not _SHA256.fullmatch(self.sha256):
+            raise ManifestError("the manifest has a file whose size or SHA-256 is none")
+        parts = PurePosixPath(self.path).parts
+        plain = str(PurePosixPath(*parts)) == self.path and "\\" not in self.path
+        if not parts or not plain or ".." in parts or parts[0] in ("/", "//", "."):
+            raise ManifestError(
+                f"path {without_values(self.path)!r} of the manifest leads out of its folder, or "
+                "has another form than a/b.csv"
+            )
+
+    @classmethod
+    def of(cls, root: Path, path: str, table: str | None = None) -> Self:
+        """Read a file."""
+        size, sha256 = _digest(root, path)
+        return cls(path, size, sha256, table)
+
+
+def published_files(
+    tables: Mapping[str | None, AnyPath | Sequence[AnyPath]], root: AnyPath | None = None
+) -> tuple[PublishedFile, ...]:
+    """Read the files of each table; of a folder, all that it holds.
+
+    Parameters
+    ----------
+    tables : mapping of name to path or paths
+        The files and folders of each table; under None what belongs to no table.
+    root : path, optional
+        The folder of the release, from which paths are told; the one that all files are in if it is
+        left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "patients.csv").write_bytes(b"zip")
+    >>> (file,) = published_files({"patients": folder / "patients.csv"})
+    >>> file.path, file.size, file.sha256[:8], file.table
+    ('patients.csv', 3, '4a70fe9a', 'patients')
+    """
+    found: dict[Path, str | None] = {}
+    for table, paths in tables.items():
+        for path in _each(paths):
+            for file in _files_of(path):
+                if file in found:
+                    raise ArgumentError(f"{_shown(file)} is named twice in the release")
+                found[file] = table
+    if not found:
+        raise ArgumentError("a release of no file has nothing to publish")
+    top = _absolute(root if root is not None else _common(found))
+    outside = [file for file in found if not file.is_relative_to(top)]
+    if outside:
+        raise ArgumentError(f"{_shown(outside[0])} is not in the folder of the release")
+    read = (
+        PublishedFile.of(top, file.relative_to(top).as_posix(), table)
+        for file, table in found.items()
+    )
+    return tuple(sorted(read, key=lambda one: one.path))
+
+
+def compare_files(
+    stated: Sequence[PublishedFile], files: AnyPath | Sequence[AnyPath], own: bytes
+) -> None:
+    """Raise unless these are the files that are stated, byte by byte, and no other.
+
+    A file that holds `own`, the manifest itself, may lie among them.
+    """
+    known = {one.path: one for one in stated}
+    given = _given(known, files)
+    told = [f"{name!r} is missing" for name in map(without_values, known.keys() - given.keys())]
+    for name, (root, path) in sorted(given.items()):
+        size, sha256 = _digest(root, path)
+        expected = known.get(name)
+        if expected is None:
+            if sha256 != hashlib.sha256(own).hexdigest():
+                told.append(f"{without_values(name)!r} is not in the manifest")
+        elif size != expected.size:
+            sizes = f"{bytes_of(size)}, not {bytes_of(expected.size)}"
+            told.append(f"{without_values(name)!r} was changed: it has {sizes}")
+        elif sha256 != expected.sha256:
+            told.append(f"{without_values(name)!r} was changed: its bytes are others")
+    if told:
+        more = f", and {count_of(len(told) - _SHOWN, 'file')} more" if len(told) > _SHOWN else ""
+        listed = "; ".join(told[:_SHOWN])
+        raise ManifestError(f"the files are not those that were checked: {listed}{more}")
+
+
+def _given(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
+    """Name the files that there are as the manifest does; where each is, by folder and path."""
+    paths = _each(files)
+    if len(paths) == 1 and paths[0].is_dir():
+        inside = (file.relative_to(paths[0]).as_posix() for file in _files_of(paths[0]))
+        return {name: (paths[0], name) for name in inside}
+    found: dict[str, tuple[Path, str]] = {}
+    for file in (file for path in paths for file in _files_of(path)):
+        ends = (name for name in known if file.as_posix().endswith("/" + name))
+        name = max(ends, key=len, default=str(file))
+        if name in found:
+            raise ArgumentError(f"two of the files given are {without_values(name)!r}")
+        found[name] = (file.parent, file.name)
+    return found
+
+
+def _each(paths: Any) -> list[Path]:
+    alone = isinstance(paths, (str, os.PathLike))
+    try:
+        return [_absolute(path) for path in ([paths] if alone else paths)]
+    except (TypeError, ValueError):
+        raise ArgumentError("files are named by a folder, a path or a list of paths") from None
+
+
+def _absolute(path: AnyPath) -> Path:
+    # Path.resolve would follow the links that are to be refused.
+    return Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """List what a folder holds, links too, which are refused when they are opened."""
+    if path.is_symlink() or not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        yield from (Path(folder) / name for name in sorted([*names, *links]))
+
+
+def _common(files: Iterable[Path]) -> str:
+    return os.path.commonpath([file.parent for file in files])
+
+
+def _digest(root: Path, path: str) -> tuple[int, str]:
+    """Read a file through to its end; give the number of its bytes and their SHA-256."""
+    try:
+        with os.fdopen(_opened(root, path), "rb", buffering=0) as file:
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise ManifestError(f"{_shown(path)} is not a file")
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        if (root / path).is_symlink() or _through_a_link(root, path):
+            raise ManifestError(f"{_shown(path)} is a link, which may lead elsewhere") from None
+        raise UnreadableTableError(f"cannot read {_shown(path)}: {error.strerror}") from None
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ManifestError(f"{_shown(path)} was changed while it was read")
+    return after.st_size, found
+
+
+def _opened(root: Path, path: str) -> int:
+    """Open a file below a folder, and follow no link on the way."""
+    *folders, name = PurePosixPath(path).parts
+    if not _BY_FOLDERS:
+        if _through_a_link(root, path):
+            raise OSError
+        return os.open(root / path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    here = os.open(root, os.O_RDONLY)
+    try:
+        for folder in folders:
+            above, here = here, os.open(folder, os.O_RDONLY | _FOLLOW_NOTHING, dir_fd=here)
+            os.close(above)
+        return os.open(name, os.O_RDONLY | _FOLLOW_NOTHING, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _through_a_link(root: Path, path: str) -> bool:
+    steps = [root.joinpath(*PurePosixPath(path).parts[: i + 1]) for i in range(path.count("/") + 1)]
+    return any(step.is_symlink() for step in steps)
+
+
+def _shown(path: object) -> str:
+    return f"file {without_values(str(path))!r}"

@@ -1,0 +1,48 @@
+"""A table that is published, with what was found of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOT_LOOKED_AT = "not looked at"
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as a manifest knows it.
+
+    Attributes
+    ----------
+    name : str
+        What the release calls it.
+    verdict : dict
+        What its check found, as `Verdict.to_dict` gives it.
+    content_digest : str or None
+        Of a table that is no file: a keyed digest of its rows; see
+        `anonrisk.releases.content_digest`.
+    """
+
+    name: str
+    verdict: Mapping[str, Any]
+    content_digest: str | None = None
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """Every column with its role, or ``"not looked at"``; row labels are one, if published."""
+        listed = [(one["name"], one["role"]) for one in self.verdict["columns"]]
+        names = [name for name, _ in listed]
+        listed += [(name, None) for name in self.verdict["not_looked_at"] if name not in names]
+        return [{"name": name, "role": role or NOT_LOOKED_AT} for name, role in listed]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {
+            "name": self.name,
+            "columns": self.columns,
+            "content_digest": self.content_digest,
+            "verdict": dict(self.verdict),
+        }

@@ -1,0 +1,240 @@
+"""What a check of a release found: of each table, and of all together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk._version import __version__
+from anonrisk.core import render
+from anonrisk.core.documents import Reader
+from anonrisk.errors import ArgumentError, ReleaseBlocked
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding
+from anonrisk.policy.verdict import Verdict, now, overall, tally
+from anonrisk.releases.approvals import Approval
+from anonrisk.releases.waivers import Waiver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.reporting import Report
+
+SCHEMA_VERSION = 1
+_READER = Reader("verdict of a release", ArgumentError)
+_WORDS = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
+# What is neither a finding nor a table: text, or a list of texts.
+_PLAIN = ("name", "audience", "digest", "head", "checked_at", "library_version")
+_LISTS = ("separate", "earlier")
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseVerdict:
+    """Whether tables may be published together, after all that was published before.
+
+    ``bool(verdict)`` is true if it passed and false otherwise, as of a `Verdict`.
+
+    Attributes
+    ----------
+    tables : mapping of name to Verdict
+        Of each table, what its policy asks: by itself, joined with others (``linked``), and after
+        earlier releases (``differencing``).
+    findings : tuple of Finding
+        What is about all tables together: approvals, files that changed.
+    name, audience : str or None
+        What the release is called, and for whom it is.
+    separate : tuple of str
+        Audiences that, somebody has said, share nothing with this one.
+    earlier : tuple of str
+        The earlier releases that it was compared with.
+    digest : str or None
+        `Release.digest`: what exactly was checked, and what approvals name.
+    head : str or None
+        The end of the ledger's chain when it was checked.
+    waivers : tuple of Waiver
+        All that the release has, whether they were needed or not.
+    approvals : tuple of Approval
+        Those that count.
+    approvals_asked : int
+        How many must be there before it is published.
+    checked_at : str
+        When, in UTC; two verdicts that differ in nothing else are equal.
+    library_version : str
+        The version of anonrisk.
+    """
+
+    tables: Mapping[str, Verdict]
+    findings: tuple[Finding, ...] = ()
+    name: str | None = None
+    audience: str | None = None
+    separate: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    digest: str | None = None
+    head: str | None = None
+    waivers: tuple[Waiver, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    approvals_asked: int = 0
+    library_version: str = __version__
+    checked_at: str = field(default_factory=now, compare=False)
+
+    # ---- the answer -------------------------------------------------------------------------
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """Those of every table, then those of all together."""
+        of_tables = [one for verdict in self.tables.values() for one in verdict.findings]
+        return (*of_tables, *self.findings)
+
+    @property
+    def status(self) -> str:
+        """``"pass"``, ``"fail"`` or ``"could_not_assess"``, by the rule of a `Verdict`."""
+        if not self.tables or not all(one.findings for one in self.tables.values()):
+            return COULD_NOT_ASSESS
+        return overall(one for one in self.every_finding if one.passed or one.blocks())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the tables may be published."""
+        return self.status == PASS
+
+    def __bool__(self) -> bool:
+        """Mean passed, so that a careless `if` is safe."""
+        return self.passed
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that block: those that failed and those that could not be assessed."""
+        return tuple(one for one in self.every_finding if one.blocks())
+
+    @property
+    def waived(self) -> tuple[Finding, ...]:
+        """The findings that failed and that a waiver keeps from blocking."""
+        return tuple(one for verdict in self.tables.values() for one in verdict.waived)
+
+    def raise_for_status(self) -> None:
+        """Raise `ReleaseBlocked` unless the release passed."""
+        if not self.passed:
+            bad = self.failures
+            told = " ".join(render.shown(one.sentence) for one in bad[:5])
+            more = f" And {len(bad) - 5:,} more." if len(bad) > 5 else ""
+            why = told or "Nothing was checked."
+            message = f"{self.called} does not pass ({self.status}): {why}{more}"
+            # `findings` of what is raised are all, as of a table's verdict.
+            raise ReleaseBlocked(message, self)
+
+    # ---- leaving and coming back ------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; the only cells are groups of `by`."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "library": "anonrisk",
+            "status": self.status,
+            **{key: getattr(self, key) for key in _PLAIN},
+            **{key: list(getattr(self, key)) for key in _LISTS},
+            "approvals_asked": self.approvals_asked,
+            "approvals": [one.to_dict() for one in self.approvals],
+            "waivers": [one.to_dict() for one in self.waivers],
+            "findings": [one.to_dict() for one in self.findings],
+            "tables": {name: verdict.to_dict() for name, verdict in self.tables.items()},
+        }
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; a verdict that contradicts itself is refused."""
+        try:
+            return cls._read(_READER.json(text))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise ArgumentError("this is no verdict of a release that to_json wrote") from None
+
+    @classmethod
+    def _read(cls, stored: dict[str, Any]) -> Self:
+        if stored["schema_version"] != SCHEMA_VERSION:
+            raise ArgumentError("this verdict was written in another schema version")
+        datetime.fromisoformat(stored["checked_at"])
+        plain: dict[str, Any] = {key: stored[key] for key in _PLAIN}
+        plain |= {key: tuple(stored[key]) for key in _LISTS}
+        verdict = cls(
+            tables={
+                name: Verdict.from_json(json.dumps(one)) for name, one in stored["tables"].items()
+            },
+            findings=tuple(map(Finding.from_dict, stored["findings"])),
+            waivers=tuple(Waiver(**one) for one in stored["waivers"]),
+            approvals=tuple(map(Approval.of, stored["approvals"])),
+            approvals_asked=int(stored["approvals_asked"]),
+            **plain,
+        )
+        if stored["status"] != verdict.status:
+            raise ArgumentError("the status of this verdict is not that of its findings")
+        if any(not verdict._covers(one, name) for name, one in verdict.tables.items()):
+            raise ArgumentError("a finding is waived by a waiver that the release does not have")
+        return verdict
+
+    def _covers(self, verdict: Verdict, table: str) -> bool:
+        """Tell whether every finding that is waived has its waiver."""
+        known = {(one.budget, one.sentence) for one in self.waivers if one.table == table}
+        return all(
+            any(found.budget == budget and found.sentence.endswith(said) for budget, said in known)
+            for found in verdict.waived
+        )
+
+    # ---- showing ----------------------------------------------------------------------------
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return "the release" if self.name is None else f"release {self.name!r}"
+
+    @property
+    def about(self) -> list[str]:
+        """What there is to know beside the findings, a line each."""
+        told = [] if self.audience is None else [f"for {self.audience}"]
+        if self.earlier:
+            told.append(f"compared with {render.count_of(len(self.earlier), 'earlier release')}")
+        if self.separate:
+            told.append(f"not with those for {', '.join(self.separate)}, who share nothing")
+        lines = [", ".join(told)] if told else []
+        if self.approvals_asked:
+            who = ", ".join(f"{one.by} on {one.at[:10]}" for one in self.approvals)
+            given = f"{len(self.approvals)} of {self.approvals_asked} approvals"
+            lines.append(f"{given}: {who}" if who else given)
+        lines += [f"A waiver of {one.budget} for {one.table} is not needed." for one in self.unused]
+        return [render.shown(line) for line in lines]
+
+    @property
+    def unused(self) -> tuple[Waiver, ...]:
+        """Waivers that no finding needs."""
+        needed = {(name, f.budget) for name, one in self.tables.items() for f in one.waived}
+        return tuple(one for one in self.waivers if (one.table, one.budget) not in needed)
+
+    def report(self, title: str | None = None) -> Report:
+        """Give it as a page for people who decide: `save("release.html")`, Markdown or JSON."""
+        from anonrisk.releases.release_page import report_of
+
+        return report_of(self, title)
+
+    def to_markdown(self) -> str:
+        """Write it as Markdown, for a ticket or a pull request."""
+        return self.report().to_markdown()
+
+    def _title(self) -> str:
+        tables = render.count_of(len(self.tables), "table")
+        return f"{_WORDS[self.status]}: {self.called}, {tables}, {tally(self.every_finding)}"
+
+    def __repr__(self) -> str:
+        """Print as text: the answer, what is about all, then table by table."""
+        told = [f"- {render.shown(one.sentence)}" for one in self.findings if not one.passed]
+        head = render.fitted(render.shown(self._title()), *self.about, *told)
+        return "\n\n".join([head, *map(repr, self.tables.values())])
+
+    def _repr_html_(self) -> str:
+        told = [one.sentence for one in self.findings if not one.passed]
+        head = render.html_lines([self._title(), *self.about, *told])
+        return head + "".join(one._repr_html_() for one in self.tables.values())
