@@ -16,7 +16,7 @@ and others that speak the Arrow stream as well; ``anonrisk.table(x)`` gives thes
 `anonrisk.planning`   plans, and the search for them; HIPAA's Safe Harbor as one
 `anonrisk.pseudonyms` a keeper of pseudonyms, who issues and reveals them
 `anonrisk.policy`     gates: `Policy` and `Verdict`
-`anonrisk.releases`   states: counts that outlive a table, and add up
+`anonrisk.releases`   states, which add up; the ledger of what was published; manifests
 `anonrisk.priors`     what data holders publish so that others can predict
 `anonrisk.reporting`  pages and pictures
 `anonrisk.datasets`   synthetic tables to try things on
@@ -102,10 +102,14 @@ if TYPE_CHECKING:
     from anonrisk import sql as sql
     from anonrisk.planning.plan import Plan
     from anonrisk.policy import Policy, Verdict
+    from anonrisk.releases.ledger import Ledger
+    from anonrisk.releases.manifest import Manifest
 
 __all__ = [
     "AnonRiskError",
     "ClassSizes",
+    "Ledger",
+    "Manifest",
     "Plan",
     "Policy",
     "ReleaseBlocked",
@@ -182,7 +186,13 @@ _LATER = (
     "spark",
     "sql",
 )
-_NAMES_LATER = {"Plan": "planning.plan", "Policy": "policy", "Verdict": "policy"}
+_NAMES_LATER = {
+    "Ledger": "releases.ledger",
+    "Manifest": "releases.manifest",
+    "Plan": "planning.plan",
+    "Policy": "policy",
+    "Verdict": "policy",
+}
 
 
 if not TYPE_CHECKING:

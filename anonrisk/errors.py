@@ -247,7 +247,7 @@ class SecretKeyError(AnonRiskError, ValueError):
 
 
 class WrongKeyError(SecretKeyError):
-    """A store of identities, or a state, was made with another key."""
+    """A store of identities, a state, a ledger or a seal was made with another key."""
 
 
 class StateError(AnonRiskError, ValueError):

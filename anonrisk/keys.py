@@ -1,5 +1,6 @@
-"""Secret keys, under the path that users import them by."""
+"""Keys, under the path that users import them by."""
 
 from anonrisk.core.keys import Key
+from anonrisk.releases.seal import PublicKey, SigningKey
 
-__all__ = ["Key"]
+__all__ = ["Key", "PublicKey", "SigningKey"]

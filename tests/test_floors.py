@@ -52,6 +52,8 @@ LIBRARIES = {"pandas", "pyarrow", "polars", "duckdb", "pyspark", "sqlalchemy"}
 PUBLIC = {
     "anonrisk": (
         "ClassSizes",
+        "Ledger",
+        "Manifest",
         "Plan",
         "Policy",
         "ReleaseBlocked",
@@ -66,7 +68,7 @@ PUBLIC = {
     "anonrisk.hierarchy": ("Hierarchy",),
     "anonrisk.hipaa": ("safe_harbor",),
     "anonrisk.identity": ("Event", "IdentityProtector"),
-    "anonrisk.keys": ("Key",),
+    "anonrisk.keys": ("Key", "PublicKey", "SigningKey"),
     "anonrisk.planning.plan": ("Plan",),
     "anonrisk.policy": ("Policy", "Verdict"),
     "anonrisk.predict": ("Answer", "Distribution", "questionnaire", "singletons", "uniqueness"),

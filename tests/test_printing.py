@@ -9,8 +9,10 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tempfile
 import warnings
 from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,6 +35,12 @@ from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
 from anonrisk.predict.zipf import Zipf
 from anonrisk.priors import Repository
 from anonrisk.recode import Prefix
+from anonrisk.releases.chain import Chain
+from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.manifest import Manifest
+from anonrisk.releases.published_files import PublishedFile
+from anonrisk.releases.published_table import PublishedTable
+from anonrisk.releases.seal import SigningKey
 
 NAMES = ("zip", "year of birth", "sex", "illness", "who", "when")
 LONG = (
@@ -117,6 +125,41 @@ def held(t):
     return HeldTable(t.df, {ROLES_KEY: roles.to_dict()})
 
 
+def ledger_of(t):
+    """A ledger in which a release with long names is."""
+    ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=bytes(32), new=True)
+    manifest = Manifest(
+        release=f"release of {t.zip}",
+        audience=t.born,
+        by=t.sex,
+        policy_digest=t.policy.digest,
+        files=(),
+        tables=(),
+        verdict={"status": "pass"},
+        waivers=({"budget": "k", "reason": t.ill, "owner": t.who, "expires": "9999-12-31"},),
+        previous=ledger.head,
+    )
+    ledger.append(manifest.sealed(ledger.key), {t.zip: b"state"})
+    return ledger
+
+
+def manifest_of(t):
+    (entry,) = ledger_of(t).entries()
+    verdict = t.policy.check(t.df, name=t.zip).to_dict()
+    return Manifest(
+        *(entry.release, entry.audience, entry.by, entry.policy_digest),
+        files=(PublishedFile("a" * 90, 10**9, "0" * 64, t.zip),),
+        tables=(PublishedTable(t.zip, verdict),),
+        verdict=verdict,
+    )
+
+
+def verified(t):
+    ledger = ledger_of(t)
+    manifest = ledger.manifest(f"release of {t.zip}")
+    return manifest.verify([], key=ledger.key, ledger=ledger)
+
+
 # By class: what gives one, of a table.
 RESULTS = {
     "AgainstBase": lambda t: check_against(t.policy, t.df, t.df.head(20))[1],
@@ -151,9 +194,14 @@ RESULTS = {
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),
     "KlStep": lambda t: t.anon.kl_after(t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
+    "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
+    "Ledger": ledger_of,
+    "LedgerEntries": lambda t: ledger_of(t).entries(),
+    "LedgerEntry": lambda t: ledger_of(t).entries()[0],
     "Linkability": lambda t: t.anon.linkability(t.who, [t.zip], t.when, period="7D"),
     "LookAlike": lambda t: t.df.assign(n=range(len(t.df))).anon.find_qids().direct[0],
     "LowerBound": lambda t: t.anon.rr(t.q),
+    "Manifest": manifest_of,
     "ModelEstimate": lambda t: t.sizes.predict_population(10 * len(t.df))["pitman"],
     "Moved": lambda t: RESULTS["Utility"](t).moved[0],
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),
@@ -173,6 +221,7 @@ RESULTS = {
     "Prior": lambda t: published(t).query()[0],
     "ProbabilisticK": lambda t: t.anon.probabilistic_k(t.q, 10**10, 0.5),
     "Probability": lambda t: t.sizes.predict_singletons(2).p_none,
+    "PublicKey": lambda _: SigningKey.generate().public,
     "QidAnswer": lambda t: t.anon.is_quasi_identifier(t.q, 0.2, 10**9),
     "QidReport": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q, population_size=10**9),
     "Report": lambda t: t.anon.report(t.policy),
@@ -183,6 +232,7 @@ RESULTS = {
     "Roles": lambda t: t.anon.declare(quasi=t.q, sensitive=t.ill, unit=t.who).anon.roles(),
     "SampledRisk": lambda t: t.sizes.risk(sampling_fraction=0.1, population_size=10 * len(t.df)),
     "SearchPlan": lambda t: t.anon.find_qids(explain=True),
+    "SigningKey": lambda _: SigningKey.generate(),
     "SigmaEstimate": lambda _: predict.sigma_from_singletons(8, group_size=10, width=0.5),
     "State": lambda t: t.anon.state(t.q, sensitive=t.ill, unit=t.who, key=bytes(32)),
     "Step": lambda t: RESULTS["Questionnaire"](t).steps[0],
@@ -196,6 +246,7 @@ RESULTS = {
     "Utility": lambda t: anonrisk.utility(t.anon.generalize([t.born], bins=[1960]), t.df, t.q),
     "ValueCounts": lambda t: ValueCounts(**vars(t.anon.profiles(t.q, t.ill))),
     "Verdict": lambda t: t.policy.check(t.df),
+    "Verified": verified,
     "Without": lambda t: t.policy.check(t.df).explain().columns[0],
     "WithoutSeveral": lambda t: t.policy.check(t.df).explain().together[0],
     "Questionnaire": lambda t: predict.questionnaire(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,35 @@ if TYPE_CHECKING:
 # Windows has no such bits.
 _HAS_MODES = os.name == "posix"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a whole file, or leave what is there; it stays when the power fails.
+
+    Readable by its owner alone, unless another mode is given.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name survive a power cut, where folders can be told to."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def make_private(path: Path) -> int:

@@ -73,6 +73,10 @@ class LedgerEntry(PrintedFields):
         """The tables whose states are kept."""
         return tuple(self.states)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON."""
+        return {**vars(self), "states": dict(self.states)}
+
     def _rows(self) -> list[list[str]]:
         return [*super()._rows(), ["tables", ", ".join(map(named, self.tables)) or "-"]]
 

@@ -17,6 +17,7 @@ from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongK
 from anonrisk.policy.finding import PASS
 from anonrisk.releases.chain import Chain, LedgerEntries, LedgerEntry
 from anonrisk.releases.manifest import CLOCKS_DIFFER, Manifest, moment
+from anonrisk.releases.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,12 +109,18 @@ class Ledger:
                 raise LedgerError(f"release {release!r} is not in the ledger")
             return Manifest.from_bytes(self._parts(connection, entry)[_MANIFEST, ""])
 
-    def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
+    def states(self, table: str) -> Iterator[tuple[LedgerEntry, State]]:
         """Give the state of a table in every release that had it, one at a time, in order."""
+        for entry, data in self.state_bytes(table):
+            yield entry, State.from_bytes(data, key=self.key)
+
+    def state_bytes(self, table: str) -> Iterator[tuple[LedgerEntry, bytes]]:
+        """Give the same as they are stored."""
         for entry in self.entries():
             if table in entry.states:
                 with self._withheld(), reading(self._engine) as connection:
-                    yield entry, self._parts(connection, entry)[_STATE, table]
+                    data = self._parts(connection, entry)[_STATE, table]
+                yield entry, data
 
     def verify(self, *, head: str | None = None) -> LedgerEntries:
         """Read everything, states and manifests too; raise where anything is not as it was written.
@@ -146,7 +153,7 @@ class Ledger:
     def append(
         self,
         manifest: Manifest,
-        states: Mapping[str, bytes] | None = None,
+        states: Mapping[str, State | bytes] | None = None,
         *,
         expected_head: str | None = None,
     ) -> LedgerEntry:
@@ -160,8 +167,8 @@ class Ledger:
         ----------
         manifest : Manifest
             What is published: sealed, passed, and made for the head that the ledger has.
-        states : mapping of str to bytes
-            The state of each table, as `State.to_bytes` gives it.
+        states : mapping of str to State
+            The state of each table, made with the key of the ledger; or the bytes of one.
         expected_head : str, optional
             The head that the release was checked against; the manifest's own if it is left out.
 
@@ -171,7 +178,7 @@ class Ledger:
             The entry; `LedgerEntry.head` names the ledger from then on.
         """
         self._refuse_unfit(manifest)
-        kept = {table: bytes(state) for table, state in (states or {}).items()}
+        kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
             "release": manifest.release,
             "audience": manifest.audience,
@@ -202,6 +209,13 @@ class Ledger:
                 raise LedgerError(f"{self.place} did not keep the entry")
             self._parts(connection, made)
         return made
+
+    def _bytes_of(self, state: State | bytes, table: str) -> bytes:
+        if isinstance(state, bytes):
+            return state
+        if state.key != self.key:
+            raise WrongKeyError(f"the state of table {table!r} has another key than the ledger")
+        return state.to_bytes()
 
     @staticmethod
     def _refuse_unfit(manifest: Manifest) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from anonrisk._version import __version__
 from anonrisk.core.documents import Reader
 from anonrisk.core.keys import Key, as_key
+from anonrisk.core.private_files import replace_file
 from anonrisk.core.render import PrintedTable, count_of, named, shown
 from anonrisk.errors import (
     AnonRiskError,
@@ -220,18 +219,9 @@ class Manifest(PrintedTable):
 
     def save(self, path: AnyPath) -> None:
         """Write a file, all of it or nothing."""
-        where = Path(path)
         try:
-            number, other = tempfile.mkstemp(dir=where.parent, prefix=f".{where.name}.")
-            try:
-                with os.fdopen(number, "wb") as file:
-                    file.write(self.to_bytes())
-                    os.fsync(file.fileno())
-                Path(other).chmod(0o644)
-                Path(other).replace(where)
-            except BaseException:
-                Path(other).unlink()
-                raise
+            # It goes with the files, to whoever gets them.
+            replace_file(Path(path), self.to_bytes(), mode=0o644)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or type(error).__name__
             raise UnwritableTableError(f"cannot write manifest {str(path)!r}: {why}") from None
@@ -337,6 +327,9 @@ class Manifest(PrintedTable):
             if moment(found.checked_at) > moment(self.at) + CLOCKS_DIFFER:
                 raise ManifestError(f"table {table.name!r} was checked after it was published")
             passed.append(found.passed)
+        told = self.verdict.get("tables")
+        if told is not None and told != {table.name: table.verdict for table in self.tables}:
+            raise ManifestError("the verdict of the release has other tables than the manifest")
         if self.status == PASS and not all(passed):
             raise ManifestError("the release passed, and a table of it did not")
 

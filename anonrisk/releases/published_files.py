@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # A message names no more files than somebody reads.
 _SHOWN = 5
+_SHA256 = re.compile("[0-9a-f]{64}")
 _BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FOLLOW_NOTHING = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -51,7 +53,9 @@ class PublishedFile:
     table: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a path that leads out of its folder."""
+        """Refuse what is no size or digest, and a path that leads out of its folder."""
+        if type(self.size) is not int or self.size < 0 or not _SHA256.fullmatch(self.sha256):
+            raise ManifestError("the manifest has a file whose size or SHA-256 is none")
         parts = PurePosixPath(self.path).parts
         plain = str(PurePosixPath(*parts)) == self.path and "\\" not in self.path
         if not parts or not plain or ".." in parts or parts[0] in ("/", "//", "."):

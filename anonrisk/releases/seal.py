@@ -51,6 +51,11 @@ class Seal:
     key_id: str
     value: str
 
+    def __post_init__(self) -> None:
+        """Refuse what is no seal."""
+        if self.kind not in (HMAC, ED25519) or not isinstance(self.key_id, str):
+            raise ManifestError("the manifest has a seal of a kind that there is not")
+
     @classmethod
     def of(cls, message: bytes, key: Key | SigningKey) -> Self:
         """Seal a message.

@@ -11,13 +11,13 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import secrets
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonrisk.core.private_files import replace_file
 from anonrisk.counts.keyed import KeyedCounts, KeyedValues
 from anonrisk.errors import (
     MissingLibraryError,
@@ -45,7 +45,6 @@ REVEALS = (
 # 64 bits tell keys apart, and are of no use to find one.
 _ID = 16
 _HASH = 16
-_PRIVATE = 0o600
 # Class, person, value; and how many rows.
 _Part = tuple[tuple["Hashes | None", ...], "Integers"]
 
@@ -96,19 +95,8 @@ def from_bytes(data: bytes, key: Key) -> KeyedCounts:
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole file that its owner alone can read, or leave what is there."""
-    goal = Path(path)
-    beside = goal.with_name(f".{goal.name}.{secrets.token_hex(8)}")
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(goal)
-        finally:
-            beside.unlink(missing_ok=True)
-        _sync_folder(goal.parent)
+        replace_file(Path(path), data)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise UnwritableTableError(f"cannot write the state {os.fspath(path)!r}: {why}") from None
@@ -121,17 +109,6 @@ def read(path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise StateError(f"cannot read the state {os.fspath(path)!r}: {why}") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the new name survive a power cut, where folders can be told to."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(counts: KeyedCounts, key: Key) -> dict[str, Any]:
