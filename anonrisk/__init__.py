@@ -79,6 +79,7 @@ from anonrisk.api.trajectory import trajectory
 from anonrisk.api.uniqueness import uniqueness
 from anonrisk.api.utility import utility
 from anonrisk.api.was_perturbed import was_perturbed
+from anonrisk.api.whole_person import whole_person
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
 from anonrisk.releases.sketch import Sketch, sketch
@@ -170,6 +171,7 @@ __all__ = [
     "uniqueness",
     "utility",
     "was_perturbed",
+    "whole_person",
 ]
 
 # Parts that bring scipy, SQLAlchemy and the like along: loaded when they are named.

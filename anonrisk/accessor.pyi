@@ -560,6 +560,14 @@ class AnonAccessor(Generic[FrameT]):
         self,
     ) -> dict[Name, str]:
         """Tell which columns `perturb` or `permute` has changed; an empty dict if none."""
+    def whole_person(
+        self,
+        unit: Name | None = None,
+        qids: Names | None = None,
+        *,
+        missing: Missing = "value",
+    ) -> ClassSizes:
+        """Count the persons who are alike as a whole: all their rows together, not one row."""
     def sketch(
         self,
         qids: Names | None = None,

@@ -41,6 +41,14 @@ def class_sizes(rows, qid, unit=None, missing="value"):
     return Counter(map(len, classes.values())), Counter(smallest.values())
 
 
+def whole_persons(rows, qid, unit, missing="value"):
+    """Histogram of how many persons have the same rows, as often each."""
+    of_person = defaultdict(Counter)
+    for row in kept(rows, qid, missing):
+        of_person[row[unit]][key(row, qid)] += 1
+    return Counter(Counter(frozenset(own.items()) for own in of_person.values()).values())
+
+
 def k(rows, qid, unit=None, missing="value"):
     return min(class_sizes(rows, qid, unit, missing)[0])
 

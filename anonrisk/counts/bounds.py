@@ -14,5 +14,9 @@ FINE_BINS = 128
 MAX_PATTERNS = 256
 # A bit each.
 MAX_WILDCARD_COLUMNS = 62
-# Then classes overlap, and may have more sizes than the square root of the records.
+# Combinations of classes that linked tables are joined to: a person has each of theirs in one table
+# with each of theirs in the others.
+MAX_COMBINATIONS = 10_000_000
+# Where a missing cell matches every value classes overlap, and may have more sizes than the square
+# root of the records.
 MAX_SIZES = 1_000_000

@@ -56,6 +56,9 @@ class ClassCounts(render.PrintedTable):
         Number of rows counted; differs from `n_records` where there is a `unit`.
     n_dropped : int
         Number of rows left out because a quasi-identifier was missing.
+    whole_persons : bool
+        Whether a class holds the persons who have the same rows, all of them together
+        (`anonrisk.whole_person`), so that each person is in one class.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class ClassCounts(render.PrintedTable):
     missing: str
     n_rows: int
     n_dropped: int
+    whole_persons: bool
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class ClassCounts(render.PrintedTable):
         missing: str = "value",
         n_rows: int | None = None,
         n_dropped: int = 0,
+        whole_persons: bool = False,
     ) -> None:
         """Check the histogram and freeze it."""
         sizes_, classes_ = _integers(sizes, "sizes"), _integers(classes, "classes")
@@ -115,6 +120,7 @@ class ClassCounts(render.PrintedTable):
             "missing": missing,
             "n_rows": int(records_.sum()) if n_rows is None else int(n_rows),
             "n_dropped": int(n_dropped),
+            "whole_persons": whole_persons,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -230,6 +236,7 @@ class ClassCounts(render.PrintedTable):
             "sizes": self.sizes.tolist(),
             "classes": self.classes.tolist(),
             "records": self.records.tolist(),
+            **({"whole_persons": True} if self.whole_persons else {}),
         }
 
     def plot(self, ax: Axes | None = None, *, k: int | None = None) -> Axes:
@@ -314,15 +321,19 @@ class ClassCounts(render.PrintedTable):
         kinds = render.count_of(self.n_classes, "class", "classes")
         of = f" of {render.joined(self.qid)}" if self.qid else ""
         unique = self.records_at_most(1)
+        what = "Whole persons" if self.whole_persons else "Classes"
         lines = [
-            f"Classes{of}: {people} in {kinds}, k = {self.k}",
+            f"{what}{of}: {people} in {kinds}, k = {self.k}",
             f"{render.count_of(unique, who)} ({render.percent(self.uniqueness)}) "
             + ("is a singleton" if unique == 1 else "are singletons"),
         ]
         if self.unit is not None:
             rows = render.count_of(self.n_rows, "row")
-            who = render.named(self.unit)
-            lines.append(f"{rows}; a person ({who}) counts in the smallest of their classes")
+            who = f"a person ({render.named(self.unit)})"
+            how = "counts in the smallest of their classes"
+            if self.whole_persons:
+                how = "is like those who have the same rows, all together"
+            lines.append(f"{rows}; {who} {how}")
         if self.missing == "wildcard":
             lines.append("a missing value matches every other, so that classes may overlap")
         if self.n_dropped:

@@ -70,6 +70,13 @@ class ByGroup(Asks[list[list[Group]]]):
 
 
 @dataclass(frozen=True)
+class WholePersons(Asks[ClassCounts]):
+    """The persons of a question about one quasi-identifier; alike are those whose rows all are."""
+
+    question: Question
+
+
+@dataclass(frozen=True)
 class ManySets(Asks[Counter]):
     """The classes of many sets of a question's columns, which come up one after another."""
 

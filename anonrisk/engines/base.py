@@ -51,7 +51,7 @@ class Engine(Protocol):
         """Give a table that carries these roles; the one at hand stays as it is."""
 
     def count(self, frame: Any, asked: Asks[Answer]) -> Answer:
-        """Count classes: `Question`, `ByGroup`, `ManySets`; or rows: `MarkedRows`."""
+        """Count classes: `Question`, `ByGroup`, `ManySets`, `WholePersons`; rows: `MarkedRows`."""
 
     def profiles(self, frame: Any, question: Question, sensitive: Sensitive) -> ValueCounts:
         """Count the sensitive values of each kind of class."""

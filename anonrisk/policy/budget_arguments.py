@@ -16,6 +16,7 @@ class BudgetArguments(TypedDict, total=False):
 
     k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     ldiv: dict[str, Any] | Sequence[dict[str, Any]]
+    linked: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     max_fraction_below_k: dict[str, Any] | Sequence[dict[str, Any]]
     max_records_below_k: dict[str, Any] | Sequence[dict[str, Any]]
     max_suppressed: float | dict[str, Any] | Sequence[float | dict[str, Any]]
@@ -25,3 +26,4 @@ class BudgetArguments(TypedDict, total=False):
     predicted_singletons: dict[str, Any] | Sequence[dict[str, Any]]
     risk: dict[str, Any]
     tcloseness: dict[str, Any] | Sequence[dict[str, Any]]
+    whole_person: int | dict[str, Any] | Sequence[int | dict[str, Any]]

@@ -10,6 +10,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import count_of, joined, shown
 from anonrisk.policy import messages
 from anonrisk.policy.budgets.base import (
+    ReleaseBudget,
     Seen,
     SensitiveBudget,
     SizeBudget,
@@ -41,6 +42,8 @@ class Judge:
         """Give the findings of a budget: one per sensitive column, or per group."""
         if isinstance(budget, SensitiveBudget):
             yield from self._of_values(budget)
+        elif isinstance(budget, ReleaseBudget):
+            yield self._unknown(budget, Problem(budget.lacks))
         elif isinstance(self.evidence.groups, Problem):
             yield self._unknown(budget, self.evidence.groups)
         elif isinstance(budget, TableBudget):

@@ -13,7 +13,13 @@ from anonrisk.errors import NoPlanHelpsError
 from anonrisk.planning.goal import GoalResult, PlanGoal, SensitiveGoal
 from anonrisk.planning.goals import PlanRequest
 from anonrisk.policy import release_rules
-from anonrisk.policy.budgets.base import Seen, SensitiveBudget, SizeBudget, TableBudget
+from anonrisk.policy.budgets.base import (
+    ReleaseBudget,
+    Seen,
+    SensitiveBudget,
+    SizeBudget,
+    TableBudget,
+)
 from anonrisk.policy.evidence import Evidence
 from anonrisk.policy.finding import PASS
 from anonrisk.policy.judge import status_of
@@ -135,6 +141,8 @@ def _of_budget(
     goal = PlanGoal(budget.name, qid, budget.limit, budget.severity)
     if isinstance(budget, SensitiveBudget):
         yield from _of_values(budget, goal, table)
+    elif isinstance(budget, ReleaseBudget):
+        yield replace(goal, why_not="it is about more than this table")
     elif isinstance(budget, TableBudget):
         yield replace(goal, of_suppression=True)
     elif isinstance(budget, SizeBudget):

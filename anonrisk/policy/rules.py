@@ -11,7 +11,7 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.render import count_of
 from anonrisk.errors import PolicyError
 from anonrisk.policy import budgets, fields
-from anonrisk.policy.budgets.base import TableBudget
+from anonrisk.policy.budgets.base import ReleaseBudget, TableBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +162,7 @@ def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:
     if columns is not None or roles.whole:
         check_subsets(rule, roles.whole, where)
     for budget in rule.budgets:
-        if size is not None and isinstance(budget, TableBudget):
+        if size is not None and isinstance(budget, (ReleaseBudget, TableBudget)):
             raise PolicyError(f"{where}: {budget.name} is of all columns, not of every subset")
     return rule
 

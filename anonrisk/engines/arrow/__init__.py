@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
-from anonrisk.counts.question import Question
+from anonrisk.counts.question import Question, WholePersons
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
@@ -167,7 +167,7 @@ def _given(table: ArrowTable, asked: Any) -> pd.DataFrame:
     names, words = table.names(), set(_words(asked))
     named = [name for name in dict.fromkeys(names) if name in words]
     # Classes are counted by codes alone.
-    coded = isinstance(asked[0], Question)
+    coded = isinstance(asked[0], (Question, WholePersons))
     return cells.to_pandas(table.read(named or names), coded=coded)
 
 

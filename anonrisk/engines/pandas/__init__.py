@@ -10,7 +10,15 @@ from anonrisk.counts import question as questions
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
-from anonrisk.engines.numpy import count, keyed, match, population, profile, tally
+from anonrisk.engines.numpy import (
+    count,
+    keyed,
+    match,
+    population,
+    profile,
+    tally,
+    whole_person,
+)
 from anonrisk.engines.pandas import (
     interval,
     labels,
@@ -61,6 +69,8 @@ class PandasEngine:
                 return count.class_sizes(PandasTable(frame), asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(PandasTable(frame), question, by)
+            case questions.WholePersons(question):
+                return whole_person.whole_persons(PandasTable(frame), question)
             case questions.ManySets(question):
                 return sets.PandasSets(frame, question)
             case questions.MarkedRows(columns, marker):

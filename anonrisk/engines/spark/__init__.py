@@ -72,13 +72,15 @@ class SparkEngine:
         """Keep the roles in column metadata, which survives `select` and Parquet."""
         return roles.write(frame, declared)
 
-    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:
+    def count(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, those of all quasi-identifiers in one action over one scan."""
         match asked:
             case questions.Question():
                 return count.class_sizes(frame, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
+            case questions.WholePersons(question):
+                return count.whole_persons(frame, question)
             case questions.ManySets(question):
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):

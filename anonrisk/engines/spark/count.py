@@ -8,7 +8,7 @@ size of a class.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,14 @@ def class_sizes_by(frame: DataFrame, question: Question, by: Name) -> list[list[
         refusals.in_order(read[s, label].group(label, qid, question) for label in labels)
         for s, qid in enumerate(question.qids)
     ]
+
+
+def whole_persons(frame: DataFrame, question: Question) -> ClassCounts:
+    """Count the persons who have the same rows, all of them together; one action over one scan."""
+    with guarded("count the persons"):
+        rows = _CountPlan(frame, question, None).kinds_of_persons().collect()
+    found = _sorted(rows, question)[0, None]
+    return replace(found.class_sizes(question.qid, question), whole_persons=True)
 
 
 def _overlapping(
@@ -149,9 +157,14 @@ class _Histogram:
 def _collect(
     frame: DataFrame, question: Question, by: Name | None
 ) -> dict[tuple[int, Any], _Histogram]:
-    """Run the one job, refuse what the question refuses, and sort the rows by histogram."""
+    """Run the one job."""
     with guarded("count the classes"):
         rows = _CountPlan(frame, question, by).histograms().collect()
+    return _sorted(rows, question)
+
+
+def _sorted(rows: list[Row], question: Question) -> dict[tuple[int, Any], _Histogram]:
+    """Refuse what the question refuses, and sort the rows by histogram."""
     _refuse_missing(rows, question)
     read: dict[tuple[int, Any], _Histogram] = defaultdict(_Histogram)
     for row in rows:
@@ -222,6 +235,23 @@ class _CountPlan:
         return self._uniform(
             classes, rows=f.col("rows"), members=f.col("members"), no_unit=f.col("no_unit")
         ).union(self._uniform(persons, persons=f.col("persons")))
+
+    def kinds_of_persons(self) -> DataFrame:
+        """One histogram: how many persons have all their rows in common with how many."""
+        f = self.f
+        pairs = (
+            self._records().groupBy(*self.about, *self.qs, "u").agg(f.count(f.lit(1)).alias("rows"))
+        )
+        told = [self._sum_where(f.col("u").isNull(), f.col("rows")).alias("no_unit")]
+        told += [f.sum("rows").alias("rows"), *self._missing(f.col("rows"))]
+        all_rows = f.sort_array(f.collect_list(f.struct(*self.qs, "rows")))
+        persons = pairs.groupBy(*self.about, "u").agg(all_rows.alias("all"), *told)
+        names = [name for name in persons.columns if name not in (*self.about, "u", "all")]
+        again = [f.sum(name).alias(name) for name in names]
+        kinds = persons.groupBy(*self.about, "all").agg(f.count(f.lit(1)).alias("n"), *again)
+        counted = kinds.groupBy(*self.about, "n").agg(f.sum("n").alias("members"), *again)
+        known = {name: f.col(name) for name in ("rows", "members", "no_unit")}
+        return self._uniform(counted, **known, persons=f.col("members"))
 
     def _records(self) -> DataFrame:
         """One row per record and quasi-identifier asked about, under our names."""

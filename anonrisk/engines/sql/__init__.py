@@ -61,6 +61,8 @@ class SqlEngine:
                 return count.class_sizes(table, asked)
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(table, question, by)
+            case questions.WholePersons(question):
+                return count.whole_persons(table, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):

@@ -6,10 +6,11 @@ One statement and one scan for each quasi-identifier; `n` is the size of a class
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
@@ -19,7 +20,7 @@ from anonrisk.engines.sql.records import ONE, ZERO, Records, lost_rows, refuse
 from anonrisk.engines.sql.schema import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.question import Question
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
     """Count the classes of each quasi-identifier."""
-    counted = _counted(table, question, None)
+    counted = _counted(table, question, None, _histograms)
     return [
         found[None].class_sizes(question, qid)
         for qid, found in zip(question.qids, counted, strict=True)
@@ -38,11 +39,17 @@ def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
 
 def class_sizes_by(table: SqlTable, question: Question, by: Name) -> list[list[Group]]:
     """Count the classes of each quasi-identifier within each group of a column."""
-    counted = _counted(table, question, by)
+    counted = _counted(table, question, by, _histograms)
     return [
         refusals.in_order(found.group(label, question, qid) for label, found in groups.items())
         for qid, groups in zip(question.qids, counted, strict=True)
     ]
+
+
+def whole_persons(table: SqlTable, question: Question) -> ClassCounts:
+    """Count the persons who have the same rows, all of them together."""
+    (found,) = _counted(table, question, None, _kinds_of_persons)
+    return replace(found[None].class_sizes(question, question.qid), whole_persons=True)
 
 
 def marked(table: SqlTable, columns: Qid, marker: str) -> int:
@@ -86,7 +93,10 @@ class _HistogramRows:
 
 
 def _counted(
-    table: SqlTable, question: Question, by: Name | None
+    table: SqlTable,
+    question: Question,
+    by: Name | None,
+    histograms: Callable[[Records], Any],
 ) -> list[dict[Any, _HistogramRows]]:
     """Count for each quasi-identifier, refuse what the question refuses, sort by group."""
     if question.missing == "wildcard":
@@ -94,7 +104,7 @@ def _counted(
     asked = []
     for qid in question.qids:
         records = Records.of(table, question, qid, by=by)
-        rows = records.fetch(_histograms(records), "count the classes")
+        rows = records.fetch(histograms(records), "count the classes")
         if by is not None and rows:
             refusals.check_groups(by, max(int(row["group_number"]) for row in rows))
         asked.append((records, rows))
@@ -145,6 +155,54 @@ def _histograms(records: Records) -> Any:
     # No more leaves than it takes to see that there are too many.
     every = query.subquery("h")
     return sa.select(*every.c).where(every.c.group_number <= bounds.MAX_GROUPS + 1)
+
+
+def _kinds_of_persons(records: Records) -> Any:
+    """Write the one statement: how many persons have all their rows in common with how many.
+
+    Classes get numbers, and a person's own, in order and each with its number of rows, become one
+    text: equal where all the rows are. What is told is summed up on the way.
+    """
+    rows, sqlite = records.rows, records.table.dialect == "sqlite"
+    keys = records.keys(rows)
+    dropped = sa.case((records.dropped(rows), ONE), else_=ZERO).label("d")
+    each = sa.func.count().label("rows")
+    once = sa.select(*keys, rows.c.u, dropped, each).group_by(*keys, rows.c.u).subquery("o")
+    number = sa.func.dense_rank().over(order_by=records.keys(once))
+    numbered = sa.select(*once.c, number.label("c")).subquery("x")
+    entry = sa.cast(numbered.c.c, sa.Text) + ":" + sa.cast(numbered.c.rows, sa.Text)
+    if sqlite:
+        # A window, because SQLite before 3.44 sorts in no other way what it puts together.
+        apart: dict[str, Any] = {"partition_by": [numbered.c.d, numbered.c.u]}
+        joined: Any = sa.func.group_concat(entry, ",")
+        joined = joined.over(**apart, order_by=numbered.c.c, rows=(None, None))
+        numbered = sa.select(*numbered.c, joined.label("e")).subquery("y")
+        entries: Any = sa.func.min(numbered.c.e)
+    else:
+        comma = aggregate_order_by(sa.literal_column("','"), numbered.c.c)
+        entries = sa.func.string_agg(entry, comma)
+    told = records.told(numbered, numbered.c.rows)
+    persons = sa.select(numbered.c.d, numbered.c.u, entries.label("e"), *told)
+    one = persons.group_by(numbered.c.d, numbered.c.u).subquery("p")
+    names = [column.name for column in told]
+    kinds = sa.select(one.c.d, sa.func.count().label("n"), *_again(one, names))
+    kind = kinds.group_by(one.c.d, one.c.e).subquery("k")
+    return sa.select(
+        kind.c.d,
+        kind.c.n,
+        sa.func.sum(kind.c.n).label("members"),
+        sa.func.sum(kind.c.n).label("persons"),
+        *_again(kind, names),
+        sa.func.sum(sa.func.sum(kind.c.rows)).over().label("total"),
+    ).group_by(kind.c.d, kind.c.n)
+
+
+def _again(table: Any, names: Sequence[str]) -> list[Any]:
+    """Sum up once more what `Records.told` has summed up."""
+    ends = {"first": sa.func.min, "last": sa.func.max}
+    return [
+        ends.get(name.partition("_")[0], sa.func.sum)(table.c[name]).label(name) for name in names
+    ]
 
 
 def sizes_of_records(rows: Any, keys: Sequence[Any]) -> Any:

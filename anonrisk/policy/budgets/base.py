@@ -369,6 +369,19 @@ class TableBudget(Budget):
 
 
 @dataclass(frozen=True)
+class ReleaseBudget(Budget):
+    """A budget on tables together, or after earlier ones: a check of one table cannot tell."""
+
+    takes_by = False
+    lacks: ClassVar[str]
+    """What a check of one table says, in place of a number."""
+
+    def not_expected(self, context: Context) -> str:
+        """Say that a batch is one table."""
+        return ": a batch is one table; Release.check judges several"
+
+
+@dataclass(frozen=True)
 class SensitiveBudget(Budget):
     """A budget on a sensitive column, of which the worst class counts."""
 

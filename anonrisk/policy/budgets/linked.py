@@ -1,0 +1,28 @@
+"""`linked`: the least number of persons whom the join of two tables leaves alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonrisk.policy.budgets import base
+
+
+@dataclass(frozen=True)
+class LinkedBudget(base.ReleaseBudget):
+    """Whoever joins tables along a link finds enough persons with every combination."""
+
+    key = "linked"
+    keys = {"k": base.whole(1)}
+    limit_key = "k"
+    bare = True
+    annotation = base.or_list("int | dict[str, Any]")
+    what = "The number of persons whom joined tables leave alike"
+    at_least = True
+    lacks = "one table is joined with nothing: Release.check judges it, with the links of a release"
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how few are left in the join."""
+        return (
+            f"The fewest persons with one combination of {of.columns}, where the tables are "
+            f"joined, are {int(found.number):,}; at least {self.limit:,} are asked for"
+        )

@@ -1,0 +1,468 @@
+"""Linked tables: whom an attacker finds who joins what is published together.
+
+The join itself is made nowhere. Of each table come the classes with the persons who have them,
+under hashes of a key that nobody keeps, or with the few values that tables share; what is joined
+are their numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonrisk.api.class_sizes import ClassSizes
+from anonrisk.api.question import question_of
+from anonrisk.core import radix
+from anonrisk.core.columns import as_names, check_missing
+from anonrisk.core.encoding import LETTERS
+from anonrisk.core.keys import Key
+from anonrisk.core.render import joined as listed
+from anonrisk.counts import bounds
+from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.question import ClassesWithValues
+from anonrisk.engines import engine_for, refusals
+from anonrisk.engines.numpy.count import histogram, histogram_of_persons
+from anonrisk.engines.numpy.whole_person import counts_of_alike
+from anonrisk.engines.one_state import one_state
+from anonrisk.engines.renumber import closed_up
+from anonrisk.errors import (
+    ArgumentError,
+    EmptyTableError,
+    PolicyError,
+    TooManyClassesError,
+    UnsupportedColumnError,
+    UnsupportedFrameError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Name, Names, Qid
+    from anonrisk.core.literals import Missing
+    from anonrisk.counts.domain import Domain
+    from anonrisk.counts.question import Question
+    from anonrisk.counts.tally import Tally
+    from anonrisk.engines.base import Engine
+
+
+@dataclass(frozen=True, init=False)
+class Link:
+    """Which tables an attacker joins, and along which columns.
+
+    Parameters
+    ----------
+    tables : names
+        Two tables or more.
+    on : name, names, or mapping of table to them, optional
+        The columns along which they are joined; a mapping where tables call them differently. Left
+        out, the quasi-identifiers that all of them have.
+
+    Examples
+    --------
+    >>> Link(["patients", "visits"], {"patients": "id", "visits": "patient"}).to_dict()
+    {'tables': ['patients', 'visits'], 'on': {'patients': ['id'], 'visits': ['patient']}}
+    """
+
+    tables: tuple[str, ...]
+    on: Qid | dict[str, Qid] | None
+
+    def __init__(
+        self, tables: Sequence[str], on: Names | Mapping[str, Names] | None = None
+    ) -> None:
+        """Check that it joins something."""
+        named = tuple(tables)
+        if isinstance(tables, str) or len({*named}) < max(len(named), 2):
+            raise PolicyError("a link joins two tables or more, each named once")
+        columns: Qid | dict[str, Qid] | None = None
+        if isinstance(on, dict):
+            if {*on} != {*named}:
+                raise PolicyError(f"a link says for each of {listed(named)} which columns join it")
+            columns = {table: _columns(on[table]) for table in named}
+            if len({len(each) for each in columns.values()}) > 1:
+                raise PolicyError("a link joins tables by as many columns of each")
+        elif on is not None:
+            columns = _columns(on)
+        object.__setattr__(self, "tables", named)
+        object.__setattr__(self, "on", columns)
+
+    def columns(self, qids: Mapping[str, Qid]) -> dict[str, Qid]:
+        """Give the columns of each table that join it; those left out are what all share."""
+        if isinstance(self.on, dict):
+            return self.on
+        if self.on is not None:
+            return dict.fromkeys(self.tables, self.on)
+        first, *others = (qids[table] for table in self.tables)
+        shared = tuple(name for name in first if all(name in other for other in others))
+        if not shared:
+            raise ArgumentError(
+                f"tables {listed(self.tables)} share no quasi-identifier: say in the link along "
+                "which columns they are joined (on:)"
+            )
+        return dict.fromkeys(self.tables, shared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values."""
+        if self.on is None:
+            return {"tables": list(self.tables)}
+        if isinstance(self.on, dict):
+            on: Any = {table: list(names) for table, names in self.on.items()}
+        else:
+            on = list(self.on)
+        return {"tables": list(self.tables), "on": on}
+
+
+def _columns(given: Any) -> Qid:
+    try:
+        return as_names(given, "column of a link")
+    except ArgumentError as error:
+        raise PolicyError(str(error)) from None
+
+
+def linked(
+    tables: Mapping[str, Any],
+    link: Link,
+    qids: Mapping[str, Names],
+    *,
+    unit: Name | Mapping[str, Name | None] | None = None,
+    missing: Missing = "value",
+    whole: bool = False,
+) -> ClassSizes:
+    r"""Count the persons whom an attacker finds who joins tables along a link.
+
+    Parameters
+    ----------
+    tables : mapping of name to table
+        Those of the link, and perhaps more.
+    link : Link
+        Which of them are joined, and along which columns.
+    qids : mapping of name to names
+        The quasi-identifier of each table.
+    unit : name, or mapping of table to name, optional
+        The column that says which person a row belongs to.
+    missing : {"value", "drop", "error"}
+        What a missing quasi-identifier is, as in `anonrisk.classes`.
+    whole : bool
+        Compare whole persons: all their rows in all tables together. Only along a person's key.
+
+    Returns
+    -------
+    ClassSizes
+        A class is a combination of classes, one of each table; its size is the number of persons
+        who can have it.
+
+    Raises
+    ------
+    TooManyClassesError
+        If persons have more combinations than are counted (10,000,000): their number is
+        known beforehand, and nothing is joined then.
+
+    Notes
+    -----
+    **Along a person's key**: one column a table that is no quasi-identifier, and the unit where
+    there is one. The attacker knows one row of the person in each table. With C_t(p) the classes
+    that person p has in table t, the size of a combination is
+
+    .. math:: n(c_1, \dots, c_m) = \left| \{ p : c_1 \in C_1(p), \dots, c_m \in C_m(p) \} \right|
+
+    for every combination that somebody has. To have no row in a table is known too: it is a class
+    of its own there, and who is in no other table is counted. The number of combinations of a
+    person is the product of the numbers of their classes.
+
+    With ``whole=True`` the attacker knows every row of the person: two are alike if the multisets
+    of their rows are equal in every table. That k is never larger, and near 1 wherever persons
+    have many rows, so that the budget is about the first.
+
+    **Along shared columns**, which are no person's key: every row of one table matches all rows of
+    the others with the same shared values v. Of the n_t(c, v) persons (rows, without a unit) of
+    class c with these values, as many as the fewest of the tables can be the same ones:
+
+    .. math:: n(c_1, \dots, c_m) = \sum_v \min_t n_t(c_t, v)
+
+    for every combination that matches at all. One is a person singled out: a row of each table, and
+    no other that it can be. It is the most persons who can have the combination; how many
+    really have it, between none and these, neither the tables nor the attacker tell. Where the
+    shared columns belong to the quasi-identifier of each table, it is the smallest of the matching
+    classes, so that tables of a good k each are as good together. Rows that match nothing are not
+    counted, and where none matches there is nothing to tell.
+
+    Examples
+    --------
+    Two tables in which everybody has a twin, and nobody in the join:
+
+    >>> import pandas as pd
+    >>> patients = pd.DataFrame({"id": [1, 2, 3, 4], "zip": ["1011", "1011", "1012", "1012"]})
+    >>> visits = pd.DataFrame({"id": [1, 2, 3, 4], "day": ["Mon", "Tue", "Mon", "Tue"]})
+    >>> link = Link(["patients", "visits"], on="id")
+    >>> qids = {"patients": ["zip"], "visits": ["day"]}
+    >>> linked({"patients": patients, "visits": visits}, link, qids).k
+    1
+    """
+    check_missing(missing)
+    for name in link.tables:
+        if name not in tables or name not in qids:
+            raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
+    units = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    asked = [
+        _LinkedTable(name, tables[name], _columns(qids[name]), (), units.get(name), missing)
+        for name in link.tables
+    ]
+    on = link.columns({one.name: one.qid for one in asked})
+    asked = [
+        _LinkedTable(one.name, one.frame, one.qid, on[one.name], one.unit, missing) for one in asked
+    ]
+    if _by_person(asked):
+        return _persons(asked, whole=whole)
+    if whole:
+        raise ArgumentError(
+            f"whole persons are compared along a person's key, not along {listed(asked[0].on)}"
+        )
+    return _matches(asked)
+
+
+@dataclass(frozen=True)
+class _LinkedTable:
+    """One table of a link, and what is asked of it."""
+
+    name: str
+    frame: Any
+    qid: Qid
+    on: Qid
+    unit: Name | None
+    missing: str
+
+    def question(self, columns: Qid, unit: Name | None) -> tuple[Engine, Question]:
+        """Check every name and type."""
+        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """The classes of one table with the values that join it, each pair once."""
+
+    classes: Integers
+    n_classes: int
+    # A person, or a combination of shared values.
+    links: Integers
+    # The persons of each pair, and its rows.
+    persons: Integers
+    rows: Integers
+
+
+def _by_person(asked: Sequence[_LinkedTable]) -> bool:
+    """Tell whether a link is along a person's key."""
+    quasi = {name for one in asked for name in one.qid}
+    return all(
+        len(one.on) == 1 and one.on[0] not in quasi and one.unit in (None, one.on[0])
+        for one in asked
+    )
+
+
+def _sizes(
+    asked: Sequence[_LinkedTable], n_rows: int, n_dropped: int, **counted: Any
+) -> ClassSizes:
+    names = tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
+    about = {"missing": asked[0].missing, "n_rows": n_rows, "n_dropped": n_dropped}
+    return ClassSizes(**counted, qid=names, **about)
+
+
+# ---- along a person's key -----------------------------------------------------------------------
+
+
+def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
+    key = Key.generate()
+    counted = []
+    for one in asked:
+        with one_state(one.frame, "linked"):
+            engine, question = one.question(one.qid, one.on[0])
+            counted.append(engine.tally(one.frame, KeyedTally(question, (), key)))
+    _refuse_other_kinds(
+        {
+            one.name: (one.on[0], LETTERS[found.kinds[one.on[0]]])
+            for one, found in zip(asked, counted, strict=True)
+        }
+    )
+    persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
+    ends = np.cumsum([len(found.rows) for found in counted])[:-1]
+    entries = [
+        _Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
+        for found, links in zip(counted, np.split(persons, ends), strict=True)
+    ]
+    about = (sum(found.n_rows for found in counted), sum(found.n_dropped for found in counted))
+    unit = asked[0].on[0]
+    if whole:
+        sizes, classes = histogram(_whole(entries))
+        how: dict[str, Any] = {"unit": unit, "whole_persons": True}
+        return _sizes(asked, *about, sizes=sizes, classes=classes, **how)
+    keys, links, _ = _joined([_with_absent(one, n_persons) for one in entries], n_persons)
+    order = np.argsort(keys, kind="stable")
+    sizes, classes, records = histogram_of_persons(keys[order], links[order])
+    return _sizes(asked, *about, sizes=sizes, classes=classes, records=records, unit=unit)
+
+
+def _numbers(hashes: Any) -> tuple[Integers, int]:
+    """Give equal hashes equal numbers, from 0 on."""
+    halves = [closed_up(hashes[:, half]) for half in (0, 1)]
+    return closed_up(radix.keys_of(halves, closed_up)[0])
+
+
+def _with_absent(entries: _Entries, n_links: int) -> _Entries:
+    """Give persons without a row in the table a class of their own there."""
+    absent = np.setdiff1d(np.arange(n_links), entries.links)
+    ones = np.ones(len(absent), dtype=np.int64)
+    return _Entries(
+        np.concatenate((entries.classes, entries.n_classes * ones)),
+        entries.n_classes + 1,
+        np.concatenate((entries.links, absent)),
+        np.concatenate((entries.persons, ones)),
+        np.concatenate((entries.rows, ones)),
+    )
+
+
+def _whole(entries: Sequence[_Entries]) -> Integers:
+    """Count the persons who have the same rows in every table."""
+    before = np.cumsum([0, *(one.n_classes for one in entries)])
+    classes = np.concatenate(
+        [one.classes + first for one, first in zip(entries, before, strict=False)]
+    )
+    links = np.concatenate([one.links for one in entries])
+    order = np.lexsort((classes, links))
+    rows = np.concatenate([one.rows for one in entries])
+    return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
+
+
+# ---- along shared columns -----------------------------------------------------------------------
+
+
+def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
+    engines = {engine_for(one.frame).name for one in asked}
+    if len(engines) > 1:
+        raise UnsupportedFrameError(
+            f"tables {listed([one.name for one in asked])} are joined by values that they share, "
+            f"and lie in {' and '.join(sorted(engines))}: bring them to one engine"
+        )
+    tallies = []
+    for one in asked:
+        columns = tuple(dict.fromkeys((*one.qid, *one.on)))
+        with one_state(one.frame, "linked"):
+            engine, question = one.question(columns, one.unit)
+            more = () if one.unit is None else (one.unit,)
+            tally = engine.tally(one.frame, ClassesWithValues((*columns, *more)))
+        tallies.append(_kept(tally, one, question))
+    links, n_links = _shared(asked, [tally for tally, _ in tallies])
+    entries = [
+        _of_tally(tally, one, own)
+        for (tally, _), one, own in zip(tallies, asked, links, strict=True)
+    ]
+    keys, _, weights = _joined(entries, n_links)
+    if not len(keys):
+        raise EmptyTableError(
+            f"no row of {asked[0].name!r} has {listed(asked[0].on)} in common with a row of every "
+            "other table of the link: there is no join to measure"
+        )
+    numbers, n_keys = closed_up(keys)
+    found = np.zeros(n_keys, dtype=np.int64)
+    np.add.at(found, numbers, weights)
+    sizes, classes = histogram(found)
+    n_rows = sum(tally.n_records for tally, _ in tallies)
+    return _sizes(asked, n_rows, sum(n for _, n in tallies), sizes=sizes, classes=classes)
+
+
+def _kept(tally: Tally, one: _LinkedTable, question: Question) -> tuple[Tally, int]:
+    """Leave out or refuse what is missing, as the question says; give how many rows went."""
+    gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
+    if one.unit is not None and gaps[one.unit].any():
+        raise refusals.missing_unit(one.unit, int(tally.counts[gaps[one.unit]].sum()))
+    n_missing = {name: int(tally.counts[gaps[name]].sum()) for name in question.columns}
+    if one.missing == "value" or not any(n_missing.values()):
+        return tally, 0
+    if one.missing == "error":
+        raise refusals.missing_values(n_missing)
+    kept = ~np.any([gaps[name] for name in question.columns], axis=0)
+    codes = {name: codes[kept] for name, codes in tally.codes.items()}
+    made = type(tally)(tally.domains, codes, tally.counts[kept])
+    return made, tally.n_records - made.n_records
+
+
+def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[list[Integers], int]:
+    """Number the combinations of shared values, alike in every table."""
+    ends = np.cumsum([tally.n_classes for tally in tallies])[:-1]
+    columns = []
+    for place, _ in enumerate(asked[0].on):
+        own = [one.on[place] for one in asked]
+        domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
+        _refuse_other_kinds(
+            {
+                one.name: (name, domain.kind)
+                for one, name, domain in zip(asked, own, domains, strict=True)
+            }
+        )
+        numbers, size = _common(domains)
+        coded = [
+            number[tally.codes[name]]
+            for number, tally, name in zip(numbers, tallies, own, strict=True)
+        ]
+        columns.append((np.concatenate(coded), size))
+    links, n_links = closed_up(radix.keys_of(columns, closed_up)[0])
+    return np.split(links, ends), n_links
+
+
+def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
+    """Give the values of several tables one numbering, missing after the last."""
+    values = np.concatenate([np.asarray(domain.values, dtype=object) for domain in domains])
+    numbers, size = closed_up(values)
+    ends = np.cumsum([len(domain) for domain in domains])[:-1]
+    return [np.append(one, size) for one in np.split(numbers, ends)], size + 1
+
+
+def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> _Entries:
+    """Add up the rows, or the persons, of each class and shared value."""
+    columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in one.qid]
+    classes, n_classes = closed_up(radix.keys_of(columns, closed_up)[0])
+    pairs, n_pairs = closed_up(classes * (links.max(initial=0) + 1) + links)
+    first = np.zeros(n_pairs, dtype=np.int64)
+    first[pairs[::-1]] = np.arange(len(pairs))[::-1]
+    rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
+    np.add.at(rows, pairs, tally.counts)
+    np.add.at(persons, pairs, tally.counts if one.unit is None else 1)
+    return _Entries(classes[first], n_classes, links[first], persons, rows)
+
+
+def _refuse_other_kinds(found: Mapping[str, tuple[Name, str]]) -> None:
+    """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
+    kinds = {kind for _, kind in found.values() if kind != LETTERS["n"]}
+    if len(kinds) > 1 or "other" in kinds:
+        said = ", ".join(f"{table}: {name!r} is {kind}" for table, (name, kind) in found.items())
+        raise UnsupportedColumnError(f"cells of these kinds are not compared ({said})")
+
+
+# ---- joining numbers ----------------------------------------------------------------------------
+
+
+def _joined(tables: Sequence[_Entries], n_links: int) -> tuple[Integers, Integers, Integers]:
+    """Give each combination of classes that a link has in common, the link, and its persons."""
+    degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
+    total = degrees.astype(np.float64).prod(axis=0).sum()
+    if total > bounds.MAX_COMBINATIONS:
+        raise TooManyClassesError(
+            f"the persons of the joined tables have {total:,.0f} combinations of classes, more "
+            f"than the {bounds.MAX_COMBINATIONS:,} that are counted: make quasi-identifiers "
+            "coarser, or publish fewer rows a person"
+        )
+    everywhere = degrees.all(axis=0)
+    first, *others = tables
+    there = everywhere[first.links]
+    keys, bound = first.classes[there], first.n_classes
+    links, persons = first.links[there], first.persons[there]
+    for one, degree in zip(others, degrees[1:], strict=True):
+        order = np.argsort(one.links, kind="stable")
+        times = degree[links]
+        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        entry = order[np.repeat((np.cumsum(degree) - degree)[links], times) + place]
+        columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
+        keys, bound = radix.keys_of(columns, closed_up)
+        links = np.repeat(links, times)
+        persons = np.minimum(np.repeat(persons, times), one.persons[entry])
+    return keys, links, persons
