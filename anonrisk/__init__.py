@@ -82,6 +82,7 @@ from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.api.whole_person import whole_person
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.releases.compare import compare
 from anonrisk.releases.sketch import Sketch, sketch
 from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
@@ -128,6 +129,7 @@ __all__ = [
     "beta_likeness",
     "box_plot",
     "classes",
+    "compare",
     "declare",
     "degree",
     "delta_disclosure",

@@ -62,6 +62,7 @@ ASKED = {
     **dict.fromkeys(("roles", "was_perturbed"), lambda ask, frame: ask(frame)),
     **dict.fromkeys(("at_risk", "plan", "suppress"), lambda ask, frame: ask(frame, QID, k=3)),
     "apply": lambda ask, frame: ask(frame, PLAN),
+    "compare": lambda ask, frame: ask(frame, frame, QID, "person", "value"),
     "declare": lambda ask, frame: ask(frame, quasi=QID, sensitive="value"),
     "find_qids": lambda ask, frame: ask(frame, columns=QID, progress=False),
     "generalize": lambda ask, frame: ask(frame, "hour", bins=2),
