@@ -51,12 +51,22 @@ def _tables(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
         # What a repository calls a population is a text, and no path.
         listed = [path for one in paths if not isinstance(one, str) for path in one]
         found.append((f"the {what}", [path for path in listed if path != STDIN]))
-    return found
+    return [*found, ("a table", of_release(given))]
+
+
+def of_release(given: argparse.Namespace) -> list[str]:
+    """List the paths of the tables that a release names."""
+    if getattr(given, "release", None) is None:
+        return []
+    from anonrisk.releases.release_document import table_paths
+
+    return table_paths(given.release)
 
 
 def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """List the other files that a command reads, or keeps things in."""
     known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
+    known |= {"release": "the release", "approvals": "where approvals are", "key_file": "the key"}
     for option, what in known.items():
         if getattr(given, option, None) is not None:
             yield getattr(given, option), what
