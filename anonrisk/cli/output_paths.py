@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Options that name a file for a result.
 RESULTS = ("junit", "sarif", "markdown", "output")
+# How options are called whose values have another name, because another command has that one.
+_OPTIONS = {"draft": "output", "changed": "output", "sealed": "manifest"}
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -27,13 +29,13 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
     tables = _tables(given)
     taken = [*_single(given)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
-    for option in ("apply", "changed", "html", *RESULTS, "draft"):
+    for option in ("apply", "changed", "html", *RESULTS, "draft", "sealed"):
         path = getattr(given, option, None)
         if path is None:
             continue
         for other, what in taken:
             if _same_file(Path(path), Path(other)):
-                name = "output" if option in ("draft", "changed") else option
+                name = _OPTIONS.get(option, option)
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in RESULTS and "://" not in path:

@@ -27,7 +27,7 @@ POLICY = Policy(
     unit="patient",
     missing_sensitive="error",
     k=5,
-    ldiv=2,
+    ldiv={"l": 2},
     differencing={"k": 5},
 )
 WAIVER = {
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] = ()) -> int:  # noqa: ARG001 - there are none
 
 
 def _story(folder: Path) -> None:
-    ledger = Ledger(folder / "ledger.sqlite", key=KEY)
+    ledger = Ledger(folder / "ledger.sqlite", key=KEY, new=True)
     october = _patients()
     print("1. OCTOBER: the first release has nothing to be compared with.")
     manifest = _release(folder, "2026-10", october).publish(ledger, by="D. Engineer")
@@ -84,7 +84,7 @@ def _story(folder: Path) -> None:
     try:
         manifest.verify(file, key=KEY, ledger=ledger)
     except ReleaseBlocked as refused:
-        print(f"   One byte later: {refused}")
+        print(f"   One cell later: {refused}")
 
 
 def _patients() -> pd.DataFrame:

@@ -47,7 +47,14 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:  # noqa:
     publish.add_argument("release", metavar="RELEASE", help=_RELEASE)
     publish.add_argument("--by", required=True, help="who publishes")
     publish.add_argument("--approvals", metavar="PATH", help=_APPROVALS)
-    publish.add_argument("--manifest", required=True, metavar="PATH", help="where it is written")
+    publish.add_argument(
+        *("-o", "--manifest"),
+        dest="sealed",
+        required=True,
+        metavar="PATH",
+        help="where the sealed manifest is written",
+    )
+    publish.add_argument("--new", action="store_true", help="make the ledger, which is not there")
     publish.add_argument(
         "--seal",
         metavar="PATH",
@@ -127,15 +134,15 @@ def _publish(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG
     seal = None if given.seal is None else SigningKey.from_file(given.seal)
     try:
         manifest = release.publish(
-            _opened(given), by=given.by, approvals=_approvals(given), seal=seal
+            _opened(given, new=given.new), by=given.by, approvals=_approvals(given), seal=seal
         )
     except ReleaseBlocked as error:
         if not isinstance(error.verdict, ReleaseVerdict):
             raise
         return Outcome.of_release(error.verdict)
-    manifest.save(given.manifest)
-    told = Outcome.of(manifest, manifest=manifest.to_dict(), written=given.manifest)
-    return Outcome(f"{told.text}\nWrote {shown(given.manifest)}", told.document)
+    manifest.save(given.sealed)
+    told = Outcome.of(manifest, status=manifest.status, manifest=manifest.to_dict())
+    return Outcome(f"{told.text}\nWrote {shown(given.sealed)}", told.document)
 
 
 def _verify(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
@@ -155,18 +162,16 @@ def _verify(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG0
 
 
 def _show(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
-    shown_ = []
-    if given.what is not None:
-        shown_.append(_named(given.what))
+    named = None if given.what is None else _named(given.what)
     ledger = _ledger(given)
-    if ledger is not None:
-        shown_.append(ledger)
-    if not shown_:
+    entries = None if ledger is None else ledger.entries()
+    found = [one for one in (named, entries) if one is not None]
+    if not found:
         raise ArgumentError("show what: a release, a manifest, or a --ledger with its key")
-    parts = {} if given.what is None else {"shown": shown_[0].to_dict()}
-    if ledger is not None:
-        parts["entries"] = [one.to_dict() for one in ledger.entries()]
-    return Outcome.of(*shown_, **parts)
+    parts: dict[str, Any] = {} if named is None else {"shown": named.to_dict()}
+    if entries is not None:
+        parts |= {"entries": [vars(one) for one in entries], "head": entries.head}
+    return Outcome.of(*found, **parts)
 
 
 def _named(path: str) -> Any:
@@ -197,10 +202,10 @@ def _ledger(given: argparse.Namespace) -> Ledger | None:
     return None if given.ledger is None else _opened(given)
 
 
-def _opened(given: argparse.Namespace) -> Ledger:
+def _opened(given: argparse.Namespace, *, new: bool = False) -> Ledger:
     from anonrisk.releases.ledger import Ledger
 
-    return Ledger(given.ledger, key=options.key_of(given))
+    return Ledger(given.ledger, key=options.key_of(given), new=new)
 
 
 def _place(given: argparse.Namespace) -> str:
