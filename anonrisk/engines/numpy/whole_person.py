@@ -1,4 +1,4 @@
-"""Whole persons from codes: alike are those who have the same rows, each as often.
+"""Whole persons from codes (T14): alike are those who have the same rows, each as often.
 
 Nothing is hashed without a second look: numbers are equal where what they stand for is.
 """
