@@ -82,6 +82,7 @@ from anonrisk.api.was_perturbed import was_perturbed
 from anonrisk.api.whole_person import whole_person
 from anonrisk.core.column_roles import Roles
 from anonrisk.errors import AnonRiskError, ReleaseBlocked
+from anonrisk.releases.compare import compare
 from anonrisk.releases.sketch import Sketch, sketch
 from anonrisk.releases.state import State, state
 from anonrisk.reporting.explore import explore
@@ -105,6 +106,8 @@ if TYPE_CHECKING:
     from anonrisk.policy import Policy, Verdict
     from anonrisk.releases.ledger import Ledger
     from anonrisk.releases.manifest import Manifest
+    from anonrisk.releases.release import Release
+    from anonrisk.releases.release_verdict import ReleaseVerdict
 
 __all__ = [
     "AnonRiskError",
@@ -113,7 +116,9 @@ __all__ = [
     "Manifest",
     "Plan",
     "Policy",
+    "Release",
     "ReleaseBlocked",
+    "ReleaseVerdict",
     "Roles",
     "Sketch",
     "State",
@@ -128,6 +133,7 @@ __all__ = [
     "beta_likeness",
     "box_plot",
     "classes",
+    "compare",
     "declare",
     "degree",
     "delta_disclosure",
@@ -193,6 +199,8 @@ _NAMES_LATER = {
     "Manifest": "releases.manifest",
     "Plan": "planning.plan",
     "Policy": "policy",
+    "Release": "releases.release",
+    "ReleaseVerdict": "releases.release_verdict",
     "Verdict": "policy",
 }
 

@@ -50,6 +50,7 @@ from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import PredictedClasses, Prediction
 from anonrisk.predict.trajectory import Trajectory
 from anonrisk.recode import Bins, Recoding
+from anonrisk.releases.comparison import Comparison
 from anonrisk.releases.sketch import Sketch
 from anonrisk.releases.state import State
 from anonrisk.reporting.explorer import Explorer
@@ -568,6 +569,16 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
     ) -> ClassSizes:
         """Count the persons who are alike as a whole: all their rows together, not one row."""
+    def compare(
+        self,
+        previous: Any,
+        qids: Names | None = None,
+        unit: Name | None = None,
+        sensitive: Names | None = None,
+        *,
+        missing: Missing = "value",
+    ) -> Comparison:
+        """Compare a table with an earlier release: whom both together expose, and what they tell."""
     def sketch(
         self,
         qids: Names | None = None,

@@ -59,6 +59,13 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     assert all(lane.args[-2:] == ("--hypothesis-profile", "night") for lane in night)
 
 
+def test_by_day_connect_is_asked_for_every_word_and_for_numbers(dev):
+    (lane,) = (lane for lane in dev.LANES if lane.title == "Spark Connect")
+    assert "tests/test_engines_page.py" in lane.args
+    for pattern in dev.OF_CONNECT:
+        assert dev.there([pattern]), f"no file is called {pattern}"
+
+
 def test_the_night_asks_what_pip_gives_and_every_python_that_is_there(dev):
     titles = [lane.title for lane in dev.NIGHTLY if not lane.env.pins]
     assert titles[:2] == ["what pip gives today", "what pip gives today, Spark"]

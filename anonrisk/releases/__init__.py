@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 # The words that a user types, each with its file here.
-WORDS = ("sketch", "state")
+WORDS = ("compare", "sketch", "state")

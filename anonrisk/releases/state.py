@@ -26,6 +26,7 @@ from anonrisk.engines.numpy.profile import distinct_counts
 from anonrisk.errors import ColumnNotFoundError, EmptyTableError, StateError, WrongKeyError
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.releases import state_file
+from anonrisk.releases.difference import compare_counts
 
 if TYPE_CHECKING:
     import os
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from anonrisk.core.encoding import Hashes
     from anonrisk.core.literals import Diversity, Missing
     from anonrisk.counts.keyed import KeyedCounts
+    from anonrisk.releases.comparison import Comparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,6 +94,16 @@ class State(render.PrintedLines):
                 f"states of different keys have nothing in common: {self.key_id} here, "
                 f"{other.key_id} there"
             )
+
+    def compare(self, previous: State) -> Comparison:
+        """Compare with the state of an earlier release; see `anonrisk.compare`.
+
+        The quasi-identifier may be another one, if there is a unit.
+        """
+        if not isinstance(previous, State):
+            raise StateError(f"a state is compared with another one, not with {_kind(previous)}")
+        self.check_key(previous)
+        return compare_counts(previous.counts, self.counts)
 
     # ---- class sizes ----------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
     counted = anonrisk.classes(df, "zip")
     print(counted.plot(k=5).get_title(), counted.predict_singletons(9).plot_by_group_size())
-    share = counted.uniqueness
+    share = counted.uniqueness + anonrisk.whole_person(df, "patient", ["zip", "age"]).uniqueness
     print(
         counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean
     )

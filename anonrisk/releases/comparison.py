@@ -1,0 +1,302 @@
+"""What somebody who holds two releases learns that neither tells alone, as counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.core import render
+from anonrisk.core.arguments import whole_number
+from anonrisk.core.columns import nearest
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.columns import Name, Qid
+
+# What may have become of somebody between two releases, by the numbers that `difference` counts in.
+ADDED, REMOVED, STAYED, MOVED = "added", "removed", "stayed", "moved"
+CHANGES = (ADDED, REMOVED, STAYED, MOVED)
+# The k at which a comparison is printed; any other can be asked for.
+SHOWN_K = 5
+
+
+class ChangedPersons(NamedTuple):
+    """Persons to whom the same happened, each by the smallest of their groups.
+
+    Attributes
+    ----------
+    change : {"added", "removed", "stayed", "moved"}
+        What became of the group; stayed are those of a class that others joined or left.
+    group : int
+        The number of persons in the group.
+    least : int
+        The smallest class that they are in, in either release.
+    learned : bool
+        Whether a sensitive value of theirs is learned, in this group or in another one of theirs.
+    persons : int
+        How many persons that are.
+    """
+
+    change: str
+    group: int
+    least: int
+    learned: bool
+    persons: int
+
+
+class ChangedClasses(NamedTuple):
+    """How many classes had so many persons added and so many removed."""
+
+    added: int
+    removed: int
+    classes: int
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(render.PrintedTable):
+    """Two releases beside each other: what both tell about people that neither tells alone.
+
+    Attributes
+    ----------
+    qid, qid_before : tuple of names
+        The quasi-identifiers of this release and of the one before.
+    unit : name or None
+        The column that says which person a row belongs to.
+    net : bool
+        Whether only net changes are known: there is no unit, so that somebody who left and somebody
+        who came to the same class are not seen. All numbers are then of records.
+    n_before, n_now : int
+        Persons in each release.
+    n_both : int or None
+        Persons in both; None where nobody can tell.
+    n_classes_both : int
+        Classes that both releases have.
+    n_added, n_removed : int
+        Persons added to a class and removed from one, summed over classes: who has moved is among
+        both.
+    n_split : int
+        Classes that are gone, and whose persons are in more than one class now.
+    new_singletons : int
+        Persons alone in a class now who were alone in none before; of net changes, classes.
+    classes : tuple of ChangedClasses
+        By class, persons added and removed: how many classes have each pair of numbers.
+    persons : tuple of ChangedPersons
+        The persons of all groups that somebody joined or left.
+    learned : dict of name to dict
+        For each sensitive column, persons whose value is learned, by the smallest of their groups.
+    changed_values : dict of name to int
+        For each sensitive column, persons in both releases whose values are not the same.
+    missing : str
+        What was done with missing values.
+    """
+
+    qid: Qid
+    qid_before: Qid
+    unit: Name | None
+    net: bool
+    n_before: int
+    n_now: int
+    n_both: int | None
+    n_classes_both: int
+    n_added: int
+    n_removed: int
+    n_split: int
+    new_singletons: int
+    classes: tuple[ChangedClasses, ...]
+    persons: tuple[ChangedPersons, ...]
+    learned: Mapping[Name, Mapping[int, int]] = field(default_factory=dict)
+    changed_values: Mapping[Name, int] = field(default_factory=dict)
+    missing: str = "value"
+
+    # ---- what is learned ------------------------------------------------------------------------
+
+    def exposed(self, k: int) -> int:
+        """Count the persons whose group is smaller than `k`.
+
+        A group is who has the same class before and the same class now, where being in none counts
+        as one: those who were added to a class, removed from it, stayed in it while others came or
+        went, or moved together. A class whose persons are the same in both exposes nobody.
+        """
+        return self._sum(one for one in self._below(k))
+
+    def exposed_by(self, k: int) -> dict[str, int]:
+        """Count the same by what became of them; who is in several groups counts in the smallest.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> now = pd.DataFrame({"zip": list("aaabb"), "who": range(5)})
+        >>> now.anon.compare(now.head(4), "zip", "who").exposed_by(3)
+        {'added': 1, 'removed': 0, 'stayed': 1, 'moved': 0}
+        """
+        found = Counter(dict.fromkeys(CHANGES, 0))
+        for one in self._below(k):
+            found[one.change] += one.persons
+        return dict(found)
+
+    def unseen(self, k: int) -> int:
+        """Count those of the exposed whose every class has `k` persons or more in each release.
+
+        No check of one table alone sees them.
+        """
+        return self._sum(one for one in self._below(k) if one.least >= k)
+
+    def learned_values(self, sensitive: Name | None = None, *, among: int = 1) -> int:
+        """Count the persons whose sensitive value is learned.
+
+        Their group has one value although no class of theirs has only one: neither release alone
+        tells it. The smallest such group is one person.
+
+        Parameters
+        ----------
+        sensitive : name, optional
+            The column; left out, persons of whom any sensitive column is learned.
+        among : int
+            Only those in no group smaller than this: with ``among=k`` whom ``exposed(k)`` leaves.
+        """
+        least = whole_number(among, "among", at_least=1)
+        if sensitive is None:
+            return self._sum(one for one in self.persons if one.learned and one.group >= least)
+        if sensitive not in self.learned:
+            raise ArgumentError(
+                f"sensitive column {sensitive!r} was not compared{nearest(sensitive, self.learned)}"
+            )
+        return sum(n for size, n in self.learned[sensitive].items() if size >= least)
+
+    def at_risk(self, k: int) -> int:
+        """Count the persons who are exposed, or of whom a value is learned: what a gate asks."""
+        least = whole_number(k, "k", at_least=2)
+        return self._sum(one for one in self.persons if one.group < least or one.learned)
+
+    def _below(self, k: int) -> Iterable[ChangedPersons]:
+        least = whole_number(k, "k", at_least=2)
+        return (one for one in self.persons if one.group < least)
+
+    def _sum(self, found: Iterable[ChangedPersons]) -> int:
+        return sum(one.persons for one in found)
+
+    # ---- giving it away -------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give how many classes had how many persons added and removed, a pair of numbers a row."""
+        return pd.DataFrame(self.classes, columns=list(ChangedClasses._fields))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that serialise as JSON; no cell and no hash of one is among them."""
+        numbers = ("n_before", "n_now", "n_both", "n_classes_both", "n_added", "n_removed")
+        return {
+            "qid": [str(name) for name in self.qid],
+            "qid_before": [str(name) for name in self.qid_before],
+            "unit": None if self.unit is None else str(self.unit),
+            "net": self.net,
+            **{name: getattr(self, name) for name in (*numbers, "n_split", "new_singletons")},
+            "classes": [one._asdict() for one in self.classes],
+            "persons": [one._asdict() for one in self.persons],
+            "learned": {
+                str(name): {str(size): n for size, n in sizes.items()}
+                for name, sizes in self.learned.items()
+            },
+            "changed_values": {str(name): n for name, n in self.changed_values.items()},
+            "missing": self.missing,
+        }
+
+    # ---- printing -------------------------------------------------------------------------------
+
+    @property
+    def _who(self) -> str:
+        return "record" if self.net and self.unit is None else "person"
+
+    def _lines(self) -> list[str]:
+        who, of = self._who, render.joined(self.qid)
+        if self.qid_before != self.qid:
+            of += f", before {render.joined(self.qid_before)}"
+        both = "" if self.n_both is None else f", {self.n_both:,} in both"
+        before = render.count_of(self.n_before, who)
+        return [f"Comparison of {of}: {before} before, {self.n_now:,} now{both}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "", f"{self._who}s", "smallest group", f"in groups below {SHOWN_K}"
+
+    def _rows(self) -> list[list[str]]:
+        below = self.exposed_by(SHOWN_K)
+        rows = []
+        for change in CHANGES:
+            found = [one for one in self.persons if one.change == change]
+            if found:
+                least = min(one.group for one in found)
+                rows.append([change, f"{self._sum(found):,}", f"{least:,}", f"{below[change]:,}"])
+        return rows
+
+    def _notes(self) -> list[str]:
+        who = self._who
+        notes = [] if self.persons else ["No class has changed."]
+        for name, sizes in self.learned.items():
+            known = sum(sizes.values())
+            if known:
+                among = self.learned_values(name, among=SHOWN_K)
+                larger = f", {among:,} of them in groups of {SHOWN_K} or more" if among else ""
+                notes.append(
+                    f"The value of {render.named(name)} is learned of "
+                    f"{render.count_of(known, who)}{larger}."
+                )
+        notes += [
+            f"{render.count_of(n, who)} in both with another value of {render.named(name)}."
+            for name, n in self.changed_values.items()
+            if n
+        ]
+        if self.n_split:
+            split = render.count_of(self.n_split, "class", "classes")
+            notes.append(f"Split, their {who}s in several classes now: {split}.")
+        if self.new_singletons:
+            alone = render.count_of(self.new_singletons, who)
+            notes.append(f"Alone in a class now and not before: {alone}.")
+        if self.net:
+            notes.append("Only net changes are known: who left and came to one class is not seen.")
+        return notes
+
+
+# ---- from arrays -------------------------------------------------------------------------------
+
+
+def changed_persons(
+    coded: Integers, least: Integers, learned: Booleans
+) -> tuple[ChangedPersons, ...]:
+    """Count persons of whom the same is told.
+
+    Of each, `coded` is the size of the smallest group times the number of `CHANGES`, plus the place
+    of what became of it among them.
+    """
+    base = int(least.max(initial=0)) + 1
+    found, numbers = np.unique((coded * base + least) * 2 + learned, return_counts=True)
+    rest, known = np.divmod(found, 2)
+    codes, smallest = np.divmod(rest, base)
+    sizes, kinds = np.divmod(codes, len(CHANGES))
+    return tuple(
+        ChangedPersons(CHANGES[kind], int(size), int(one), bool(is_known), int(n))
+        for kind, size, one, is_known, n in zip(kinds, sizes, smallest, known, numbers, strict=True)
+    )
+
+
+def changed_classes(added: Integers, removed: Integers) -> tuple[ChangedClasses, ...]:
+    """Count the classes that had so many added and so many removed, if anybody was."""
+    changed = (added > 0) | (removed > 0)
+    base = int(removed.max(initial=0)) + 1
+    found, numbers = np.unique(added[changed] * base + removed[changed], return_counts=True)
+    return tuple(
+        ChangedClasses(int(one // base), int(one % base), int(n))
+        for one, n in zip(found, numbers, strict=True)
+    )
+
+
+def by_size(sizes: Integers) -> dict[int, int]:
+    """Count how often each size occurs."""
+    found, numbers = np.unique(sizes, return_counts=True)
+    return {int(size): int(n) for size, n in zip(found, numbers, strict=True)}

@@ -1,0 +1,323 @@
+"""From the keyed counts of two releases to what an attacker learns who holds both.
+
+Whoever knows which people are in each release, and in which class, can tell apart no two persons
+who have the same class before and the same class now (or are in none): exchange their values, and
+both releases stay as they are. These groups are therefore all that hides a person, and a value is
+safe where its group has several. The cost is that of a few sorts, whatever the classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.core.encoding import agreed
+from anonrisk.errors import EmptyTableError, StateError
+from anonrisk.releases.comparison import (
+    ADDED,
+    CHANGES,
+    MOVED,
+    REMOVED,
+    STAYED,
+    Comparison,
+    by_size,
+    changed_classes,
+    changed_persons,
+)
+from anonrisk.releases.interned import NONE, all_alike, entries_of, interned, summed
+from anonrisk.releases.net_difference import net_difference
+
+if TYPE_CHECKING:
+    from anonrisk.core.arrays import Booleans, Integers
+    from anonrisk.core.columns import Name
+    from anonrisk.core.encoding import Hashes
+    from anonrisk.counts.keyed import KeyedCounts
+
+_ADDED, _REMOVED, _STAYED, _MOVED = map(CHANGES.index, (ADDED, REMOVED, STAYED, MOVED))
+# Somebody added to a class who has others in both releases is not in one group with a newcomer.
+_ALSO_ELSEWHERE = len(CHANGES)
+_N_KINDS = 2 * len(CHANGES)
+
+
+def compare_counts(before: KeyedCounts, now: KeyedCounts, *, net: bool = False) -> Comparison:
+    """Compare the keyed counts of two releases, made under one key.
+
+    Parameters
+    ----------
+    before, now : KeyedCounts
+        With the same unit, sensitive columns and way to take missing values; the quasi-identifier
+        may be another one, if there is a unit.
+    net : bool
+        Whether to count net changes only, although there is a unit.
+
+    Returns
+    -------
+    Comparison
+        Without any hash.
+    """
+    _check(before, now)
+    if net or before.persons is None or now.persons is None:
+        return net_difference(before, now)
+    return _by_person(before, now)
+
+
+def _check(before: KeyedCounts, now: KeyedCounts) -> None:
+    for what, old, new in (
+        ("unit", before.unit, now.unit),
+        ("sensitive columns", before.sensitive, now.sensitive),
+        ("missing", before.missing, now.missing),
+    ):
+        if old != new:
+            raise StateError(
+                f"releases are compared by the same {what}: it was {old!r} and is {new!r} now"
+            )
+    if before.unit is None and before.qid != now.qid:
+        raise StateError(
+            "without a unit nobody can tell who is who under another quasi-identifier: it was "
+            f"{list(before.qid)} and is {list(now.qid)} now; give unit= for both"
+        )
+    for name in sorted(before.kinds.keys() & now.kinds.keys(), key=str):
+        agreed(name, before.kinds[name], now.kinds[name])
+    if not len(before.rows) or not len(now.rows):
+        which = "earlier" if len(now.rows) else "newer"
+        raise EmptyTableError(f"the {which} release has no record to compare")
+
+
+# ---- by person ----------------------------------------------------------------------------------
+
+
+def _by_person(before: KeyedCounts, now: KeyedCounts) -> Comparison:
+    pairs = _Pairs.of(before, now)
+    groups = _Groups.of(pairs)
+    sides = {
+        name: (_Side.of(pairs, 0, name), _Side.of(pairs, 1, name)) for name in before.sensitive
+    }
+    learned = {name: groups.learned(both) for name, both in sides.items()}
+    # One number for the size of a group and what became of it, so that the least is of both.
+    coded = groups.size * len(CHANGES) + groups.kind % len(CHANGES)
+    smallest = pairs.least_of(groups.person[groups.changed], coded[groups.changed])
+    is_in = smallest != NONE
+    anything = np.logical_or.reduce([*learned.values(), np.zeros(pairs.n_persons, dtype=bool)])
+    in_both = pairs.in_before & pairs.in_now
+    return Comparison(
+        qid=now.qid,
+        qid_before=before.qid,
+        unit=now.unit,
+        net=False,
+        n_before=int(pairs.in_before.sum()),
+        n_now=int(pairs.in_now.sum()),
+        n_both=int(in_both.sum()),
+        n_classes_both=int(((pairs.size_before > 0) & (pairs.size_now > 0)).sum()),
+        n_added=int((~pairs.before).sum()),
+        n_removed=int((~pairs.now).sum()),
+        n_split=pairs.n_split,
+        new_singletons=int(((pairs.least_now == 1) & (pairs.least_before != 1)).sum()),
+        classes=changed_classes(
+            np.bincount(pairs.cls[~pairs.before], minlength=pairs.n_classes),
+            np.bincount(pairs.cls[~pairs.now], minlength=pairs.n_classes),
+        ),
+        persons=changed_persons(smallest[is_in], pairs.least[is_in], anything[is_in]),
+        learned={name: by_size(smallest[known] // len(CHANGES)) for name, known in learned.items()},
+        changed_values={
+            name: int((in_both & (old.sums != new.sums).any(axis=1)).sum())
+            for name, (old, new) in sides.items()
+        },
+        missing=now.missing,
+    )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Every pair of a class and a person of either release, once, in small numbers."""
+
+    counts: tuple[KeyedCounts, KeyedCounts]
+    # Where the entries of each release are among the pairs.
+    places: tuple[Integers, Integers]
+    cls: Integers
+    person: Integers
+    # Whether each pair is in the release.
+    before: Booleans
+    now: Booleans
+    n_classes: int
+    n_persons: int
+
+    @classmethod
+    def of(cls, before: KeyedCounts, now: KeyedCounts) -> _Pairs:
+        if before.persons is None or now.persons is None:
+            raise StateError("persons are compared where both releases have a unit")
+        classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
+        persons, n_persons = interned(np.concatenate((before.persons, now.persons)))
+        places, found = pd.factorize(classes * n_persons + persons)
+        old, new = np.split(places, [len(before.rows)])
+        is_in = np.zeros((2, len(found)), dtype=bool)
+        is_in[0, old] = is_in[1, new] = True
+        return cls(
+            (before, now),
+            (old, new),
+            cls=found // n_persons,
+            person=found % n_persons,
+            before=is_in[0],
+            now=is_in[1],
+            n_classes=n_classes,
+            n_persons=n_persons,
+        )
+
+    @cached_property
+    def size_before(self) -> Integers:
+        return np.bincount(self.cls[self.before], minlength=self.n_classes)
+
+    @cached_property
+    def size_now(self) -> Integers:
+        return np.bincount(self.cls[self.now], minlength=self.n_classes)
+
+    @cached_property
+    def least_before(self) -> Integers:
+        """The smallest class of each person before; -1 of those who are not there."""
+        return self.least_of(self.person[self.before], self.size_before[self.cls[self.before]])
+
+    @cached_property
+    def least_now(self) -> Integers:
+        return self.least_of(self.person[self.now], self.size_now[self.cls[self.now]])
+
+    @cached_property
+    def least(self) -> Integers:
+        """The smallest class of each person in either release."""
+        both = np.minimum(self.least_before, self.least_now)
+        return np.where(both == NONE, np.maximum(self.least_before, self.least_now), both)
+
+    @cached_property
+    def in_before(self) -> Booleans:
+        return np.not_equal(self.least_before, NONE)
+
+    @cached_property
+    def in_now(self) -> Booleans:
+        return np.not_equal(self.least_now, NONE)
+
+    @cached_property
+    def moved(self) -> Booleans:
+        """Who is in both releases, and in no class of both."""
+        stays = np.zeros(self.n_persons, dtype=bool)
+        stays[self.person[self.before & self.now]] = True
+        return self.in_before & self.in_now & ~stays
+
+    def least_of(self, person: Integers, number: Integers) -> Integers:
+        """Give the least of the numbers of each person, -1 where there is none."""
+        found = np.full(self.n_persons, np.iinfo(np.int64).max)
+        np.minimum.at(found, person, number)
+        return np.where(found == np.iinfo(np.int64).max, NONE, found)
+
+    def sets(self, which: int) -> Integers:
+        """Number the sets of classes that persons have in a release: equal ones alike."""
+        places = self.places[which]
+        of_classes = self.counts[which].classes
+        return interned(summed(self.person[places], of_classes, self.n_persons))[0]
+
+    @cached_property
+    def way(self) -> Integers:
+        """Number the ways from the classes before to those now, for all who moved."""
+        old, new = self.sets(0)[self.moved], self.sets(1)[self.moved]
+        return pd.factorize(old * self.n_persons + new)[0]
+
+    @cached_property
+    def n_split(self) -> int:
+        """Classes that are gone, and whose persons went more than one way."""
+        way = np.full(self.n_persons, NONE)
+        way[self.moved] = self.way
+        gone = self.before & (self.size_now[self.cls] == 0) & self.moved[self.person]
+        ways = np.unique(self.cls[gone] * self.n_persons + way[self.person[gone]])
+        return int((np.bincount(ways // self.n_persons) > 1).sum())
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Who is in which group of persons with the same class before and the same class now.
+
+    Somebody who has several classes is in a group for each, unless all have changed: then in one
+    group, with those who have all of them.
+    """
+
+    pairs: _Pairs
+    person: Integers
+    group: Integers
+    kind: Integers
+    # The pair that makes somebody a member; of who has moved, none.
+    pair: Integers
+
+    @classmethod
+    def of(cls, pairs: _Pairs) -> _Groups:
+        rest = np.flatnonzero(~pairs.moved[pairs.person])
+        person = pairs.person[rest]
+        in_other = np.where(pairs.now[rest], pairs.in_before[person], pairs.in_now[person])
+        kind = np.where(pairs.now[rest], _ADDED, _REMOVED) + in_other * _ALSO_ELSEWHERE
+        kind[pairs.before[rest] & pairs.now[rest]] = _STAYED
+        moved = np.flatnonzero(pairs.moved)
+        beyond = pairs.n_classes * _N_KINDS
+        keys = np.concatenate((pairs.cls[rest] * _N_KINDS + kind, pairs.way + beyond))
+        return cls(
+            pairs,
+            np.concatenate((person, moved)),
+            pd.factorize(keys)[0],
+            np.concatenate((kind, np.full(len(moved), _MOVED))),
+            np.concatenate((rest, np.full(len(moved), NONE))),
+        )
+
+    @cached_property
+    def size(self) -> Integers:
+        """The number of persons in each member's group."""
+        return np.bincount(self.group)[self.group]
+
+    @cached_property
+    def changed(self) -> Booleans:
+        """Whether the group tells more than its class: one of the same persons does not."""
+        pairs = self.pairs
+        cls = pairs.cls[self.pair]
+        same = (pairs.size_before[cls] == self.size) & (pairs.size_now[cls] == self.size)
+        return np.not_equal(self.kind, _STAYED) | ~same
+
+    def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
+        """Tell which persons' value is learned: their group has one, and no class of theirs."""
+        has_moved = self.kind == _MOVED
+        known = np.zeros(len(self.group), dtype=bool)
+        told = known.copy()
+        for side in sides:
+            value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
+            known |= (value != NONE) & all_alike(self.group, value)
+            told |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
+        found = np.zeros(self.pairs.n_persons, dtype=bool)
+        found[self.person[known & ~told & self.changed]] = True
+        return found
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The values of a sensitive column in one release: equal sets of values have one number."""
+
+    of_pair: Integers
+    of_person: Integers
+    # Whether the release alone tells them, because a class has no others.
+    told: Booleans
+    told_person: Booleans
+    # What the number of a person stands for, in any release.
+    sums: Hashes
+
+    @classmethod
+    def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
+        counts, places = pairs.counts[which], pairs.places[which]
+        values, entry = counts.values[name].values, entries_of(counts, name)
+        number, _ = interned(summed(entry, values, len(counts.rows)))
+        of_pair = np.full(len(pairs.cls), NONE)
+        of_pair[places] = number
+        told = np.zeros(len(pairs.cls), dtype=bool)
+        told[places] = all_alike(pairs.cls[places], number)
+        told_person = np.zeros(pairs.n_persons, dtype=bool)
+        told_person[pairs.person[told]] = True
+        person = pairs.person[places[entry]]
+        distinct, n_values = interned(values)
+        # A value that somebody has in several classes is one value.
+        _, once = np.unique(person * n_values + distinct, return_index=True)
+        sums = summed(person[once], values[once], pairs.n_persons)
+        return cls(of_pair, interned(sums)[0], told, told_person, sums)
