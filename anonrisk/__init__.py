@@ -106,6 +106,8 @@ if TYPE_CHECKING:
     from anonrisk.policy import Policy, Verdict
     from anonrisk.releases.ledger import Ledger
     from anonrisk.releases.manifest import Manifest
+    from anonrisk.releases.release import Release
+    from anonrisk.releases.release_verdict import ReleaseVerdict
 
 __all__ = [
     "AnonRiskError",
@@ -114,7 +116,9 @@ __all__ = [
     "Manifest",
     "Plan",
     "Policy",
+    "Release",
     "ReleaseBlocked",
+    "ReleaseVerdict",
     "Roles",
     "Sketch",
     "State",
@@ -195,6 +199,8 @@ _NAMES_LATER = {
     "Manifest": "releases.manifest",
     "Plan": "planning.plan",
     "Policy": "policy",
+    "Release": "releases.release",
+    "ReleaseVerdict": "releases.release_verdict",
     "Verdict": "policy",
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD
+from anonrisk.core.keys import ENCODINGS, Key
 from anonrisk.core.literals import Cuts
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
@@ -129,6 +130,29 @@ def of_output(
         action="store_true",
         help="show the traceback of an unexpected error, which may quote cells",
     )
+
+
+def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
+    """Say where a secret key is: never on the command line, which others can see."""
+    group = parser.add_argument_group("key", f"Where {what} is.")
+    one = group.add_mutually_exclusive_group(required=required)
+    one.add_argument("--key-env", metavar="NAME", help="an environment variable")
+    one.add_argument("--key-file", metavar="PATH", help="a file")
+    group.add_argument(
+        "--key-encoding",
+        choices=ENCODINGS,
+        default="text",
+        help="how the key is written there (default: text)",
+    )
+
+
+def key_of(given: argparse.Namespace) -> Key:
+    """Read the key that the command line names."""
+    if given.key_env is not None:
+        return Key.from_env(given.key_env, given.key_encoding)
+    if given.key_file is not None:
+        return Key.from_file(given.key_file, given.key_encoding)
+    raise ArgumentError("no key: say --key-env NAME or --key-file PATH")
 
 
 def pair(what: str, words: tuple[str, ...] = ()) -> Callable[[str], tuple[str, str]]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Options that name a file for a result.
 RESULTS = ("junit", "sarif", "markdown", "output")
+# How options are called whose values have another name, because another command has that one.
+_OPTIONS = {"draft": "output", "changed": "output", "sealed": "manifest"}
 _TABLES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -27,13 +29,13 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
     tables = _tables(given)
     taken = [*_single(given)]
     taken += [(name, f"part of {what} that is read") for what, names in tables for name in names]
-    for option in ("apply", "changed", "html", *RESULTS, "draft"):
+    for option in ("apply", "changed", "html", *RESULTS, "draft", "sealed"):
         path = getattr(given, option, None)
         if path is None:
             continue
         for other, what in taken:
             if _same_file(Path(path), Path(other)):
-                name = "output" if option in ("draft", "changed") else option
+                name = _OPTIONS.get(option, option)
                 raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in RESULTS and "://" not in path:
@@ -51,12 +53,22 @@ def _tables(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
         # What a repository calls a population is a text, and no path.
         listed = [path for one in paths if not isinstance(one, str) for path in one]
         found.append((f"the {what}", [path for path in listed if path != STDIN]))
-    return found
+    return [*found, ("a table", of_release(given))]
+
+
+def of_release(given: argparse.Namespace) -> list[str]:
+    """List the paths of the tables that a release names."""
+    if getattr(given, "release", None) is None:
+        return []
+    from anonrisk.releases.release_document import table_paths
+
+    return table_paths(given.release)
 
 
 def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """List the other files that a command reads, or keeps things in."""
     known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
+    known |= {"release": "the release", "approvals": "where approvals are", "key_file": "the key"}
     for option, what in known.items():
         if getattr(given, option, None) is not None:
             yield getattr(given, option), what

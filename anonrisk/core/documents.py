@@ -41,6 +41,8 @@ class Reader:
         What the document is, as messages call it.
     error : type
         What is raised.
+    words : tuple of str
+        Keys of the document that YAML 1.1 takes for true or false, as ``on``.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Reader:
 
     what: str
     error: type[AnonRiskError]
+    words: tuple[str, ...] = ()
 
     def json(self, text: str | bytes) -> Any:
         """Read JSON; a key written twice is refused, and so is NaN."""
@@ -234,6 +237,8 @@ def _loader(yaml: Any, reader: Reader) -> Any:
             for key_node, _ in node.value:
                 if key_node.tag == "tag:yaml.org,2002:merge":
                     raise reader.error("merge keys (<<) are not taken: write the keys out")
+                if key_node.value in reader.words:
+                    key_node.tag = "tag:yaml.org,2002:str"
                 key = self.construct_object(key_node, deep=True)
                 line = key_node.start_mark.line + 1
                 if not isinstance(key, (str, int, float)) or isinstance(key, bool):

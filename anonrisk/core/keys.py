@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Fewer bytes can be guessed.
 LEAST_BYTES = 16
-_ENCODINGS = ("text", "hex", "base64")
+ENCODINGS = ("text", "hex", "base64")
 
 
 class Key:
@@ -210,7 +210,7 @@ def as_key(given: Any) -> Key:
 
 
 def _decoded(written: bytes, encoding: str) -> bytes:
-    one_of(encoding, "encoding", _ENCODINGS)
+    one_of(encoding, "encoding", ENCODINGS)
     try:
         if encoding == "hex":
             return bytes.fromhex(written.decode("ascii").strip())

@@ -27,10 +27,9 @@ def from_json(source: str | Path) -> Any:
     return _parsed(source, _READER, "json")
 
 
-def from_file(path: str | Path, what: str = "policy") -> Any:
+def from_file(path: str | Path, reader: documents.Reader = _READER) -> Any:
     """Read a file by its ending: .json as JSON, anything else as YAML."""
     where = Path(path)
-    reader = documents.Reader(what, PolicyError)
     return _parsed(where, reader, "json" if is_json(where) else "yaml")
 
 

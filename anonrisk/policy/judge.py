@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.core.render import count_of, joined, shown
@@ -93,29 +93,7 @@ class Judge:
         sensitive: Name | None = None,
         group: str | None = None,
     ) -> Finding:
-        if isinstance(value, Problem):
-            return self._unknown(budget, value, sensitive=sensitive, group=group)
-        status = status_of(budget, value)
-        number = value.number
-        room = number - budget.limit if budget.at_least else budget.limit - number
-        told = budget.sentence(value, Subject(joined(self.qid), who, shown(sensitive)))
-        doubt = ""
-        if status == COULD_NOT_ASSESS:
-            doubt = " That reaches from within the limit to beyond it: nobody can tell which."
-        return Finding(
-            budget=budget.name,
-            status=status,
-            severity=budget.severity,
-            value=number,
-            limit=budget.limit,
-            margin=room,
-            estimate=value.estimate,
-            qid=self.qid,
-            sensitive=sensitive,
-            group=group,
-            parameters=budget.parameters(),
-            sentence=f"{messages.inside(group)}{told}.{doubt}",
-        )
+        return told(budget, self.qid, value, who=who, sensitive=sensitive, group=group)
 
     def _unknown(
         self,
@@ -125,16 +103,40 @@ class Judge:
         sensitive: Name | None = None,
         group: str | None = None,
     ) -> Finding:
-        return unknown(
-            budget.name,
-            problem.message,
-            severity=budget.severity,
-            limit=budget.limit,
-            qid=self.qid,
-            sensitive=sensitive,
-            group=group,
-            parameters=budget.parameters(),
-        )
+        return told(budget, self.qid, problem, sensitive=sensitive, group=group)
+
+
+def told(
+    budget: Budget,
+    qid: Qid,
+    value: Value | Problem,
+    *,
+    who: str = "record",
+    sensitive: Name | None = None,
+    group: str | None = None,
+) -> Finding:
+    """Compare what was measured of a quasi-identifier with a budget, and say it."""
+    about: dict[str, Any] = {"qid": qid, "sensitive": sensitive, "group": group}
+    about |= {"severity": budget.severity, "limit": budget.limit}
+    about["parameters"] = budget.parameters()
+    if isinstance(value, Problem):
+        return unknown(budget.name, value.message, **about)
+    status = status_of(budget, value)
+    number = value.number
+    room = number - budget.limit if budget.at_least else budget.limit - number
+    said = budget.sentence(value, Subject(joined(qid), who, shown(sensitive)))
+    doubt = ""
+    if status == COULD_NOT_ASSESS:
+        doubt = " That reaches from within the limit to beyond it: nobody can tell which."
+    return Finding(
+        budget=budget.name,
+        status=status,
+        value=number,
+        margin=room,
+        estimate=value.estimate,
+        sentence=f"{messages.inside(group)}{said}.{doubt}",
+        **about,
+    )
 
 
 def worst(findings: list[Finding]) -> Finding:

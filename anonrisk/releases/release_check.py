@@ -1,0 +1,338 @@
+"""`Release.check`: every table by its policy, then joined, then after what came before."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.render import count_of, shown
+from anonrisk.errors import StateError
+from anonrisk.policy.budgets.base import ReleaseBudget, Value
+from anonrisk.policy.check import checked
+from anonrisk.policy.finding import unknown
+from anonrisk.policy.judge import told, worst
+from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.verdict import Verdict
+from anonrisk.policy.wanted import wanted_by
+from anonrisk.releases import approvals as approving
+from anonrisk.releases import waivers as waiving
+from anonrisk.releases.compare import compare_all
+from anonrisk.releases.contents import Contents, contents_of
+from anonrisk.releases.links import linked
+from anonrisk.releases.release_verdict import ReleaseVerdict
+from anonrisk.releases.state import State, state
+from anonrisk.releases.table_files import TableFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.keys import Key
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.measure import Counted
+    from anonrisk.policy.policy import Policy
+    from anonrisk.releases.approvals import Approval
+    from anonrisk.releases.comparison import Comparison
+    from anonrisk.releases.ledger import Ledger
+    from anonrisk.releases.links import Link
+    from anonrisk.releases.release import Release
+
+_CHANGED = "they were changed while they were checked; check again"
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table of a release that was measured by itself."""
+
+    name: str
+    policy: Policy
+    frame: Any
+    verdict: Verdict
+    counted: Counted | None
+
+    @property
+    def qid(self) -> Qid:
+        """Every column of any quasi-identifier: whoever knows all of them knows most."""
+        measured = {} if self.counted is None else self.counted.measured
+        return tuple(dict.fromkeys(column for qid in measured for column in qid))
+
+    @property
+    def unit(self) -> Name | None:
+        """The column that says which person a row belongs to."""
+        return None if self.counted is None else self.counted.roles.unit
+
+    def budgets(self, name: str) -> list[ReleaseBudget]:
+        """The budgets of that name which need more than this table."""
+        every = (budget for rule in self.policy.rules for budget in rule.budgets)
+        return [one for one in every if isinstance(one, ReleaseBudget) and one.name == name]
+
+    def state(self, key: Key) -> State:
+        """Give what is remembered of the table."""
+        roles = self.counted.roles if self.counted is not None else self.policy.roles
+        return state(
+            self.frame,
+            list(self.qid),
+            unit=roles.unit,
+            sensitive=list(roles.sensitive) or None,
+            key=key,
+            missing=self.policy.missing,  # type: ignore[arg-type] # any value is refused there
+        )
+
+    def with_findings(self, budget: str, found: Sequence[Finding]) -> JudgedTable:
+        """Put what was found with others in the place of what one table could not tell."""
+        kept = [one for one in self.verdict.findings if one.budget != budget]
+        return replace(self, verdict=replace(self.verdict, findings=(*kept, *found)))
+
+
+@dataclass(frozen=True)
+class CheckedRelease:
+    """The verdict, and what publishing needs beside it."""
+
+    verdict: ReleaseVerdict
+    contents: Contents
+    states: Mapping[str, State]
+
+
+def check(
+    release: Release,
+    ledger: Ledger | None = None,
+    *,
+    approvals: Iterable[Approval] = (),
+    by: str | None = None,
+) -> CheckedRelease:
+    """Judge a release; see `Release.check`. With `by` it is to be published, and approvals decide."""
+    waiving.refuse_expired(release.waivers)
+    # The head is read first: whatever is published meanwhile makes publishing fail.
+    head = None if ledger is None else ledger.head
+    key = None if ledger is None else ledger.key
+    before = contents_of(release.tables, key)
+    with ExitStack() as opened:
+        tables = [_judged(release, name, opened) for name in release.tables]
+        tables = _joined(tables, release.links)
+        states: dict[str, State] = {}
+        earlier: dict[str, None] = {}
+        if ledger is not None:
+            tables, states = _remembered(tables, ledger.key, every=by is not None)
+            tables = [_after(one, states, release, ledger, earlier) for one in tables]
+    findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
+    digest = release.digest_of(before.to_dict()) if before.known else None
+    kept: tuple[Approval, ...] = ()
+    if key is not None and digest is not None:
+        kept, why = approving.counted(approvals, digest=digest, by=by, key=key)
+        if by is not None and release.approvals:
+            findings.append(approving.finding(kept, why, release.approvals))
+    verdict = ReleaseVerdict(
+        tables={one.name: waiving.waive(one.verdict, release.waivers) for one in tables},
+        findings=tuple(findings),
+        name=release.name,
+        audience=release.audience,
+        separate=release.separate,
+        earlier=tuple(earlier),
+        digest=digest,
+        head=head,
+        waivers=release.waivers,
+        approvals=kept,
+        approvals_asked=release.approvals,
+    )
+    return CheckedRelease(verdict, before, states)
+
+
+# ---- each by itself -----------------------------------------------------------------------------
+
+
+def _judged(release: Release, name: str, opened: ExitStack) -> JudgedTable:
+    policy, given = release.policies[name], release.tables[name]
+    files: tuple[str, ...] = ()
+    if isinstance(given, TableFiles):
+        wanted = wanted_by(policy, _joining(release.links, name))
+        files = tuple(part.place for part in given.parts())
+        frame = attempt(lambda: opened.enter_context(given.opened(wanted)))
+        if isinstance(frame, Problem):
+            found = (unknown("table", frame.message),)
+            verdict = Verdict(found, policy.digest, policy.name, missing=policy.missing)
+            return JudgedTable(name, policy, None, verdict.about(name, files), None)
+    else:
+        frame = given
+    verdict, counted = checked(policy, frame, name=name)
+    return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
+
+
+def _joining(links: Iterable[Link], table: str) -> list[Name]:
+    """List the columns along which a table is joined, where a link names them."""
+    named = [one.on for one in links if table in one.tables and one.on is not None]
+    return [name for on in named for name in (on[table] if isinstance(on, dict) else on)]
+
+
+# ---- joined -------------------------------------------------------------------------------------
+
+
+def _joined(tables: list[JudgedTable], links: Sequence[Link]) -> list[JudgedTable]:
+    """Judge the join along every link by the budgets of each of its tables."""
+    by_name = {one.name: one for one in tables}
+    known = [(link, _sizes(link, by_name)) for link in links]
+    made = []
+    for one in tables:
+        own = [(link, found) for link, found in known if one.name in link.tables]
+        nothing = Problem("no link of the release joins this table: name it under links")
+        values = [_Measured(_told_link(link), *found) for link, found in own]
+        values = values or [_Measured("", nothing, one.qid)]
+        budgets = one.budgets("linked")
+        found = [_worst(one, budget, values, "link") for budget in budgets]
+        made.append(one.with_findings("linked", found) if budgets else one)
+    return made
+
+
+def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[Value | Problem, Qid]:
+    """Count the join along a link; the smallest combination decides."""
+    asked = [tables[name] for name in link.tables]
+    columns = tuple(f"{one.name}.{column}" for one in asked for column in one.qid)
+    unread = [one.name for one in asked if one.counted is None]
+    if unread:
+        return Problem(f"table {unread[0]!r} could not be measured by itself"), columns
+    (missing, *others) = {one.policy.missing for one in asked}
+    if others:
+        return Problem("the joined tables' policies take missing values differently"), columns
+
+    def count() -> Value:
+        sizes = linked(
+            {one.name: one.frame for one in asked},
+            link,
+            {one.name: list(one.qid) for one in asked},
+            unit={one.name: one.unit for one in asked},
+            missing=missing,  # type: ignore[arg-type] # any value is refused there
+        )
+        return Value(sizes.k)
+
+    return attempt(count), columns
+
+
+def _told_link(link: Link) -> str:
+    return f"Joined: {' and '.join(map(shown, link.tables))}."
+
+
+# ---- after earlier releases ---------------------------------------------------------------------
+
+
+def _remembered(
+    tables: list[JudgedTable], key: Key, *, every: bool
+) -> tuple[list[JudgedTable], dict[str, State]]:
+    """Make the states of tables that are compared or published; who has none is not published."""
+    made: list[JudgedTable] = []
+    states: dict[str, State] = {}
+    for one in tables:
+        if one.counted is None or not (every or one.budgets("differencing")):
+            made.append(one)
+            continue
+        found = attempt(lambda one=one: one.state(key))  # type: ignore[misc]
+        if isinstance(found, State):
+            states[one.name] = found
+            made.append(one)
+        else:
+            why = f"no state of it can be kept in a ledger: {found.message}"
+            doubt = (*one.verdict.findings, unknown("table", why))
+            made.append(replace(one, verdict=replace(one.verdict, findings=doubt)))
+    return made, states
+
+
+def _after(
+    table: JudgedTable,
+    states: Mapping[str, State],
+    release: Release,
+    ledger: Ledger,
+    earlier: dict[str, None],
+) -> JudgedTable:
+    """Judge what somebody learns who holds earlier releases of the table as well."""
+    budgets = table.budgets("differencing")
+    if not budgets or table.name not in states:
+        return table
+    compared = list(compared_with(table.name, states[table.name], release, ledger))
+    earlier.update(dict.fromkeys(name for name, _ in compared))
+    return table.with_findings(
+        "differencing", [_differing(table, budget, compared) for budget in budgets]
+    )
+
+
+def compared_with(
+    table: str, now: State, release: Release, ledger: Ledger
+) -> Iterator[tuple[str, Comparison | Problem]]:
+    """Compare a table with every earlier release of it, and with all of them together.
+
+    All audiences share what they have, but those that the release declares separate.
+    """
+    held = [
+        (entry.release, state)
+        for entry, state in ledger.states(table)
+        if entry.audience not in release.separate
+    ]
+    found = attempt(lambda: list(compare_all([state for _, state in held], now)))
+    names = [name for name, _ in held]
+    if isinstance(found, Problem):
+        yield from ((name, found) for name in names)
+        return
+    together = f"all of {', '.join(names)}"
+    yield from zip_longest(names, found, fillvalue=together)  # type: ignore[misc]
+
+
+def _differing(
+    table: JudgedTable, budget: Any, compared: Sequence[tuple[str, Comparison | Problem]]
+) -> Finding:
+    """Judge every comparison by a budget; what has no earlier release tells nothing new."""
+    values = [
+        _Measured(f"Compared with {shown(name)}.", _value(budget, one), table.qid)
+        for name, one in compared
+    ]
+    first = [_Measured("No earlier release has this table.", Value(0), table.qid)]
+    return _worst(table, budget, values or first, "comparison")
+
+
+def _value(budget: Any, found: Comparison | Problem) -> Value | Problem:
+    return found if isinstance(found, Problem) else budget.of(found)
+
+
+# ---- what decides -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A number of several tables, what it is of, and the columns that it is about."""
+
+    about: str
+    value: Value | Problem
+    columns: Qid
+
+
+def _worst(
+    table: JudgedTable, budget: ReleaseBudget, values: Sequence[_Measured], what: str
+) -> Finding:
+    """Give the finding that decides, and say which it is of."""
+    who = "record" if table.unit is None else "person"
+    each = []
+    for value in values:
+        one = told(budget, value.columns, value.value, who=who)
+        sentence = f"{one.sentence} {value.about}".rstrip()
+        # A verdict is about columns that its table has.
+        each.append(replace(one, sentence=sentence, qid=table.qid))
+    bad = sum(not one.passed for one in each)
+    one = worst(each)
+    if len(each) < 2:
+        return one
+    every = f" (The worst of {count_of(len(each), what)}; {bad:,} of them do not pass.)"
+    return replace(one, sentence=one.sentence + every)
+
+
+def comparisons(release: Release, ledger: Ledger) -> list[tuple[str, str, Comparison]]:
+    """Compare each table with every earlier release of it; see `Release.compare`."""
+    made: list[tuple[str, str, Comparison]] = []
+    with ExitStack() as opened:
+        for name in release.tables:
+            table = _judged(release, name, opened)
+            if table.counted is None:
+                table.verdict.raise_for_status()
+            now = table.state(ledger.key)
+            for before, found in compared_with(name, now, release, ledger):
+                if isinstance(found, Problem):
+                    raise StateError(f"table {name!r} and release {before!r}: {found.message}")
+                made.append((name, before, found))
+    return made

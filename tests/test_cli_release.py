@@ -1,0 +1,185 @@
+"""`anonrisk release`: check, approve, publish, verify, show, diff, by exit codes and files."""
+
+from __future__ import annotations
+
+import json
+import os
+from xml.etree import ElementTree as ET
+
+import pandas as pd
+import pytest
+
+from anonrisk import Manifest, Policy, ReleaseVerdict
+from anonrisk.cli import main
+
+pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+
+PASS, FAIL, USAGE, UNKNOWN = range(4)
+PATIENTS = pd.DataFrame(
+    {
+        "patient": [f"p{i:02d}" for i in range(24)],
+        "area": [("north", "east")[i % 2] for i in range(24)],
+        "illness": [("flu", "gout", "cold")[i // 2 % 3] for i in range(24)],
+    }
+)
+POLICY = Policy(
+    quasi="area",
+    sensitive="illness",
+    unit="patient",
+    missing_sensitive="error",
+    k=5,
+    differencing={"k": 5},
+)
+WAIVER = {
+    "budget": "differencing",
+    "table": "patients",
+    "reason": "the patient has agreed",
+    "owner": "A. Officer",
+    "expires": "2999-12-31",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    tmp_path.chmod(0o700)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LEDGER_KEY", "a key of enough letters")
+    POLICY.save("policy.json")
+    write()
+    return tmp_path
+
+
+def write(name="2026-10", patients=PATIENTS, **more):
+    patients.to_csv("out/patients.csv", index=False)
+    release = {
+        "version": 1,
+        "name": name,
+        "audience": "researchers",
+        "policy": "policy.json",
+        "tables": {"patients": "out/patients.csv"},
+        **more,
+    }
+    with open("release.json", "w", encoding="utf-8") as file:
+        json.dump(release, file)
+
+
+def run(action, *words, key=True):
+    return main(["release", action, *words, *(["--key-env", "LEDGER_KEY"] if key else [])])
+
+
+def publish(*words):
+    more = ("--by", "D. Engineer", "-o", "out/manifest.json")
+    return run("publish", "release.json", "--ledger", "ledger.db", *more, *words)
+
+
+def test_a_month_and_the_next(folder, capsys):
+    assert run("check", "release.json", key=False) == UNKNOWN
+    assert "needs a release and a ledger" in capsys.readouterr().out
+    assert publish("--new") == PASS
+    assert "Wrote out/manifest.json" in capsys.readouterr().out
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == PASS
+    write("2026-11", PATIENTS.drop(index=7))
+    assert run("check", "release.json", "--ledger", "ledger.db") == FAIL
+    assert "1 person is exposed" in " ".join(capsys.readouterr().out.split())
+    assert publish() == FAIL
+    # What does not pass leaves ledger and manifest as they were.
+    assert Manifest.load("out/manifest.json").release == "2026-10"
+    assert run("show", "--ledger", "ledger.db") == PASS
+    assert "Ledger of 1 entry" in capsys.readouterr().out
+    assert run("diff", "release.json", "--ledger", "ledger.db") == PASS
+    told = capsys.readouterr().out
+    assert "patients, since 2026-10" in told
+    assert "removed" in told
+    write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER], approvals=1)
+    assert run("check", "release.json", "--ledger", "ledger.db") == PASS
+    assert publish() == FAIL
+    assert "1 approval asked for, 0 given" in capsys.readouterr().out
+    assert run("approve", "release.json", "--by", "d. engineer") == PASS
+    assert publish() == FAIL
+    assert "d. engineer: publishes it" in " ".join(capsys.readouterr().out.split())
+    assert run("approve", "release.json", "--by", "B. Board") == PASS
+    assert publish() == PASS
+    (file,) = folder.glob("out/*.csv")
+    file.write_bytes(file.read_bytes().replace(b"flu", b"hiv", 1))
+    assert run("verify", "out/manifest.json", "out", "--ledger", "ledger.db") == FAIL
+    assert "'patients.csv' was changed" in capsys.readouterr().err
+
+
+def test_an_approval_is_void_once_anything_changes(folder, capsys):
+    write(approvals=1)
+    assert run("approve", "release.json", "--by", "B. Board") == PASS
+    write(approvals=1, patients=PATIENTS[::-1])
+    assert publish("--new") == FAIL
+    assert "the release has changed since" in " ".join(capsys.readouterr().out.split())
+
+
+def test_every_rendering_is_written(folder):
+    pytest.importorskip("jinja2", reason="needs the extra 'report'")
+    assert publish("--new") == PASS
+    write("2026-11", PATIENTS.drop(index=7), waivers=[WAIVER])
+    files = {"--output": "v.json", "--junit": "v.xml", "--sarif": "v.sarif"}
+    files |= {"--markdown": "v.md", "--html": "v.html"}
+    words = [word for pair in files.items() for word in pair]
+    assert run("check", "release.json", "--ledger", "ledger.db", *words) == PASS
+    for path in files.values():
+        text = (folder / path).read_text(encoding="utf-8")
+        assert "Waived until 2999-12-31 by A. Officer: the patient has agreed." in text, path
+    stored = json.loads((folder / "v.json").read_text())
+    assert stored.pop("exit_code") == PASS
+    found = ReleaseVerdict.from_json(json.dumps(stored))
+    assert found.passed
+    assert found.earlier == ("2026-10",)
+    cases = ET.fromstring((folder / "v.xml").read_text()).findall("testcase")  # noqa: S314
+    assert {case.get("classname") for case in cases} == {"anonrisk.check.patients"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "release.json", "--ledger", "ledger.db"], "no key: say --key-env"),
+        (["check", "nothing.yaml"], "cannot read the release 'nothing.yaml'"),
+        (["check", "release.json", "--output", "out/patients.csv"], "is part of a table"),
+        (["check", "release.json", "--html", "release.json"], "is the release"),
+        (["show"], "show what"),
+        (["approve", "release.json", "--by", "x"], "no key"),
+    ],
+)
+def test_wrong_usage(folder, words, said, capsys):
+    before = (folder / "out" / "patients.csv").read_bytes()
+    assert main(["release", *words]) == USAGE
+    assert said in capsys.readouterr().err
+    assert (folder / "out" / "patients.csv").read_bytes() == before
+
+
+def test_an_expired_waiver_and_a_ledger_that_is_not_there(folder, capsys):
+    write(waivers=[WAIVER | {"expires": "2020-01-01"}])
+    assert run("check", "release.json", key=False) == USAGE
+    assert "expired on 2020-01-01" in capsys.readouterr().err
+    write()
+    assert publish() == UNKNOWN
+    assert "there is no ledger" in capsys.readouterr().err
+    assert not (folder / "ledger.db").exists()
+
+
+def test_another_key_is_refused(folder, monkeypatch, capsys):
+    assert publish("--new") == PASS
+    monkeypatch.setenv("LEDGER_KEY", "another key of enough letters")
+    assert run("check", "release.json", "--ledger", "ledger.db") == UNKNOWN
+    assert run("verify", "out/manifest.json", "out") == UNKNOWN
+    assert "another key" in capsys.readouterr().err
+
+
+def test_a_release_and_a_manifest_are_shown(folder, capsys):
+    assert publish("--new") == PASS
+    capsys.readouterr()
+    assert run("show", "release.json", key=False) == PASS
+    assert capsys.readouterr().out.startswith("Release '2026-10' for researchers")
+    assert run("show", "out/manifest.json", "--json", key=False) == PASS
+    assert json.loads(capsys.readouterr().out)["shown"]["release"] == "2026-10"
+
+
+def test_a_table_that_is_not_there_is_no_verdict(folder, capsys):
+    os.unlink("out/patients.csv")
+    assert run("check", "release.json", key=False) == UNKNOWN
+    assert "there is no file" in capsys.readouterr().err
