@@ -18,8 +18,9 @@ from hypothesis import settings
 import anonrisk  # noqa: F401 - puts .anon on tables
 from anonrisk.errors import AnonRiskError
 
-settings.register_profile("whole", derandomize=True, deadline=None, max_examples=60)
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
+# How many examples a property is tried on: in the quick lane, by day, and by night.
+for name, number in {"quick": 10, "day": 25, "night": 60}.items():
+    settings.register_profile(name, derandomize=True, deadline=None, max_examples=number)
 
 # What each name of --engines stands for: the kinds of table that a test then runs on.
 KINDS = {
@@ -98,7 +99,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    settings.load_profile("quick" if engines(config) == ["plain"] else "whole")
+    named = config.getoption("--hypothesis-profile")
+    settings.load_profile(named or ("quick" if engines(config) == ["plain"] else "day"))
 
 
 def engines(config) -> list[str]:
@@ -118,21 +120,23 @@ def some_cases(items, number):
     """So many cases of every test that takes `frame`, on each kind of table; its last is one."""
     cases = {}
     for item in items:
-        of = getattr(item, "callspec", None)
-        kind = of and of.params.get("frame")
+        kind = kind_of(item)
         name = item.nodeid.partition("[")[0] if kind else item.nodeid
         cases.setdefault((name, kind), []).append(item)
     return [one for all_ in cases.values() for one in (*all_[:-1][: number - 1], all_[-1])]
 
 
 def some_of_a_file(items, number):
-    """The first tests of every file that take `frame`, and all that take none."""
+    """The first tests of every file that take `frame`, and all that take none.
+
+    Those of the night are not counted, or a file whose first one is would have none by day.
+    """
     seen, kept = Counter(), []
     for item in items:
-        of = getattr(item, "callspec", None)
-        kind = of and of.params.get("frame")
-        seen[item.path, kind] += 1
-        if not kind or seen[item.path, kind] <= number:
+        kind = kind_of(item)
+        counted = kind and item.get_closest_marker("nightly") is None
+        seen[item.path, kind] += bool(counted)
+        if not counted or seen[item.path, kind] <= number:
             kept.append(item)
     return kept
 
@@ -158,12 +162,14 @@ def pytest_collection_modifyitems(config, items):
     ):
         if config.getoption(option):
             kept = some(items, config.getoption(option))
-            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+            config.hook.pytest_deselected(items=[*{*items} - {*kept}])
             items[:] = kept
     for item in items:
-        if "frame" in getattr(item, "fixturenames", ()):
+        wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
+        # What asks for Connect or pandas-on-Spark is in no lane that does not ask for them.
+        if "frame" in getattr(item, "fixturenames", ()) or wants - {"spark"}:
             item.add_marker(pytest.mark.engine)
-        kind = item.callspec.params.get("frame") if hasattr(item, "callspec") else None
+        kind = kind_of(item)
         if (
             kind
             and item.originalname in CARRYING
@@ -172,7 +178,6 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="what is not held any more has no roles"))
         if item.name in NOT_THROUGH_ARROW:
             item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
-        wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
         if wants and not wants & set(named):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
 
@@ -194,8 +199,7 @@ def pytest_pyfunc_call(pyfuncitem):
     try:
         return (yield)
     except (AnonRiskError, AttributeError, TypeError) as error:
-        kind = pyfuncitem.callspec.params.get("frame") if hasattr(pyfuncitem, "callspec") else None
-        if kind in (*KINDS["sql"], *KINDS["scan"]) and not_of_a_database(error):
+        if kind_of(pyfuncitem) in (*KINDS["sql"], *KINDS["scan"]) and not_of_a_database(error):
             pytest.skip(str(error))
         raise
 

@@ -106,24 +106,53 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
-ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests")
+ALL_EXAMPLES = ("--hypothesis-profile", "night")
+ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
-ONE, FEW, SOME = (("--of-a-file", number) for number in ("1", "2", "3"))
-OTHERS = ("--of-other-kinds", "4")
+ONE, FEW = (("--of-a-file", number) for number in ("1", "2"))
+# Connect differs from Spark in the functions that it has: every word is asked once, and a test of
+# each way through the engine compares numbers.
+OF_CONNECT = (
+    *("tests/test_engines*.py", "tests/test_spark_logs.py", "tests/test_spark_session.py"),
+    *(
+        f"tests/test_{word}.py"
+        for word in (
+            *("apply", "assess", "find_qids", "gate_rules", "kmap", "linkability", "profiles"),
+            *("pseudonymize", "report", "roles", "suda", "suppress", "tcloseness"),
+            *("trajectory", "verdict", "wildcard"),
+        )
+    ),
+)
 LANES = (
-    Lane("pandas and Arrow", LATEST, ("--engines", "pandas,arrow", "-m", "not nightly", *OTHERS)),
-    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *SOME)),
-    # The same engine by another way to the server: some tests of each word are enough by day.
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE)),
+    Lane(
+        "pandas and Arrow",
+        LATEST,
+        ("--engines", "pandas,arrow", "-m", "not nightly", "--of-other-kinds", "4"),
+    ),
+    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE, *there(OF_CONNECT))),
     # In a database, one test of each word by day: test_sql*.py has the rest.
     Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW)),
+    Lane(
+        "oldest versions",
+        OLDEST,
+        ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW, "--of-other-kinds", "1"),
+    ),
 )
 NIGHTLY = (
-    Lane("nightly tests", LATEST, ("--engines", "pandas,arrow,spark", "-m", "nightly")),
+    Lane(
+        "nightly tests",
+        LATEST,
+        ("--engines", "pandas,arrow,spark", "-m", "nightly", *ALL_EXAMPLES),
+    ),
+    Lane(
+        "properties, all examples",
+        LATEST,
+        ("--engines", "pandas,arrow", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
+    ),
     Lane(
         "pandas and Arrow, all cases",
         LATEST,

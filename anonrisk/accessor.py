@@ -45,7 +45,7 @@ _ASKED = {
     "measure": (),
     "risk": (
         *("risk", "rr", "kmap", "delta_presence", "at_risk", "suda"),
-        *("trajectory", "linkability"),
+        *("trajectory", "linkability", "whole_person"),
     ),
     "predict": ("predict_singletons", "predict_classes", "predict_population", "probabilistic_k"),
     "find": ("find_qids", "is_quasi_identifier", "explain_risk"),

@@ -64,6 +64,7 @@ def calls(table):
         "k": lambda: table.anon.k(QID),
         "classes": lambda: table.anon.classes(QID),
         "classes(unit=)": lambda: table.anon.classes(QID, unit="patient"),
+        "whole_person": lambda: table.anon.whole_person("patient", QID),
         "summary, 3 quasi-identifiers": lambda: table.anon.summary(sets),
         "summary(by=)": lambda: table.anon.summary(QID, by="job"),
         "risk": lambda: table.anon.risk(QID),

@@ -36,7 +36,13 @@ def reports(tmp_path_factory):
 each_report = pytest.mark.parametrize("name", browser_pages.NAMES)
 
 
-@each_report
+def by_night(name, day):
+    return name if name in day else pytest.param(name, marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize(
+    "name", [by_night(name, ("small", "hostile")) for name in browser_pages.NAMES]
+)
 def test_a_report_fits_every_screen_and_asks_nobody(browser, reports, name):
     with browser.page(reports(name)[1]) as page:
         for width, dark in looks.SCREENS:
@@ -115,7 +121,7 @@ def test_the_words_and_numbers_shown_are_those_of_the_dict(browser, reports, nam
             ]
 
 
-@pytest.mark.parametrize("name", ["small", "large", "hostile"])
+@pytest.mark.parametrize("name", ["small", by_night("large", ()), "hostile"])
 def test_a_printed_report_shows_what_the_screen_folds(browser, reports, name):
     _, path = reports(name)
     with browser.page(path, width=looks.PAPER, dark=True, media="print") as page:

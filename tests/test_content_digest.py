@@ -7,7 +7,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from released import KEY, OTHER
 
@@ -67,7 +67,6 @@ def test_order_index_and_other_types_of_the_same_kind_change_nothing():
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2)), max_size=5),
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2)), max_size=5),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_two_tables_have_one_digest_exactly_if_they_have_the_same_rows(one, other):
     types = {"x": "str", "y": "int64"}
     digests = [

@@ -51,9 +51,19 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     assert (first, second) == ("not nightly", "(engine or spark) and not nightly")
     assert set(others) == {"engine and not nightly"}
     night = [lane for lane in dev.NIGHTLY if lane.env.pins]
-    assert [*map(selects, night)] == ["nightly", *["engine"] * (len(night) - 1)]
-    # The night leaves no case out.
-    assert not [lane.title for lane in night if {"--cases", "--of-a-file"} & set(lane.args)]
+    properties, engines = "hypothesis and not nightly", ["engine"] * (len(night) - 2)
+    assert [*map(selects, night)] == ["nightly", properties, *engines]
+    # The night leaves no case out, and tries every example.
+    few = {"--cases", "--of-a-file", "--of-other-kinds"}
+    assert not [lane.title for lane in night if few & set(lane.args)]
+    assert all(lane.args[-2:] == ("--hypothesis-profile", "night") for lane in night)
+
+
+def test_by_day_connect_is_asked_for_every_word_and_for_numbers(dev):
+    (lane,) = (lane for lane in dev.LANES if lane.title == "Spark Connect")
+    assert "tests/test_engines_page.py" in lane.args
+    for pattern in dev.OF_CONNECT:
+        assert dev.there([pattern]), f"no file is called {pattern}"
 
 
 def test_the_night_asks_what_pip_gives_and_every_python_that_is_there(dev):
@@ -135,3 +145,48 @@ def test_the_quick_lane_skips_what_is_not_installed_and_nothing_else():
     error = AssertionError("in the words of a test")
     error.__context__ = ImportError("No module named 'no_such_library'")
     assert asks(conftest.told_by(error))
+
+
+class Collected(SimpleNamespace):
+    """A test as conftest.py looks at it: where it is, its kind of table, its marks."""
+
+    def __init__(self, name, kind=None, *marks):
+        parameters = {"callspec": SimpleNamespace(params={"frame": kind})} if kind else {}
+        names = ["frame"] if kind else []
+        super().__init__(path="a.py", name=name, marks=[*marks], fixturenames=names, **parameters)
+        self.originalname = name
+
+    def __hash__(self):
+        return id(self)
+
+    def iter_markers(self, name):
+        return [one.mark for one in self.marks if one.mark.name == name]
+
+    def get_closest_marker(self, name):
+        return next(iter(self.iter_markers(name)), None)
+
+    def add_marker(self, mark):
+        self.marks.append(mark)
+
+
+def test_a_test_of_the_night_takes_no_place_of_the_day():
+    import conftest
+
+    night = Collected("test_long", "spark", pytest.mark.nightly)
+    short, other = Collected("test_short", "spark"), Collected("test_other", "spark")
+    assert conftest.some_of_a_file([night, short, other], 1) == [night, short]
+
+
+def test_what_asks_for_connect_is_in_the_lanes_that_have_it(dev):
+    import conftest
+
+    asked = {"--engines": "connect"}
+    config = SimpleNamespace(getoption=asked.get)
+    items = [
+        Collected("test_files", None, pytest.mark.spark(kind)) for kind in ("connect", "spark")
+    ]
+    conftest.pytest_collection_modifyitems(config, items)
+    names = [[one.mark.name for one in item.marks] for item in items]
+    assert names == [["spark", "engine"], ["spark", "skip"]]
+    lanes = [lane.args for lane in (*dev.LANES, *dev.NIGHTLY) if "connect" in lane.args]
+    assert all(args[args.index("-m") + 1].startswith("engine") for args in lanes)

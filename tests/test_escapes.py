@@ -80,6 +80,7 @@ RESULTS = {
     "explore": lambda df: df.anon.explore(QID, sensitive=[C]),
     "utility": lambda df: anonrisk.utility(changed(df), df, QID),
     "trajectory": lambda df: df.anon.trajectory(WHO, [A], 2),
+    "whole_person": lambda df: df.anon.whole_person(WHO, QID),
     "linkability": lambda df: df.anon.linkability(WHO, [A], WHEN, period="7D"),
     "declare": lambda df: df.anon.declare(quasi=QID, unit=WHO).anon.roles(),
     "policy": lambda _: Policy(**POLICY),

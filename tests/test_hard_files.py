@@ -15,7 +15,7 @@ from anonrisk.engines.reading.files import TextFormat, Wanted
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError
 
 ON_SPARK = [pytest.mark.slow, pytest.mark.spark("spark")]
-ON_CONNECT = [pytest.mark.slow, pytest.mark.spark("connect")]
+ON_CONNECT = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.spark("connect")]
 # One of each way through the reader.
 SOME = (
     "quoted",

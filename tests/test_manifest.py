@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from released import KEY, OTHER, append, manifest_of, verdict_of
 
@@ -90,7 +90,6 @@ def test_the_form_is_the_one_that_the_page_says(sealed):
         max_leaves=8,
     )
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_what_is_read_is_written_the_same(value):
     try:
         text = canonical(value)
@@ -204,6 +203,9 @@ def test_no_link_is_followed(sealed, folder, tmp_path):
     (folder / "deep").symlink_to(tmp_path / "deep")
     with pytest.raises(ManifestError, match="deep' is a link"):
         sealed.verify(folder, key=KEY)
+    (tmp_path / "current").symlink_to(folder)
+    with pytest.raises(ManifestError, match="current' is a link"):
+        sealed.verify(tmp_path / "current", key=KEY)
 
 
 @pytest.mark.parametrize("by_folders", [True, False])
@@ -298,11 +300,11 @@ def test_waivers_hold_until_the_end_of_their_last_day(folder):
     last = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
     assert "agreed" in repr(manifest.verify(folder, key=KEY, now=last))
     assert "agreed" in repr(manifest)
-    with pytest.raises(ManifestError, match="expired: Waiver: budget k, table patients"):
+    with pytest.raises(ManifestError, match=r"for 'patients' by 'B\. Owner' expired on 2026-12-31"):
         manifest.verify(folder, key=KEY, now=datetime(2027, 1, 1, tzinfo=UTC))
     without_end = {key: value for key, value in WAIVER.items() if key != "expires"}
     manifest = manifest_of(folder, waivers=(without_end,)).sealed(KEY)
-    with pytest.raises(ManifestError, match="waiver"):
+    with pytest.raises(ManifestError, match="has no expires"):
         manifest.verify(folder, key=KEY)
 
 

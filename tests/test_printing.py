@@ -41,6 +41,7 @@ from anonrisk.releases.manifest import Manifest
 from anonrisk.releases.published_files import PublishedFile
 from anonrisk.releases.published_table import PublishedTable
 from anonrisk.releases.seal import SigningKey
+from anonrisk.releases.waivers import Waiver
 
 NAMES = ("zip", "year of birth", "sex", "illness", "who", "when")
 LONG = (
@@ -136,7 +137,7 @@ def ledger_of(t):
         files=(),
         tables=(),
         verdict={"status": "pass"},
-        waivers=({"budget": "k", "reason": t.ill, "owner": t.who, "expires": "9999-12-31"},),
+        waivers=(Waiver("k", t.zip, t.ill, t.who, "9999-12-31").to_dict(),),
         previous=ledger.head,
     )
     ledger.append(manifest.sealed(ledger.key), {t.zip: b"state"})

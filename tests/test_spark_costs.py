@@ -24,6 +24,7 @@ def cost(spark, table, name):
     ("name", "scans", "rows"),
     [
         ("classes(unit=)", 1, 50),
+        ("whole_person", 1, 50),
         # The population is the table twice, end to end.
         ("risk(population)", 3, 50),
         # Which brings the classes of the changed table.

@@ -95,6 +95,7 @@ def asked(word, again):
         "trajectory": (("ill", "zip"), {"length": 2, "seed": 1}),
         "utility": ((again, QID), {}),
         "was_perturbed": ((), {}),
+        "whole_person": (("who", QID), {}),
     }.get(word, ((QID,), {}))
 
 

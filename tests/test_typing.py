@@ -196,15 +196,20 @@ def expected():
     return {number: line.partition("# wrong: ")[2] for number, line in lines if "# wrong: " in line}
 
 
+CHECKERS = pytest.mark.parametrize(
+    "checker", ["mypy", pytest.param("pyright", marks=pytest.mark.nightly)]
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@CHECKERS
 def test_right_uses_are_accepted(checker, request):
     found = request.getfixturevalue(checker)
     assert [error for error in found if error[0] == RIGHT.name] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@CHECKERS
 def test_wrong_uses_are_found_and_named(checker, request):
     found = request.getfixturevalue(checker)
     said = {line: text for name, line, text in found if name == WRONG.name}

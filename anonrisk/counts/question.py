@@ -129,6 +129,15 @@ class InHousehold(Asks[Attacker]):
 
 
 @dataclass(frozen=True)
+class Combinations(Asks[ClassCounts]):
+    """The combinations of classes that persons have in this table and others, by their units."""
+
+    question: Question
+    # Tables of the same engine, with a question each; one that is printed shows no cell.
+    others: tuple[tuple[Any, Question], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ClassesWithValues(Asks[Tally]):
     """The classes of some columns with their values, which stay inside.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from anonrisk.core.pseudonyms import FLOATS
 from anonrisk.core.render import count_of
 from anonrisk.counts import bounds
 from anonrisk.errors import (
@@ -28,7 +29,7 @@ from anonrisk.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
     from anonrisk.counts.question import Asks, Group
@@ -189,6 +190,27 @@ def too_many_classes(limit: int, where: str = "to the driver") -> TooManyClasses
         f"the columns have more than {limit:,} different combinations, too many to bring {where}; "
         "recode the column with most values first, or leave it out"
     )
+
+
+def check_combinations(n_combinations: float, most: int) -> None:
+    """Refuse to join tables whose persons have more combinations of classes than are counted."""
+    if n_combinations > most:
+        raise TooManyClassesError(
+            f"the persons of the joined tables have {n_combinations:,.0f} combinations of classes, "
+            f"more than the {most:,} that are counted: make quasi-identifiers coarser, or publish "
+            "fewer rows a person"
+        )
+
+
+def check_one_type(columns: Sequence[tuple[Name | None, str]]) -> None:
+    """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
+    kinds = {kind for _, kind in columns} - {"missing"}
+    if len(kinds) > 1 or "other" in kinds:
+        said = ", ".join(f"{name!r} is {kind}" for name, kind in columns)
+        hint = f"; {FLOATS}" if kinds == {"integer", "float"} else ""
+        raise UnsupportedColumnError(
+            f"tables are joined by columns of one type, and these are not ({said}): convert{hint}"
+        )
 
 
 def check_patterns(n_patterns: int) -> None:

@@ -71,7 +71,7 @@ class LedgerEntry(PrintedFields):
     @property
     def tables(self) -> tuple[str, ...]:
         """The tables whose states are kept."""
-        return tuple(self.states)
+        return tuple(sorted(self.states))
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""

@@ -219,6 +219,9 @@ class Ledger:
 
     @staticmethod
     def _refuse_unfit(manifest: Manifest) -> None:
+        if not isinstance(manifest, Manifest):
+            kind = type(manifest).__name__
+            raise ArgumentError(f"a ledger takes a Manifest, not a {kind}: see Release.publish")
         if manifest.seal is None:
             raise ArgumentError("a manifest is sealed before it goes into a ledger: see sealed")
         if manifest.previous is None:

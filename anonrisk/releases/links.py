@@ -7,7 +7,7 @@ are their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,22 +19,19 @@ from anonrisk.core.columns import as_names, check_missing
 from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
 from anonrisk.core.render import joined as listed
-from anonrisk.counts import bounds
 from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.question import ClassesWithValues
+from anonrisk.counts.question import ClassesWithValues, Combinations
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
-from anonrisk.engines.numpy.whole_person import counts_of_alike
 from anonrisk.engines.one_state import one_state
 from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import (
     ArgumentError,
     EmptyTableError,
     PolicyError,
-    TooManyClassesError,
-    UnsupportedColumnError,
     UnsupportedFrameError,
 )
+from anonrisk.releases.linked_entries import Entries, combined, counts_of_whole, with_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -182,11 +179,12 @@ def linked(
     .. math:: n(c_1, \dots, c_m) = \sum_v \min_t n_t(c_t, v)
 
     for every combination that matches at all. One is a person singled out: a row of each table, and
-    no other that it can be. It is the most persons who can have the combination; how many
-    really have it, between none and these, neither the tables nor the attacker tell. Where the
-    shared columns belong to the quasi-identifier of each table, it is the smallest of the matching
-    classes, so that tables of a good k each are as good together. Rows that match nothing are not
-    counted, and where none matches there is nothing to tell.
+    no other that it can be. It is the most persons who can have the combination, and in no table is
+    the attacker left with fewer rows; how many really have it, between none and these, neither the
+    tables nor the attacker tell. Where the shared columns belong to the quasi-identifier of each
+    table, it is the smallest of the matching classes, so that tables of a good k each are as good
+    together. Rows that match nothing are not counted, and where none matches there is nothing to
+    tell.
 
     Examples
     --------
@@ -233,22 +231,14 @@ class _LinkedTable:
     unit: Name | None
     missing: str
 
-    def question(self, columns: Qid, unit: Name | None) -> tuple[Engine, Question]:
+    @property
+    def engine(self) -> Engine:
+        """What counts it."""
+        return engine_for(self.frame)
+
+    def question(self, columns: Qid, unit: Name | None) -> Question:
         """Check every name and type."""
-        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)
-
-
-@dataclass(frozen=True)
-class _Entries:
-    """The classes of one table with the values that join it, each pair once."""
-
-    classes: Integers
-    n_classes: int
-    # A person, or a combination of shared values.
-    links: Integers
-    # The persons of each pair, and its rows.
-    persons: Integers
-    rows: Integers
+        return question_of(self.frame, list(columns), unit=unit, missing=self.missing)[1]
 
 
 def _by_person(asked: Sequence[_LinkedTable]) -> bool:
@@ -260,46 +250,58 @@ def _by_person(asked: Sequence[_LinkedTable]) -> bool:
     )
 
 
-def _sizes(
-    asked: Sequence[_LinkedTable], n_rows: int, n_dropped: int, **counted: Any
-) -> ClassSizes:
-    names = tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
-    about = {"missing": asked[0].missing, "n_rows": n_rows, "n_dropped": n_dropped}
-    return ClassSizes(**counted, qid=names, **about)
+def _names(asked: Sequence[_LinkedTable]) -> Qid:
+    return tuple(f"{one.name}.{name}" for one in asked for name in one.qid)
+
+
+def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str]) -> None:
+    """Refuse to join along columns of different types."""
+    columns = [f"{one.name}.{one.on[place]}" for one in asked]
+    refusals.check_one_type(list(zip(columns, kinds, strict=True)))
+
+
+def _sizes(asked: Sequence[_LinkedTable], n_dropped: int, **counted: Any) -> ClassSizes:
+    return ClassSizes(**counted, qid=_names(asked), missing=asked[0].missing, n_dropped=n_dropped)
 
 
 # ---- along a person's key -----------------------------------------------------------------------
 
 
 def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
+    """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
+    if not whole and all(one.engine.name == "spark" for one in asked):
+        first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
+        found = asked[0].engine.match(first[0], Combinations(first[1], tuple(others)))
+        return ClassSizes.of(replace(found, qid=_names(asked)))
     key = Key.generate()
     counted = []
     for one in asked:
         with one_state(one.frame, "linked"):
-            engine, question = one.question(one.qid, one.on[0])
-            counted.append(engine.tally(one.frame, KeyedTally(question, (), key)))
-    _refuse_other_kinds(
-        {
-            one.name: (one.on[0], LETTERS[found.kinds[one.on[0]]])
-            for one, found in zip(asked, counted, strict=True)
-        }
+            question = one.question(one.qid, one.on[0])
+            counted.append(one.engine.tally(one.frame, KeyedTally(question, (), key)))
+    _check_type(
+        asked,
+        0,
+        [LETTERS[found.kinds[one.on[0]]] for one, found in zip(asked, counted, strict=True)],
     )
     persons, n_persons = _numbers(np.concatenate([found.persons for found in counted]))
     ends = np.cumsum([len(found.rows) for found in counted])[:-1]
     entries = [
-        _Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
+        Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
         for found, links in zip(counted, np.split(persons, ends), strict=True)
     ]
-    about = (sum(found.n_rows for found in counted), sum(found.n_dropped for found in counted))
-    unit = asked[0].on[0]
+    n_dropped = sum(found.n_dropped for found in counted)
+    about: dict[str, Any] = {
+        "unit": asked[0].on[0],
+        "n_rows": sum(found.n_rows for found in counted),
+    }
     if whole:
-        sizes, classes = histogram(_whole(entries))
-        how: dict[str, Any] = {"unit": unit, "whole_persons": True}
-        return _sizes(asked, *about, sizes=sizes, classes=classes, **how)
-    keys, links, _ = _joined([_with_absent(one, n_persons) for one in entries], n_persons)
+        sizes, classes = histogram(counts_of_whole(entries))
+        return _sizes(asked, n_dropped, sizes=sizes, classes=classes, whole_persons=True, **about)
+    keys, links, _ = combined([with_absent(one, n_persons) for one in entries], n_persons)
     order = np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
-    return _sizes(asked, *about, sizes=sizes, classes=classes, records=records, unit=unit)
+    return _sizes(asked, n_dropped, sizes=sizes, classes=classes, records=records, **about)
 
 
 def _numbers(hashes: Any) -> tuple[Integers, int]:
@@ -308,37 +310,12 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
     return closed_up(radix.keys_of(halves, closed_up)[0])
 
 
-def _with_absent(entries: _Entries, n_links: int) -> _Entries:
-    """Give persons without a row in the table a class of their own there."""
-    absent = np.setdiff1d(np.arange(n_links), entries.links)
-    ones = np.ones(len(absent), dtype=np.int64)
-    return _Entries(
-        np.concatenate((entries.classes, entries.n_classes * ones)),
-        entries.n_classes + 1,
-        np.concatenate((entries.links, absent)),
-        np.concatenate((entries.persons, ones)),
-        np.concatenate((entries.rows, ones)),
-    )
-
-
-def _whole(entries: Sequence[_Entries]) -> Integers:
-    """Count the persons who have the same rows in every table."""
-    before = np.cumsum([0, *(one.n_classes for one in entries)])
-    classes = np.concatenate(
-        [one.classes + first for one, first in zip(entries, before, strict=False)]
-    )
-    links = np.concatenate([one.links for one in entries])
-    order = np.lexsort((classes, links))
-    rows = np.concatenate([one.rows for one in entries])
-    return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
-
-
 # ---- along shared columns -----------------------------------------------------------------------
 
 
 def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
-    engines = {engine_for(one.frame).name for one in asked}
-    if len(engines) > 1:
+    if len({type(one.engine) for one in asked}) > 1:
+        engines = {one.engine.name for one in asked}
         raise UnsupportedFrameError(
             f"tables {listed([one.name for one in asked])} are joined by values that they share, "
             f"and lie in {' and '.join(sorted(engines))}: bring them to one engine"
@@ -347,16 +324,16 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     for one in asked:
         columns = tuple(dict.fromkeys((*one.qid, *one.on)))
         with one_state(one.frame, "linked"):
-            engine, question = one.question(columns, one.unit)
-            more = () if one.unit is None else (one.unit,)
-            tally = engine.tally(one.frame, ClassesWithValues((*columns, *more)))
-        tallies.append(_kept(tally, one, question))
+            question = one.question(columns, one.unit)
+            more = () if question.unit is None else (question.unit,)
+            tally = one.engine.tally(one.frame, ClassesWithValues((*columns, *more)))
+        tallies.append(_kept(tally, question))
     links, n_links = _shared(asked, [tally for tally, _ in tallies])
     entries = [
         _of_tally(tally, one, own)
         for (tally, _), one, own in zip(tallies, asked, links, strict=True)
     ]
-    keys, _, weights = _joined(entries, n_links)
+    keys, _, weights = combined(entries, n_links)
     if not len(keys):
         raise EmptyTableError(
             f"no row of {asked[0].name!r} has {listed(asked[0].on)} in common with a row of every "
@@ -366,19 +343,20 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     found = np.zeros(n_keys, dtype=np.int64)
     np.add.at(found, numbers, weights)
     sizes, classes = histogram(found)
-    n_rows = sum(tally.n_records for tally, _ in tallies)
-    return _sizes(asked, n_rows, sum(n for _, n in tallies), sizes=sizes, classes=classes)
+    about: dict[str, Any] = {"n_rows": sum(tally.n_records for tally, _ in tallies)}
+    return _sizes(asked, sum(n for _, n in tallies), sizes=sizes, classes=classes, **about)
 
 
-def _kept(tally: Tally, one: _LinkedTable, question: Question) -> tuple[Tally, int]:
+def _kept(tally: Tally, question: Question) -> tuple[Tally, int]:
     """Leave out or refuse what is missing, as the question says; give how many rows went."""
     gaps = {name: tally.codes[name] == len(tally.domains[name]) for name in tally.codes}
-    if one.unit is not None and gaps[one.unit].any():
-        raise refusals.missing_unit(one.unit, int(tally.counts[gaps[one.unit]].sum()))
+    unit = question.unit
+    if unit is not None and gaps[unit].any():
+        raise refusals.missing_unit(unit, int(tally.counts[gaps[unit]].sum()))
     n_missing = {name: int(tally.counts[gaps[name]].sum()) for name in question.columns}
-    if one.missing == "value" or not any(n_missing.values()):
+    if question.missing == "value" or not any(n_missing.values()):
         return tally, 0
-    if one.missing == "error":
+    if question.missing == "error":
         raise refusals.missing_values(n_missing)
     kept = ~np.any([gaps[name] for name in question.columns], axis=0)
     codes = {name: codes[kept] for name, codes in tally.codes.items()}
@@ -393,12 +371,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
     for place, _ in enumerate(asked[0].on):
         own = [one.on[place] for one in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
-        _refuse_other_kinds(
-            {
-                one.name: (name, domain.kind)
-                for one, name, domain in zip(asked, own, domains, strict=True)
-            }
-        )
+        _check_type(asked, place, [domain.kind for domain in domains])
         numbers, size = _common(domains)
         coded = [
             number[tally.codes[name]]
@@ -417,7 +390,7 @@ def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
     return [np.append(one, size) for one in np.split(numbers, ends)], size + 1
 
 
-def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> _Entries:
+def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
     """Add up the rows, or the persons, of each class and shared value."""
     columns = [(tally.codes[name], len(tally.domains[name]) + 1) for name in one.qid]
     classes, n_classes = closed_up(radix.keys_of(columns, closed_up)[0])
@@ -426,43 +399,7 @@ def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> _Entries:
     first[pairs[::-1]] = np.arange(len(pairs))[::-1]
     rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     np.add.at(rows, pairs, tally.counts)
-    np.add.at(persons, pairs, tally.counts if one.unit is None else 1)
-    return _Entries(classes[first], n_classes, links[first], persons, rows)
-
-
-def _refuse_other_kinds(found: Mapping[str, tuple[Name, str]]) -> None:
-    """Refuse columns whose cells cannot be the same; one that is all missing fits any."""
-    kinds = {kind for _, kind in found.values() if kind != LETTERS["n"]}
-    if len(kinds) > 1 or "other" in kinds:
-        said = ", ".join(f"{table}: {name!r} is {kind}" for table, (name, kind) in found.items())
-        raise UnsupportedColumnError(f"cells of these kinds are not compared ({said})")
-
-
-# ---- joining numbers ----------------------------------------------------------------------------
-
-
-def _joined(tables: Sequence[_Entries], n_links: int) -> tuple[Integers, Integers, Integers]:
-    """Give each combination of classes that a link has in common, the link, and its persons."""
-    degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
-    total = degrees.astype(np.float64).prod(axis=0).sum()
-    if total > bounds.MAX_COMBINATIONS:
-        raise TooManyClassesError(
-            f"the persons of the joined tables have {total:,.0f} combinations of classes, more "
-            f"than the {bounds.MAX_COMBINATIONS:,} that are counted: make quasi-identifiers "
-            "coarser, or publish fewer rows a person"
-        )
-    everywhere = degrees.all(axis=0)
-    first, *others = tables
-    there = everywhere[first.links]
-    keys, bound = first.classes[there], first.n_classes
-    links, persons = first.links[there], first.persons[there]
-    for one, degree in zip(others, degrees[1:], strict=True):
-        order = np.argsort(one.links, kind="stable")
-        times = degree[links]
-        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        entry = order[np.repeat((np.cumsum(degree) - degree)[links], times) + place]
-        columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
-        keys, bound = radix.keys_of(columns, closed_up)
-        links = np.repeat(links, times)
-        persons = np.minimum(np.repeat(persons, times), one.persons[entry])
-    return keys, links, persons
+    # With a unit, each is a person; columns that are neither class nor link are one.
+    by_person = not {*tally.codes} <= {*one.qid, *one.on}
+    np.add.at(persons, pairs, 1 if by_person else tally.counts)
+    return Entries(classes[first], n_classes, links[first], persons, rows)

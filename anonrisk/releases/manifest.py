@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,14 +21,14 @@ from anonrisk.errors import (
     UnreadableTableError,
     UnwritableTableError,
 )
-from anonrisk.policy.document import canonical
 from anonrisk.policy.finding import PASS, STATUSES
 from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.verdict import now as current_time
 from anonrisk.releases.published_files import PublishedFile, compare_files
-from anonrisk.releases.published_table import NOT_LOOKED_AT, PublishedTable
+from anonrisk.releases.published_table import NOT_LOOKED_AT, PublishedTable, copied, written
 from anonrisk.releases.seal import PublicKey, Seal, SigningKey
 from anonrisk.releases.verified import Remembers, Verified
+from anonrisk.releases.waivers import Waiver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,6 +129,9 @@ class Manifest(PrintedTable):
             if not isinstance(given, str) or not given.strip():
                 raise ManifestError(f"{name} of a manifest is a text that is not empty")
         moment(self.at)
+        object.__setattr__(self, "verdict", copied(self.verdict))
+        for name in ("waivers", "approvals"):
+            object.__setattr__(self, name, tuple(copied(list(getattr(self, name)))))
         if self.verdict.get("status") not in STATUSES:
             raise ManifestError("the verdict of a release says pass, fail or could_not_assess")
         for what, names in (
@@ -169,7 +172,7 @@ class Manifest(PrintedTable):
     def to_bytes(self) -> bytes:
         """Write it as canonical JSON, with its seal."""
         seal = None if self.seal is None else vars(self.seal)
-        return _written({**self.to_dict(), "seal": seal}) + b"\n"
+        return written({**self.to_dict(), "seal": seal}) + b"\n"
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -193,12 +196,12 @@ class Manifest(PrintedTable):
                 approvals=tuple(stored["approvals"]),
                 seal=None if stored["seal"] is None else Seal(**stored["seal"]),
             )
-            written, again = manifest.to_bytes(), manifest.to_dict()
+            again, as_text = manifest.to_dict(), manifest.to_bytes()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, AnonRiskError):
                 raise
             raise ManifestError("this is not a manifest of anonrisk") from None
-        if written != data:
+        if as_text != data:
             beside = [key for key in stored if key != "seal" and again.get(key) != stored[key]]
             raise ManifestError(
                 f"{beside[0]!r} of the manifest contradicts the rest"
@@ -248,7 +251,7 @@ class Manifest(PrintedTable):
             can seal; with a `Key` (HMAC-SHA-256) whoever can verify can also seal.
         """
         taken = key if isinstance(key, SigningKey) else as_key(key)
-        return replace(self, seal=Seal.of(_written(self.to_dict()), taken))
+        return replace(self, seal=Seal.of(written(self.to_dict()), taken))
 
     def check_seal(
         self, *, key: Key | bytes | None = None, public_key: PublicKey | None = None
@@ -260,7 +263,7 @@ class Manifest(PrintedTable):
             raise ArgumentError("public_key= takes a PublicKey; see PublicKey.from_file")
         if self.seal is None:
             raise ManifestError("the manifest has no seal: anybody may have written it")
-        self.seal.check(_written(self.to_dict()), public_key or as_key(key))
+        self.seal.check(written(self.to_dict()), public_key or as_key(key))
         return f"{self.seal.kind} {self.seal.key_id}"
 
     # ---- does it hold? ----------------------------------------------------------------------
@@ -334,13 +337,16 @@ class Manifest(PrintedTable):
             raise ManifestError("the release passed, and a table of it did not")
 
     def _refuse_expired(self, at: datetime) -> None:
-        for waiver in self.waivers:
+        for stated in self.waivers:
             try:
-                last = date.fromisoformat(waiver["expires"])
-            except (KeyError, TypeError, ValueError):
-                raise ManifestError("a waiver of the manifest does not say when it ends") from None
-            if last < at.astimezone(UTC).date():
-                raise ManifestError(f"a waiver has expired: {_told(waiver)}")
+                waiver = Waiver.of(stated)
+            except AnonRiskError as error:
+                raise ManifestError(f"a waiver of the manifest is none: {error}") from None
+            if waiver.expired(at.astimezone(UTC).date()):
+                raise ManifestError(
+                    f"the waiver of {waiver.budget} for {waiver.table!r} by {waiver.owner!r} "
+                    f"expired on {waiver.expires}"
+                )
 
     def _entry(self, ledger: Remembers) -> int:
         entry = ledger.entry(self.release)
@@ -397,12 +403,3 @@ def _told(waiver: Mapping[str, Any]) -> str:
     """Say what a waiver says, each part of it as far as it is there."""
     said = [f"{key} {shown(value)}" for key, value in waiver.items()]
     return f"Waiver: {', '.join(said)}"
-
-
-def _written(document: Any) -> bytes:
-    try:
-        return canonical(document).encode("ascii")
-    except (TypeError, ValueError, RecursionError):
-        raise ManifestError(
-            "a manifest holds plain values only, and no number that is none"
-        ) from None

@@ -143,7 +143,7 @@ def compare_files(
 def _given(known: Iterable[str], files: Any) -> dict[str, tuple[Path, str]]:
     """Name the files that there are as the manifest does; where each is, by folder and path."""
     paths = _each(files)
-    if len(paths) == 1 and paths[0].is_dir():
+    if len(paths) == 1 and paths[0].is_dir() and not paths[0].is_symlink():
         inside = (file.relative_to(paths[0]).as_posix() for file in _files_of(paths[0]))
         return {name: (paths[0], name) for name in inside}
     found: dict[str, tuple[Path, str]] = {}

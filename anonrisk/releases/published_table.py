@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from anonrisk.errors import ManifestError
+from anonrisk.policy.document import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +34,10 @@ class PublishedTable:
     verdict: Mapping[str, Any]
     content_digest: str | None = None
 
+    def __post_init__(self) -> None:
+        """Keep a copy that nobody changes."""
+        object.__setattr__(self, "verdict", copied(self.verdict))
+
     @property
     def columns(self) -> list[dict[str, Any]]:
         """Every column with its role, or ``"not looked at"``; row labels are one, if published."""
@@ -46,3 +54,18 @@ class PublishedTable:
             "content_digest": self.content_digest,
             "verdict": dict(self.verdict),
         }
+
+
+def written(document: Any) -> bytes:
+    """Write plain values in the one form that is sealed."""
+    try:
+        return canonical(document).encode("ascii")
+    except (TypeError, ValueError, RecursionError):
+        raise ManifestError(
+            "a manifest holds plain values only, and no number that is none"
+        ) from None
+
+
+def copied(document: Any) -> Any:
+    """Give plain values as they come back from a file."""
+    return json.loads(written(document))

@@ -9,8 +9,8 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 import anonrisk
-from anonrisk import Policy, ReleaseBlocked
-from anonrisk.keys import Key
+from anonrisk import Ledger, Manifest, Policy, ReleaseBlocked
+from anonrisk.keys import Key, PublicKey, SigningKey
 from anonrisk.recode import Bins
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def measures(df: pd.DataFrame, population: pd.DataFrame) -> None:
     share += anonrisk.degree(df, "zip") + anonrisk.anvc(df, "zip") + anonrisk.rr(df, "zip")
     counted = anonrisk.classes(df, "zip")
     print(counted.plot(k=5).get_title(), counted.predict_singletons(9).plot_by_group_size())
-    share = counted.uniqueness
+    share = counted.uniqueness + anonrisk.whole_person(df, "patient", ["zip", "age"]).uniqueness
     print(
         counted.risk().prosecutor.highest, counted.predict_singletons(20, draw="replacement").mean
     )
@@ -140,3 +140,15 @@ def gates(df: pd.DataFrame) -> bool:
     except ReleaseBlocked as blocked:
         print(blocked, status, sentences)
     return verdict.passed
+
+
+def published(folder: str) -> str:
+    key = Key.from_file("ledger.key")
+    ledger = Ledger("ledger.db", key=key)
+    manifest = Manifest.load("manifest.json")
+    found = manifest.verify(folder, public_key=PublicKey.from_file("public.pem"), ledger=ledger)
+    sealed = manifest.sealed(SigningKey.from_file("private.pem"))
+    names: list[str] = [entry.release for entry in ledger.verify(head=manifest.previous)]
+    smallest: int = min(state.k for _, state in ledger.states("patients"))
+    print(found.n_files, names, smallest, sealed.verify(["a.csv"], key=key).release)
+    return ledger.append(sealed, expected_head=ledger.head).head

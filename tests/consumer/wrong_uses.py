@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anonrisk
-from anonrisk import Policy
+from anonrisk import Ledger, Manifest, Policy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,3 +52,10 @@ def policies(df: pd.DataFrame) -> None:
     Policy(quasi=["zip"], max_unique_fraction="1%")  # wrong: "max_unique_fraction"
     Policy(k=5).with_roles(quasy=["zip"])  # wrong: "quasy"
     Policy(k=5).check(df, nam="ward")  # wrong: "nam"
+
+
+def published(manifest: Manifest, ledger: Ledger) -> None:
+    Ledger("ledger.db", key="secret")  # wrong: "key"
+    manifest.verify("out", public_key=b"pem")  # wrong: "public_key"
+    manifest.sealed("secret")  # wrong: "sealed"
+    ledger.append("manifest.json")  # wrong: "append"

@@ -66,10 +66,10 @@ def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
     said = (*said, *options.sample_of(given).values())
     if any(one is not None for one in said) or (given.missing, given.distance) != ("value", "auto"):
         raise ArgumentError("a policy says everything itself: give --policy without the others")
-    from anonrisk.cli.commands import check
+    from anonrisk.policy.wanted import wanted_by
 
     policy = anonrisk.Policy.load(given.policy)
-    found = policy.assess(source.read(given, check.wanted_by(policy)))
+    found = policy.assess(source.read(given, wanted_by(policy)))
     return Outcome.of(found.sizes, found, **found.to_dict())
 
 

@@ -57,7 +57,9 @@ def alike(units: Integers, n_units: int, classes: Integers, bound: int) -> Integ
 
 def counts_of_alike(persons: Integers, classes: Integers, bound: int, times: Integers) -> Integers:
     """Count the persons of each kind, from the rows that a person has in a class, in that order."""
-    numbers = radix.keys_of(((classes, bound), (times, times.max(initial=0) + 1)), closed_up)[0]
+    numbers = radix.keys_of(((classes, bound), (times, int(times.max(initial=0)) + 1)), closed_up)[
+        0
+    ]
     return _counts_of_equal(persons, *closed_up(numbers))
 
 

@@ -16,6 +16,7 @@ from anonrisk.engines.spark import (
     interval,
     keyed,
     link,
+    linked_tables,
     match,
     population,
     profile,
@@ -135,6 +136,8 @@ class SparkEngine:
                 return match.matched(frame, question, against)
             case questions.InHousehold(question, against):
                 return match.households(frame, question, against)
+            case questions.Combinations():
+                return linked_tables.combinations(frame, asked)
         raise refusals.unknown(asked)
 
     def annotate(self, frame: DataFrame, asked: questions.Asks[Any]) -> Any:

@@ -1,0 +1,108 @@
+"""Tables joined along a person's key on Spark: grouped first, joined where they are, then counted.
+
+Columns of ours: `u` the person, `a0`, `a1`, … whether there is a row in each table, `c0_0`, `c0_1`,
+… the quasi-identifying columns of each, `d0`, `d1`, … a person's number of classes, `n` the size of
+a combination.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.counts import bounds
+from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.engines import refusals
+from anonrisk.engines.spark import count
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.counts.question import Combinations, Question
+
+# A cluster shuffles more than one process holds.
+MOST = 100 * bounds.MAX_COMBINATIONS
+_KINDS = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), "integer"),
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+}
+
+
+def combinations(frame: DataFrame, asked: Combinations) -> ClassCounts:
+    """Count the persons of each combination of classes; no person reaches the driver."""
+    tables = [(frame, asked.question), *asked.others]
+    refusals.check_one_type([(question.unit, _kind(one, question)) for one, question in tables])
+    # These refuse what is missing, each in one action.
+    sizes = [count.class_sizes(one, question)[0] for one, question in tables]
+    with guarded("join the classes"):
+        classes = [_classes(one, question, t) for t, (one, question) in enumerate(tables)]
+        refusals.check_combinations(_n_combinations(classes), MOST)
+        rows = _histogram(classes).collect()
+    found = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
+    persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
+    return ClassCounts(
+        [row["n"] for row in found],
+        [row["members"] // row["n"] for row in found],
+        [persons.get(row["n"], 0) for row in found],
+        unit=asked.question.unit,
+        missing=asked.question.missing,
+        n_rows=sum(one.n_rows for one in sizes),
+        n_dropped=sum(one.n_dropped for one in sizes),
+    )
+
+
+def _kind(frame: DataFrame, question: Question) -> str:
+    name = frame.schema[str(question.unit)].dataType.typeName()
+    return _KINDS.get(name, name)
+
+
+def _classes(frame: DataFrame, question: Question, t: int) -> DataFrame:
+    """Pair the classes of a table with their persons, each once."""
+    projection = Projection.of(frame)
+    f = projection.functions
+    cells = [projection.column(name) for name in question.qid]
+    table = projection.table
+    if question.missing == "drop":
+        table = table.where(~projection.any_missing(cells))
+    named = [cell.alias(f"c{t}_{i}") for i, cell in enumerate(cells)]
+    assert question.unit is not None  # noqa: S101
+    once = table.select(projection.column(question.unit).alias("u"), *named).distinct()
+    return once.withColumn(f"a{t}", f.lit(1))
+
+
+def _outer(tables: Sequence[DataFrame]) -> DataFrame:
+    """Join by person; who has no row in a table has NULL there."""
+    return reduce(lambda one, other: one.join(other, "u", "full_outer"), tables)
+
+
+def _n_combinations(classes: Sequence[DataFrame]) -> float:
+    """Count what the join will have, from the number of classes that each person has."""
+    f: Any = Projection.of(classes[0]).functions
+    degrees = [
+        one.groupBy("u").agg(f.count(f.lit(1)).alias(f"d{t}")) for t, one in enumerate(classes)
+    ]
+    each = reduce(
+        lambda one, other: one * other,
+        (f.coalesce(f.col(f"d{t}"), f.lit(1)).cast("double") for t in range(len(classes))),
+    )
+    return float(_outer(degrees).agg(f.sum(each)).collect()[0][0] or 0.0)
+
+
+def _histogram(classes: Sequence[DataFrame]) -> DataFrame:
+    """Give how many combinations there are of each size, and persons by their smallest."""
+    first = Projection.of(classes[0])
+    f: Any = first.functions
+    joined = _outer(classes)
+    keys = [name for name in joined.columns if name != "u"]
+    sized = joined.withColumn("n", f.count(f.lit(1)).over(first.window.partitionBy(*keys)))
+    zero = f.lit(0).cast("long")
+    members = sized.groupBy("n").agg(f.count(f.lit(1)).alias("members"))
+    smallest = sized.groupBy("u").agg(f.min("n").alias("n"))
+    persons = smallest.groupBy("n").agg(f.count(f.lit(1)).alias("persons"))
+    return members.select("n", "members", zero.alias("persons")).union(
+        persons.select("n", zero.alias("members"), "persons")
+    )

@@ -1,0 +1,252 @@
+"""Linked tables, against an attacker who joins them row by row."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+
+import oracle
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonrisk import errors
+from anonrisk.counts import bounds
+from anonrisk.releases.links import Link, linked
+
+PATIENTS = {"id": [1, 2, 3, 4, 5], "zip": ["a", "a", "b", "b", None]}
+VISITS = {"id": [1, 1, 2, 3, 4, 9], "day": [1, 2, 1, 2, 2, 1]}
+LINK = Link(["patients", "visits"], on="id")
+QIDS = {"patients": ["zip"], "visits": ["day"]}
+
+
+def histogram(sizes):
+    return dict(zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True))
+
+
+def rows_of(cells):
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+def by_person(tables, qids, key):
+    """Everybody's combinations of a class, or no row, of each table; who has each."""
+    everybody = {row[key] for rows in tables.values() for row in rows}
+    having = defaultdict(set)
+    for person in everybody:
+        own = [
+            {oracle.key(row, qids[name]) for row in rows if row[key] == person} or {"no row"}
+            for name, rows in tables.items()
+        ]
+        for combination in itertools.product(*own):
+            having[combination].add(person)
+    smallest = {
+        person: min(len(who) for who in having.values() if person in who) for person in everybody
+    }
+    return Counter(map(len, having.values())), Counter(smallest.values())
+
+
+def whole(tables, qids, key):
+    everybody = {row[key] for rows in tables.values() for row in rows}
+    kinds = Counter(
+        tuple(
+            frozenset(
+                Counter(oracle.key(row, qids[name]) for row in rows if row[key] == person).items()
+            )
+            for name, rows in tables.items()
+        )
+        for person in everybody
+    )
+    return Counter(kinds.values())
+
+
+def by_values(tables, qids, on, unit=None):
+    """Of each combination of classes the most persons who can be the same in every table."""
+    seen = {}
+    for name, rows in tables.items():
+        seen[name] = defaultdict(set)
+        for number, row in enumerate(rows):
+            who = number if unit is None else row[unit]
+            seen[name][oracle.key(row, qids[name]), oracle.key(row, on)].add(who)
+    having = Counter()
+    for entries in itertools.product(*(found.items() for found in seen.values())):
+        if len({value for (_, value), _ in entries}) == 1:
+            combination = tuple(own for (own, _), _ in entries)
+            having[combination] += min(len(who) for _, who in entries)
+    return Counter(having.values())
+
+
+def test_two_tables_in_which_everybody_has_a_twin_may_tell_everybody_apart(frame):
+    tables = {
+        "patients": frame({"id": [1, 2, 3, 4], "zip": ["a", "a", "b", "b"]}),
+        "visits": frame({"id": [1, 2, 3, 4], "day": [1, 2, 1, 2]}),
+    }
+    assert [tables[name].anon.k(QIDS[name]) for name in tables] == [2, 2]
+    assert linked(tables, LINK, QIDS).k == 1
+
+
+def test_along_a_key_it_is_what_joining_by_hand_gives(frame):
+    rows = {"patients": rows_of(PATIENTS), "visits": rows_of(VISITS)}
+    tables = {"patients": frame(PATIENTS), "visits": frame(VISITS)}
+    found = linked(tables, LINK, QIDS)
+    classes, persons = by_person(rows, QIDS, "id")
+    assert histogram(found) == classes
+    assert dict(zip(found.sizes.tolist(), found.records.tolist(), strict=True)) == persons
+    assert (found.n_records, found.n_rows, found.unit) == (6, 11, "id")
+    assert histogram(linked(tables, LINK, QIDS, whole=True)) == whole(rows, QIDS, "id")
+
+
+def test_along_shared_columns_it_is_what_joining_by_hand_gives(frame):
+    patients = {**PATIENTS, "age": [1, 1, 2, 2, 1]}
+    visits = {**VISITS, "zip": ["a", "a", "a", "b", "c", None]}
+    link = Link(["patients", "visits"], on="zip")
+    rows = {"patients": rows_of(patients), "visits": rows_of(visits)}
+    tables = {"patients": frame(patients), "visits": frame(visits)}
+    for qids in (
+        {"patients": ["zip", "age"], "visits": ["zip", "day"]},
+        {"patients": ["age"], "visits": ["zip", "day"]},
+    ):
+        for unit in (None, "id"):
+            expected = by_values(rows, qids, ["zip"], unit)
+            assert histogram(linked(tables, link, qids, unit=unit)) == expected
+    assert linked(tables, Link(["patients", "visits"]), qids | {"patients": ["zip"]}).k == 1
+
+
+ids = st.integers(0, 5)
+small = st.sampled_from(["a", "b", None])
+table = st.lists(st.tuples(ids, small, small), min_size=1, max_size=12)
+
+
+@given(st.lists(table, min_size=2, max_size=3))
+def test_any_tables_of_a_few_rows(made):
+    tables = {f"t{i}": pd.DataFrame(rows, columns=["id", "x", "y"]) for i, rows in enumerate(made)}
+    rows = {name: one.astype(object).to_dict("records") for name, one in tables.items()}
+    qids = {name: ["x", "y"] if name == "t0" else ["x"] for name in tables}
+    link = Link(list(tables), on="id")
+    found = linked(tables, link, qids)
+    classes, persons = by_person(rows, qids, "id")
+    assert histogram(found) == classes
+    assert found.records.tolist() == [persons[size] for size in found.sizes]
+    all_rows = linked(tables, link, qids, whole=True)
+    assert histogram(all_rows) == whole(rows, qids, "id")
+    assert all_rows.k <= found.k
+    for name, one in tables.items():
+        assert found.k <= one.anon.k(qids[name], unit="id")
+    shared = Link(list(tables), on=["x", "y"])
+    for unit in (None, "id"):
+        expected = by_values(rows, qids, ["x", "y"], unit)
+        if expected:
+            assert histogram(linked(tables, shared, qids, unit=unit)) == expected
+        else:
+            with pytest.raises(errors.EmptyTableError, match="no join to measure"):
+                linked(tables, shared, qids, unit=unit)
+
+
+def test_columns_may_be_called_differently(frame):
+    tables = {
+        "patients": frame(PATIENTS),
+        "visits": frame({"who": VISITS["id"], "day": VISITS["day"]}),
+    }
+    link = Link(["patients", "visits"], {"patients": "id", "visits": "who"})
+    same = linked({"patients": frame(PATIENTS), "visits": frame(VISITS)}, LINK, QIDS)
+    assert linked(tables, link, QIDS) == same
+
+
+@pytest.mark.parametrize("on", ["id", "zip"])
+def test_missing_cells_are_left_out_or_refused(frame, on):
+    visits = {**VISITS, "zip": ["a", "a", "a", "b", "c", None]}
+    tables = {"patients": frame(PATIENTS), "visits": frame(visits)}
+    link, qids = Link(["patients", "visits"], on=on), {"patients": ["zip"], "visits": ["zip"]}
+    assert linked(tables, link, qids, missing="drop").n_dropped == 2
+    with pytest.raises(errors.MissingValuesError, match="'zip' in 1 row"):
+        linked(tables, link, qids, missing="error")
+
+
+def test_a_person_with_many_rows_in_both_is_refused_before_anything_is_joined(monkeypatch):
+    monkeypatch.setattr(bounds, "MAX_COMBINATIONS", 99)
+    one = pd.DataFrame({"id": [1] * 10, "zip": range(10)})
+    other = pd.DataFrame({"id": [1] * 10, "day": range(10)})
+    with pytest.raises(errors.TooManyClassesError, match="100 combinations of classes, more than"):
+        linked({"patients": one, "visits": other}, LINK, QIDS)
+    # Rows that are alike are one class.
+    assert linked({"patients": one, "visits": other.assign(day=1)}, LINK, QIDS).n_classes == 10
+
+
+def test_what_cannot_be_joined_is_refused_in_words():
+    patients, visits = pd.DataFrame(PATIENTS), pd.DataFrame(VISITS)
+    tables = {"patients": patients, "visits": visits}
+    with pytest.raises(
+        errors.UnsupportedColumnError, match="'patients.id' is text, 'visits.id' is int"
+    ):
+        linked(tables | {"patients": patients.astype({"id": str})}, LINK, QIDS)
+    with pytest.raises(errors.UnsupportedColumnError, match="astype"):
+        linked(tables | {"visits": visits.astype({"id": float})}, LINK, QIDS)
+    with pytest.raises(errors.MissingUnitError, match="unit 'id' is missing in 1 row"):
+        linked(tables | {"visits": visits.assign(id=[1, 1, 2, 3, 4, None])}, LINK, QIDS)
+    with pytest.raises(errors.ColumnNotFoundError, match="'idd'"):
+        linked(tables, Link(["patients", "visits"], on="idd"), QIDS)
+    with pytest.raises(errors.ArgumentError, match="share no quasi-identifier"):
+        linked(tables, Link(["patients", "visits"]), QIDS)
+    with pytest.raises(errors.ArgumentError, match="'visits' of a link is not given"):
+        linked({"patients": patients}, LINK, QIDS)
+    shared = {"patients": ["zip"], "visits": ["zip"]}
+    by_zip = tables | {"visits": visits.assign(zip="a")}
+    with pytest.raises(errors.ArgumentError, match="along a person's key"):
+        linked(by_zip, Link(["patients", "visits"]), shared, whole=True)
+    numbers = tables | {"visits": visits.assign(zip=1)}
+    with pytest.raises(errors.UnsupportedColumnError, match="of one type"):
+        linked(numbers, Link(["patients", "visits"]), shared)
+
+
+def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatch):
+    if frame.kind != "spark":
+        pytest.skip("of Spark")
+    from anonrisk.engines.spark import SparkEngine, linked_tables
+
+    def nothing(*_):
+        raise AssertionError("persons came to the driver")
+
+    monkeypatch.setattr(SparkEngine, "tally", nothing)
+    tables = {"patients": frame(PATIENTS), "visits": frame(VISITS)}
+    assert linked(tables, LINK, QIDS).k == 1
+    text = frame({**VISITS, "id": [str(who) for who in VISITS["id"]]})
+    with pytest.raises(errors.UnsupportedColumnError, match="'id' is integer, 'id' is text"):
+        linked(tables | {"visits": text}, LINK, QIDS)
+    # Six persons, of whom one has two combinations.
+    monkeypatch.setattr(linked_tables, "MOST", 6)
+    with pytest.raises(errors.TooManyClassesError, match="have 7 combinations of classes"):
+        linked(tables, LINK, QIDS)
+
+
+@pytest.mark.parametrize(
+    ("tables", "on"),
+    [
+        (["patients"], "id"),
+        ("patients", "id"),
+        (["patients", "patients"], "id"),
+        (["patients", "visits"], {"patients": "id"}),
+        (["patients", "visits"], {"patients": "id", "visits": ["a", "b"]}),
+        (["patients", "visits"], []),
+        (["patients", "visits"], "id, zip"),
+    ],
+)
+def test_what_is_no_link_is_refused(tables, on):
+    with pytest.raises(errors.PolicyError):
+        Link(tables, on)
+
+
+def test_a_link_comes_back_as_it_was_written():
+    for link in (LINK, Link(["a", "b"]), Link(["a", "b"], {"a": "x", "b": "y"})):
+        assert Link(**link.to_dict()) == link
+
+
+@pytest.mark.slow
+def test_tables_of_different_engines_are_joined_by_persons_only():
+    polars = pytest.importorskip("polars")
+    patients = pd.DataFrame({**PATIENTS, "day": 1})
+    visits = polars.DataFrame(VISITS)
+    same = linked({"patients": patients, "visits": visits.to_pandas()}, LINK, QIDS)
+    assert linked({"patients": patients, "visits": visits}, LINK, QIDS) == same
+    days = {"patients": ["zip", "day"], "visits": ["day"]}
+    with pytest.raises(errors.UnsupportedFrameError, match="bring them to one engine"):
+        linked({"patients": patients, "visits": visits}, Link(["patients", "visits"]), days)
