@@ -74,8 +74,14 @@ def seconds(time_taken: float) -> str:
     return f"{time_taken:.3f} s" if time_taken >= 0.1 else f"{time_taken * 1e3:.2f} ms"
 
 
-def options(description: str | None, records: int = 10_000_000) -> argparse.Namespace:
+def options(
+    description: str | None, records: int = 10_000_000, *, calls: Sequence[str] = ()
+) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
+    if calls:
+        parser.add_argument(
+            "--only", nargs="+", choices=calls, default=[], help="print these calls, write nothing"
+        )
     parser.add_argument("--records", type=int, default=records, help="size of the large tables")
     parser.add_argument("--no-write", action="store_true", help="leave docs/benchmarks.md alone")
     return parser.parse_args()

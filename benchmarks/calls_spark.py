@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 QID = ["zip", "born", "sex"]
 RECORDS = 300_000
 BARS = {"find_qids, 12 columns": 30.0, "trajectory": 30.0, "linkability": 30.0}
+WORDS = ["classes", "risk", "kmap", "utility", "assess", "find_qids", "trajectory", "linkability"]
 
 
 def people(spark: SparkSession, n: int, folder: str) -> tuple[DataFrame, DataFrame]:
@@ -78,8 +79,15 @@ def calls(frame: DataFrame, population: DataFrame) -> dict[str, Callable[[], obj
     }
 
 
-def measured(spark: SparkSession, n: int, folder: str, rounds: int) -> dict[str, list[float]]:
-    return _bench.interleaved(calls(*people(spark, n, folder)), rounds=rounds, warm_up=1)
+def measured(
+    spark: SparkSession, n: int, folder: str, rounds: int, only: list[str]
+) -> dict[str, list[float]]:
+    timed = {
+        name: call
+        for name, call in calls(*people(spark, n, folder)).items()
+        if name == "groupBy" or not only or name.split(",")[0] in only
+    }
+    return _bench.interleaved(timed, rounds=rounds, warm_up=1)
 
 
 def rows_of(small: dict[str, list[float]], large: dict[str, list[float]]) -> list[Row]:
@@ -100,22 +108,25 @@ def _rest(row: Row) -> Any:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    asked = _bench.options(__doc__, records=RECORDS)
-    n = asked.records
+    asked = _bench.options(__doc__, records=RECORDS, calls=WORDS)
+    n, only = asked.records, asked.only
     with tempfile.TemporaryDirectory() as folder:
         spark = session("2")
         try:
-            small = measured(spark, n // 10, f"{folder}/small", 2)
-            large = measured(spark, n, f"{folder}/large", 3)
-            million = together(admissions(spark, 1_000_000, 20, f"{folder}/million"), 10**6, 2.0)
+            small = measured(spark, n // 10, f"{folder}/small", 2, only)
+            large = measured(spark, n, f"{folder}/large", 3, only)
+            rows = rows_of(small, large)
+            if not only or "assess" in only:
+                million = admissions(spark, 1_000_000, 20, f"{folder}/million")
+                rows.insert(0, together(million, 10**6, 2.0))
         finally:
             spark.stop()
     _bench.report(
         "calls_spark",
         f"Costly calls on Spark, {n:,} records, in groupings by four columns of the same table",
         _bench.machine("numpy", "pandas", "pyspark"),
-        [million, *rows_of(small, large)],
-        write=not asked.no_write,
+        rows,
+        write=not asked.no_write and not only,
     )
 
 
