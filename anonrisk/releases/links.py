@@ -202,14 +202,12 @@ def linked(
     for name in link.tables:
         if name not in tables or name not in qids:
             raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
-    units = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    units: Any = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    quasi = {name: _columns(qids[name]) for name in link.tables}
+    on = link.columns(quasi)
     asked = [
-        _LinkedTable(name, tables[name], _columns(qids[name]), (), units.get(name), missing)
+        _LinkedTable(name, tables[name], quasi[name], on[name], units.get(name), missing)
         for name in link.tables
-    ]
-    on = link.columns({one.name: one.qid for one in asked})
-    asked = [
-        _LinkedTable(one.name, one.frame, one.qid, on[one.name], one.unit, missing) for one in asked
     ]
     if _by_person(asked):
         return _persons(asked, whole=whole)

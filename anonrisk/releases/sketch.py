@@ -143,7 +143,7 @@ class Sketch(render.PrintedLines):
             )
         sizes, classes = histogram(self.counts.rows)
         counts = self.counts
-        about = {"n_rows": counts.n_rows, "n_dropped": counts.n_dropped}
+        about: dict[str, Any] = {"n_rows": counts.n_rows, "n_dropped": counts.n_dropped}
         return ClassSizes(sizes, classes, qid=counts.qid, missing=counts.missing, **about)
 
     @property
