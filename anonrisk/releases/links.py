@@ -71,7 +71,8 @@ class Link:
     ) -> None:
         """Check that it joins something."""
         named = tuple(tables)
-        if isinstance(tables, str) or len({*named}) < max(len(named), 2):
+        texts = not isinstance(tables, str) and all(isinstance(one, str) for one in named)
+        if not texts or len({*named}) < max(len(named), 2):
             raise PolicyError("a link joins two tables or more, each named once")
         columns: Qid | dict[str, Qid] | None = None
         if isinstance(on, dict):
