@@ -79,17 +79,28 @@ def other_values(before, now):
     return {person for person in {*old} & {*new} if old[person] != new[person]}
 
 
-def net(before, now):
-    """By class what came and went for certain, and how many records' value is learned."""
+def net(before, now, *, persons=False):
+    """By class what came and went for certain, and of how many of them the value is learned.
+
+    A record has one value; a person may have several, so that only the value that most more have
+    tells how many came.
+    """
+    if persons:
+        before, now = set(before), set(now)
     found = {}
     for cls in {row[1] for row in (*before, *now)}:
-        old = Counter(v for _, c, v in before if c == cls)
-        new = Counter(v for _, c, v in now if c == cls)
+        counts, sizes = [], []
+        for rows in (now, before):
+            inside = [(who, v) for who, c, v in rows if c == cls]
+            counts.append(Counter(v for _, v in inside))
+            sizes.append(len({who for who, _ in inside} if persons else inside))
         sides = []
-        for mine, other in ((new, old), (old, new)):
-            more = mine - other
-            n = sum(more.values())
-            sides.append((n, n if len(more) == 1 and len(mine) > 1 else 0))
+        for mine, other in ((0, 1), (1, 0)):
+            more = counts[mine] - counts[other]
+            told = max(more.values(), default=0) if persons else more.total()
+            n = max(told, sizes[mine] - sizes[other])
+            known = len(more) == 1 and told == n and len(counts[mine]) > 1
+            sides.append((n, n if known else 0))
         found[cls] = sides
     return found
 

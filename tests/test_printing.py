@@ -176,6 +176,7 @@ RESULTS = {
     "ClassProfiles": lambda t: t.anon.profiles(t.q, t.ill),
     "ClassSizes": lambda t: t.anon.classes(t.q, unit=t.who),
     "Closeness": lambda t: t.anon.tcloseness(t.q, t.ill),
+    "Comparison": lambda t: t.anon.compare(t.df.head(50), t.q, t.who, t.ill),
     "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
     "Disagreement": lambda t: published(t).disagreements()[0],
     "Disagreements": lambda t: published(t).disagreements(),

@@ -77,9 +77,10 @@ def compare(
     Of net changes, a class that has d records more, or fewer, exposes those d, and one that has a
     value more and another one less has changed by one record at least in either way.
 
-    When it misleads: a unit that is another one in each release (pseudonyms that changed) makes
-    everybody added and removed: `n_both` is then 0. It compares two releases; what three tell
-    together that no two of them do is in ``docs/differencing.md``.
+    When it misleads: pseudonyms that changed make a person two. Where nobody is in both releases,
+    net changes are therefore counted, as without a unit; where some are and others have changed,
+    nobody can tell. It compares two releases; what three tell together that no two of them do is in
+    ``docs/differencing.md``.
 
     References
     ----------

@@ -70,8 +70,9 @@ class Comparison(render.PrintedTable):
     unit : name or None
         The column that says which person a row belongs to.
     net : bool
-        Whether only net changes are known: there is no unit, so that somebody who left and somebody
-        who came to the same class are not seen. All numbers are then of records.
+        Whether only net changes are known: there is no unit, or nobody of it is in both releases,
+        so that somebody who left a class and somebody who came to it are not seen. Without a unit
+        all numbers are of records.
     n_before, n_now : int
         Persons in each release.
     n_both : int or None
@@ -259,7 +260,10 @@ class Comparison(render.PrintedTable):
             alone = render.count_of(self.new_singletons, who)
             notes.append(f"Alone in a class now and not before: {alone}.")
         if self.net:
-            notes.append("Only net changes are known: who left and came to one class is not seen.")
+            why = "Only" if self.n_both is None else "Nobody is in both, so that only"
+            notes.append(
+                f"{why} net changes are known: who left and came to one class is not seen."
+            )
         return notes
 
 

@@ -8,7 +8,7 @@ safe where its group has several. The cost is that of a few sorts, whatever the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,16 +43,17 @@ _ALSO_ELSEWHERE = len(CHANGES)
 _N_KINDS = 2 * len(CHANGES)
 
 
-def compare_counts(before: KeyedCounts, now: KeyedCounts, *, net: bool = False) -> Comparison:
+def compare_counts(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     """Compare the keyed counts of two releases, made under one key.
+
+    Where nobody is in both, the unit may be a pseudonym that changed, and says nothing: net changes
+    are counted then, as without one.
 
     Parameters
     ----------
     before, now : KeyedCounts
         With the same unit, sensitive columns and way to take missing values; the quasi-identifier
         may be another one, if there is a unit.
-    net : bool
-        Whether to count net changes only, although there is a unit.
 
     Returns
     -------
@@ -60,9 +61,16 @@ def compare_counts(before: KeyedCounts, now: KeyedCounts, *, net: bool = False) 
         Without any hash.
     """
     _check(before, now)
-    if net or before.persons is None or now.persons is None:
+    if before.persons is None or now.persons is None:
         return net_difference(before, now)
-    return _by_person(before, now)
+    pairs = _Pairs.of(before, now, before.persons, now.persons)
+    found = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
+    return found(pairs)
+
+
+def _net_by_person(pairs: _Pairs) -> Comparison:
+    n_before, n_now = int(pairs.in_before.sum()), int(pairs.in_now.sum())
+    return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)
 
 
 def _check(before: KeyedCounts, now: KeyedCounts) -> None:
@@ -90,8 +98,8 @@ def _check(before: KeyedCounts, now: KeyedCounts) -> None:
 # ---- by person ----------------------------------------------------------------------------------
 
 
-def _by_person(before: KeyedCounts, now: KeyedCounts) -> Comparison:
-    pairs = _Pairs.of(before, now)
+def _by_person(pairs: _Pairs) -> Comparison:
+    before, now = pairs.counts
     groups = _Groups.of(pairs)
     sides = {
         name: (_Side.of(pairs, 0, name), _Side.of(pairs, 1, name)) for name in before.sensitive
@@ -146,11 +154,11 @@ class _Pairs:
     n_persons: int
 
     @classmethod
-    def of(cls, before: KeyedCounts, now: KeyedCounts) -> _Pairs:
-        if before.persons is None or now.persons is None:
-            raise StateError("persons are compared where both releases have a unit")
+    def of(
+        cls, before: KeyedCounts, now: KeyedCounts, who_before: Hashes, who_now: Hashes
+    ) -> _Pairs:
         classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
-        persons, n_persons = interned(np.concatenate((before.persons, now.persons)))
+        persons, n_persons = interned(np.concatenate((who_before, who_now)))
         places, found = pd.factorize(classes * n_persons + persons)
         old, new = np.split(places, [len(before.rows)])
         is_in = np.zeros((2, len(found)), dtype=bool)

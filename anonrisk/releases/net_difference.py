@@ -30,7 +30,8 @@ def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     """Compare the sizes of classes, and where values are known their numbers in each class.
 
     A class that has one value more and another one less has lost somebody and gained somebody,
-    though its size be the same: so many at least came and went.
+    though its size be the same: so many at least came and went. A record has one value, so that
+    all who have a value more add up; persons may have several, and only the most count.
     """
     classes, n = interned(np.concatenate((before.classes, now.classes)))
     places = np.split(classes, [len(before.rows)])
@@ -41,7 +42,7 @@ def net_difference(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     columns = [_net_values((before, now), places, name, n) for name in before.sensitive]
     gone, come = np.maximum(sizes[0] - sizes[1], 0), np.maximum(sizes[1] - sizes[0], 0)
     for column in columns:
-        gone, come = np.maximum(gone, column.sums[0]), np.maximum(come, column.sums[1])
+        gone, come = np.maximum(gone, column.certain[0]), np.maximum(come, column.certain[1])
     groups = np.concatenate((gone, come))
     # Each record by its group: all that went from a class, or all that came to it.
     whose = np.repeat(np.arange(2 * n), groups)
@@ -81,18 +82,21 @@ class _NetValues:
     changes: tuple[Integers, Integers]
     there: tuple[Integers, Integers]
     n_classes: int
+    of_persons: bool
 
     @cached_property
-    def sums(self) -> tuple[Integers, Integers]:
-        """By class, the records that went and came for certain."""
-        less, more = (added_by(self.cls, one, self.n_classes) for one in self.changes)
+    def certain(self) -> tuple[Integers, Integers]:
+        """By class, how many went and how many came for certain."""
+        less, more = np.zeros((2, self.n_classes), dtype=np.int64)
+        for found, change in zip((less, more), self.changes, strict=True):
+            (np.maximum if self.of_persons else np.add).at(found, self.cls, change)
         return less, more
 
     def learned(self, which: int, changed: Integers) -> Booleans:
         """Tell in which classes all who changed have one value, and the class has others."""
         n_values = np.bincount(self.cls[self.changes[which] > 0], minlength=self.n_classes)
         in_class = np.bincount(self.cls[self.there[which] > 0], minlength=self.n_classes)
-        known: Booleans = (n_values == 1) & (self.sums[which] == changed) & (in_class > 1)
+        known: Booleans = (n_values == 1) & (self.certain[which] == changed) & (in_class > 1)
         return known
 
 
@@ -110,4 +114,6 @@ def _net_values(
         for part, one in zip(parts, releases, strict=True)
     )
     changes = (np.maximum(old - new, 0), np.maximum(new - old, 0))
-    return _NetValues(found // n_values, changes, (old, new), n_classes)
+    return _NetValues(
+        found // n_values, changes, (old, new), n_classes, releases[0].persons is not None
+    )

@@ -83,6 +83,7 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.plan(df, "zip", method="multidimensional", sensitive="ill", ldiv=2).regions,
         anonrisk.trajectory(df, "card", ["station", "hour"], time="at", points="consecutive"),
         anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
+        anonrisk.compare(df, df, ["zip"], "card", "ill").exposed(5) + 1,
     )
 
 

@@ -1,0 +1,91 @@
+"""`differencing`: persons whom this release exposes together with earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anonrisk.core.render import count_of
+from anonrisk.policy import fields
+from anonrisk.policy.budgets import base
+from anonrisk.policy.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonrisk.core.columns import Name
+
+
+class ComparedReleases(Protocol):
+    """What is asked of a comparison, which is made a floor above (`anonrisk.releases`)."""
+
+    @property
+    def net(self) -> bool:
+        """Whether nobody can tell who is who."""
+
+    @property
+    def unit(self) -> Name | None:
+        """The column of persons."""
+
+    @property
+    def n_classes_both(self) -> int:
+        """Classes that both releases have."""
+
+    def at_risk(self, k: int) -> int:
+        """Count the persons who are exposed, or of whom a value is learned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Differencing(base.ReleaseBudget):
+    """At most so many persons may be exposed by what this release and an earlier one tell."""
+
+    key = "differencing"
+    keys = {
+        "k": base.whole(2),
+        "at_most": base.BudgetKey(base.whole(0).read, base.whole(0).schema, required=False),
+        "net": base.BudgetKey(fields.flag, {"type": "boolean"}, required=False),
+    }
+    annotation = base.or_list("dict[str, Any]")
+    what = "What earlier releases tell together with this one"
+    lacks = "it needs a release and a ledger: Release.check judges it"
+
+    limit: float = 0
+    k: int
+    net: bool = False
+
+    def of(self, found: ComparedReleases) -> base.Value | Problem:
+        """Count whom a comparison exposes; where it does not tell, say why."""
+        if found.net and not self.net:
+            why = (
+                "without a unit only net changes are known, and one person who left and another "
+                "who came to the same class are not seen: name a unit"
+                if found.unit is None
+                else f"nobody of unit {found.unit!r} is in both releases: if it is a pseudonym "
+                "that changed, only net changes are known; take one that stays"
+            )
+            return Problem(f"{why}, or accept net changes by {self._accepting}")
+        if found.net and not found.n_classes_both:
+            return Problem(
+                "the releases have no class in common, so that net changes say nothing: were "
+                "columns recoded? With a unit that stays it can be told"
+            )
+        return base.Value(found.at_risk(self.k))
+
+    @property
+    def _accepting(self) -> str:
+        return f"differencing: {{k: {self.k}, net: true}}"
+
+    def sentence(self, found: base.Value, of: base.Subject) -> str:
+        """Say how many are exposed."""
+        number = int(found.number)
+        are = "is" if number == 1 else "are"
+        return (
+            f"{count_of(number, of.who)} {are} exposed by two releases together: among fewer than "
+            f"{self.k} who came to a class of {of.columns}, left it, stayed there or moved, or "
+            f"with a value that is learned; at most {self.limit:,} may be"
+        )
+
+    @classmethod
+    def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> None:
+        """Larger classes of this release alone do not help."""
+        return
