@@ -37,7 +37,7 @@ def total(parts: NDArray[np.int64], share: float, *, largest: int, at_most: floa
     that are, has a negative binomial law. The ends are its exact ones, as Clopper and Pearson
     (1934) take them: the lower by the classes seen, the upper by one more. Classes that add
     different parts count as w = Σy²/Σy each, as many as Σy/w; the one more adds the largest part.
-    At least 95% of such intervals hold the truth, and hardly more where 100 classes were seen.
+    At least 95% of such intervals hold the truth, and hardly more where 300 classes were seen.
 
     Examples
     --------

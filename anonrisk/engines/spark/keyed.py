@@ -159,7 +159,7 @@ class _KeyedPlan:
     def totals(self) -> Any:
         """Count rows, known cells, and about the number of classes, in one pass."""
         f, table = self.functions, self._records()
-        kept = ~f.col("d") if self.drops else f.lit(value=True)
+        kept = ~f.col("d") if self.drops else f.expr("true")
         # A hash takes no notice of what is missing.
         parts = [part for c in self.cells for part in (f.col(c), f.col(c).isNull())]
         distinct = f.approx_count_distinct(f.when(kept, f.xxhash64(*parts)), _ERROR)
