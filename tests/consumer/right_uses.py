@@ -88,8 +88,8 @@ def predictions(df: pd.DataFrame) -> None:
     held = anonrisk.state(df, ["zip"], unit="card", sensitive="ill", key=Key.from_env("KEY"))
     both = held.merge(anonrisk.State.load("monday.state", key=bytes(32)))
     size: int = both.k + both.classes().n_classes
-    share: float = both.uniqueness + both.ldiv("ill", "entropy") + both.tcloseness()
-    print(size, share, both.key_id, anonrisk.sketch(df, "zip", key=bytes(32)))
+    worst: float = both.uniqueness + both.ldiv("ill", "entropy") + both.tcloseness()
+    print(size, worst, both.key_id, anonrisk.sketch(df, "zip", key=bytes(32)))
 
 
 def changes(df: pd.DataFrame) -> pd.DataFrame:
