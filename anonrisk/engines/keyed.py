@@ -72,7 +72,7 @@ class Batch:
         return made
 
 
-class _Seen:
+class _SeenRows:
     """What is told of the rows on the way: how many, and how many miss what."""
 
     def __init__(self, question: Question, columns: Sequence[Name]) -> None:
@@ -108,7 +108,7 @@ class _Seen:
 def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
     """Put all classes under keyed hashes."""
     unit, sensitive = asked.question.unit, asked.sensitive
-    seen = _Seen(asked.question, (*asked.question.qid, *_persons(asked.question), *sensitive))
+    seen = _SeenRows(asked.question, (*asked.question.qid, *_persons(asked.question), *sensitive))
     found: dict[Any, list[Any]] = {what: [] for what in ("class", "person", "rows", *sensitive)}
     n_entries = 0
     for every in batches:
@@ -143,7 +143,7 @@ def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
 
 def sketch(asked: SketchTally, batches: Iterable[Batch]) -> SketchCounts:
     """Keep the classes with the smallest hashes, in bounded room."""
-    seen, kept = _Seen(asked.question, asked.question.qid), Smallest(asked.most)
+    seen, kept = _SeenRows(asked.question, asked.question.qid), Smallest(asked.most)
     for every in batches:
         batch, cells = seen.counted(every)
         kept.add(_classes(asked.whole, cells)[:, 0], batch.rows)

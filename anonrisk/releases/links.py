@@ -20,7 +20,7 @@ from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
 from anonrisk.core.render import joined as listed
 from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.question import ClassesWithValues, Combinations
+from anonrisk.counts.question import ClassesWithValues, LinkedClasses
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
 from anonrisk.engines.one_state import one_state
@@ -270,7 +270,7 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
     """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
     if not whole and all(one.engine.name == "spark" for one in asked):
         first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
-        found = asked[0].engine.match(first[0], Combinations(first[1], tuple(others)))
+        found = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
         return ClassSizes.of(replace(found, qid=_names(asked)))
     key = Key.generate()
     counted = []
