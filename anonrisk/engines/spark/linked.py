@@ -38,7 +38,6 @@ class Linked:
         with guarded("read the records"):
             self.projection = Projection.of(frame)
             self.f: Any = self.projection.functions
-            f = self.f
             self.user, self.items, self.time = user, items, time
             self.missing, self.role = missing, role
             columns = [self.projection.column(user).alias("u")]
