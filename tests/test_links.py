@@ -222,6 +222,7 @@ def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatc
         (["patients"], "id"),
         ("patients", "id"),
         (["patients", "patients"], "id"),
+        ([["patients"], "visits"], "id"),
         (["patients", "visits"], {"patients": "id"}),
         (["patients", "visits"], {"patients": "id", "visits": ["a", "b"]}),
         (["patients", "visits"], []),

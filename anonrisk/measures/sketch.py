@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import nbdtrik
 
 from anonrisk.core.results import Estimated, Interval
 
@@ -49,6 +48,8 @@ def total(parts: NDArray[np.int64], share: float, *, largest: int, at_most: floa
     seen, squares = float(parts.sum()), float(np.square(parts.astype(float)).sum())
     if share >= 1:
         return Estimated(seen, Interval(seen, seen))
+    from scipy.special import nbdtrik
+
     tail = (1 - LEVEL) / 2
     low = seen
     if seen:
