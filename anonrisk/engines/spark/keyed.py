@@ -41,10 +41,9 @@ _LETTERS = {
     "binary": "x",
 }
 _WORD = 16
-# Spark's estimate of the number of classes has this standard error; ten times as many more are
-# asked for than are kept, so that those to be kept are surely there.
+# Spark's estimate of the number of classes has this standard error, and so many of them are enough.
 _ERROR = 0.01
-_MORE = 1 + 10 * _ERROR
+_SURELY = 10
 
 
 def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
@@ -101,8 +100,7 @@ def sketch(frame: DataFrame, asked: SketchTally) -> SketchCounts:
     gaps = {name: n_rows - int(total[f"k{i}"]) for i, name in enumerate(plan.names)}
     if asked.question.missing == "error" and any(gaps.values()):
         raise refusals.missing_values(gaps)
-    share = asked.most * _MORE / max(int(total["classes"]), 1)
-    rows, end = _below(plan, asked, share)
+    rows, end = _below(plan, asked, int(total["classes"]))
     kept = Smallest(asked.most, end)
     hashes = np.array([row["h"] for row in rows], dtype=np.int64).view(np.uint64)
     # Spark has no unsigned numbers; those of ours were moved down by half of all.
@@ -113,9 +111,12 @@ def sketch(frame: DataFrame, asked: SketchTally) -> SketchCounts:
     return SketchCounts.of(asked, kinds, kept, n_rows=n_rows - n_dropped, n_dropped=n_dropped)
 
 
-def _below(plan: _KeyedPlan, asked: SketchTally, share: float) -> tuple[list[Any], int]:
-    """Bring the classes of about a share of all hashes, and say below which they are all there."""
+def _below(plan: _KeyedPlan, asked: SketchTally, n_classes: int) -> tuple[list[Any], int]:
+    """Bring the classes of a share of all hashes, and say below which they are all there."""
     f = plan.functions
+    # Hashes scatter too: of as many as are wanted, those to be kept are surely there.
+    wanted = asked.most * (1 + _SURELY * _ERROR) + _SURELY * (1 + asked.most**0.5)
+    share, most = wanted / max(n_classes, 1), 2 * int(wanted)
     while True:
         end = ALL if share >= 1 else int(share * ALL)
         with guarded("count the classes under keyed hashes"):
@@ -127,8 +128,8 @@ def _below(plan: _KeyedPlan, asked: SketchTally, share: float) -> tuple[list[Any
             found = classes.select(made.alias("h"), "n")
             if end < ALL:
                 found = found.where(f.col("h") < f.lit(end - ALL // 2))
-            rows = found.limit(2 * asked.most + 1).collect()
-        if len(rows) <= 2 * asked.most:
+            rows = found.limit(most + 1).collect()
+        if len(rows) <= most:
             return rows, end
         share = min(share, 1.0) / 2
 
