@@ -88,9 +88,9 @@ def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
 
 
 def sketch(frame: DataFrame, asked: SketchTally) -> SketchCounts:
-    """Keep the classes with the smallest hashes: one job more than `counts`, no shuffle more.
+    """Keep the classes with the smallest hashes: one pass more than `counts`, no shuffle of classes.
 
-    The first job counts rows and estimates how many classes there are. The second then brings
+    The first pass counts rows and estimates how many classes there are. The second then brings
     hardly more of them than are kept, whatever their number.
     """
     plan = _KeyedPlan(frame, asked.whole)
