@@ -88,7 +88,7 @@ def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
 
 
 def sketch(frame: DataFrame, asked: SketchTally) -> SketchCounts:
-    """Keep the classes with the smallest hashes: one pass more than `counts`, no shuffle of classes.
+    """Keep the classes with the smallest hashes: one pass more than `counts`, one shuffle as there.
 
     The first pass counts rows and estimates how many classes there are. The second then brings
     hardly more of them than are kept, whatever their number.
