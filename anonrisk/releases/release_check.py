@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from anonrisk.releases.links import Link
     from anonrisk.releases.release import Release
 
+# What all earlier releases of a table are called, whoever holds every one of them.
+TOGETHER = "all of them together"
 _CHANGED = "they were changed while they were checked; check again"
 
 
@@ -102,7 +104,7 @@ def check(
     approvals: Iterable[Approval] = (),
     by: str | None = None,
 ) -> CheckedRelease:
-    """Judge a release; see `Release.check`. With `by` it is to be published, and approvals decide."""
+    """Judge a release; see `Release.check`. With `by` it is published, and approvals decide."""
     waiving.refuse_expired(release.waivers)
     # The head is read first: whatever is published meanwhile makes publishing fail.
     head = None if ledger is None else ledger.head
@@ -248,7 +250,7 @@ def _after(
     if not budgets or table.name not in states:
         return table
     compared = list(compared_with(table.name, states[table.name], release, ledger))
-    earlier.update(dict.fromkeys(name for name, _ in compared))
+    earlier.update(dict.fromkeys(name for name, _ in compared if name != TOGETHER))
     return table.with_findings(
         "differencing", [_differing(table, budget, compared) for budget in budgets]
     )
@@ -271,8 +273,7 @@ def compared_with(
     if isinstance(found, Problem):
         yield from ((name, found) for name in names)
         return
-    together = f"all of {', '.join(names)}"
-    yield from zip_longest(names, found, fillvalue=together)  # type: ignore[misc]
+    yield from zip_longest(names, found, fillvalue=TOGETHER)  # type: ignore[misc]
 
 
 def _differing(

@@ -85,6 +85,11 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
         anonrisk.compare(df, df, ["zip"], "card", "ill").exposed(5) + 1,
     )
+    held = anonrisk.state(df, ["zip"], unit="card", sensitive="ill", key=Key.from_env("KEY"))
+    both = held.merge(anonrisk.State.load("monday.state", key=bytes(32)))
+    size: int = both.k + both.classes().n_classes
+    worst: float = both.uniqueness + both.ldiv("ill", "entropy") + both.tcloseness()
+    print(size, worst, both.key_id, anonrisk.sketch(df, "zip", key=bytes(32)))
 
 
 def changes(df: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,420 @@
+"""Releases: several tables, several times; what passes one by one may fail together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import anonrisk
+from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
+from anonrisk.errors import ArgumentError, LedgerMovedError, PolicyError
+from anonrisk.keys import Key
+from anonrisk.releases import release_check, release_document
+from anonrisk.releases.table_files import TableFiles
+
+pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+
+SCHEMA = Path(anonrisk.__file__).parent / "releases" / "schema.json"
+KEY = Key.from_bytes(bytes(range(32)))
+# Six people in each of two classes, with two illnesses in each.
+PEOPLE = pd.DataFrame(
+    {
+        "who": [f"p{i:02d}" for i in range(12)],
+        "zip": ["1011"] * 6 + ["1012"] * 6,
+        "illness": ["flu", "gout"] * 6,
+    }
+)
+POLICY = Policy(
+    quasi="zip",
+    sensitive="illness",
+    unit="who",
+    missing_sensitive="error",
+    k=5,
+    ldiv={"l": 2},
+    differencing={"k": 5},
+)
+WAIVER = {
+    "budget": "differencing",
+    "table": "people",
+    "reason": "agreed",
+    "owner": "A. Officer",
+    "expires": "2999-12-31",
+}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    tmp_path.chmod(0o700)
+    return Ledger(tmp_path / "ledger.db", key=KEY, new=True)
+
+
+def release(people=PEOPLE, name="first", policy=POLICY, **more):
+    return Release({"people": people}, policy, name=name, **more)
+
+
+def found(verdict, budget="differencing", table="people"):
+    (one,) = [one for one in verdict.tables[table].findings if one.budget == budget]
+    return one
+
+
+# ---- after earlier releases ---------------------------------------------------------------------
+
+
+def test_two_releases_that_each_pass_and_differ_by_one_person_fail(ledger):
+    second = PEOPLE.drop(index=11)
+    alone = Policy.from_dict(
+        {**POLICY.to_dict(), "budgets": {"k": 5, "ldiv": {"l": 2}}},
+    )
+    assert alone.check(PEOPLE).passed
+    assert alone.check(second).passed
+    release().publish(ledger, by="me")
+    verdict = release(second, "second").check(ledger)
+    one = found(verdict)
+    assert (verdict.status, one.status, one.value, one.limit) == ("fail", "fail", 1, 0)
+    assert one.sentence.endswith("Compared with first.")
+    assert verdict.earlier == ("first",)
+    with pytest.raises(ReleaseBlocked, match="1 person is exposed"):
+        release(second, "second").publish(ledger, by="me")
+    assert [entry.release for entry in ledger.entries()] == ["first"]
+
+
+def test_the_same_once_more_tells_nothing_new_and_is_written_once(ledger):
+    first = release().publish(ledger, by="me")
+    assert release().check(ledger).passed
+    again = release().publish(ledger, by="me")
+    assert again.sha256 == first.sha256
+    assert len(ledger.entries()) == 1
+    second = release(name="second").publish(ledger, by="me")
+    assert second.previous == ledger.entries()[0].head
+
+
+def test_without_a_ledger_nobody_can_tell(ledger):
+    verdict = release().check()
+    assert verdict.status == "could_not_assess"
+    assert "needs a release and a ledger" in found(verdict).sentence
+    assert release().check(ledger).passed
+
+
+def test_all_audiences_share_unless_they_are_separate(ledger):
+    release(audience="insurers").publish(ledger, by="me")
+    second = PEOPLE.drop(index=11)
+    assert release(second, "second", audience="researchers").check(ledger).status == "fail"
+    apart = release(second, "second", audience="researchers", separate="insurers").check(ledger)
+    assert apart.passed
+    assert apart.earlier == ()
+    assert "not with those for insurers, who share nothing" in repr(apart)
+
+
+def test_every_earlier_release_is_compared_and_the_worst_is_told(ledger):
+    release().publish(ledger, by="me")
+    more = pd.concat([PEOPLE, PEOPLE.assign(who=PEOPLE["who"] + "x")], ignore_index=True)
+    release(more, "second").publish(ledger, by="me")
+    # Nobody is alone in the difference to the second, one person is in that to the first.
+    third = release(pd.concat([PEOPLE, more.tail(7)], ignore_index=True), "third").check(ledger)
+    assert third.earlier == ("first", "second")
+    assert "The worst of 3 comparisons" in found(third).sentence
+
+
+def test_another_unit_or_other_columns_cannot_be_compared(ledger):
+    release().publish(ledger, by="me")
+    other = Policy.from_dict(POLICY.to_dict()).with_roles(sensitive=["other"])
+    verdict = release(PEOPLE.rename(columns={"illness": "other"}), "second", other).check(ledger)
+    assert found(verdict).status == "could_not_assess"
+    assert "sensitive" in found(verdict).sentence
+
+
+def test_a_waiver_lets_it_pass_and_stands_in_the_manifest(ledger):
+    release().publish(ledger, by="me")
+    second = release(PEOPLE.drop(index=11), "second", waivers=[WAIVER])
+    verdict = second.check(ledger)
+    assert verdict.passed
+    assert found(verdict).severity == "waived"
+    assert ReleaseVerdict.from_json(verdict.to_json()) == verdict
+    manifest = second.publish(ledger, by="me")
+    assert manifest.waivers == (WAIVER,)
+    assert manifest.status == "pass"
+    with pytest.raises(PolicyError, match="expired on 2020-01-01"):
+        replace_waiver(second, expires="2020-01-01").check(ledger)
+
+
+def replace_waiver(made, **change):
+    return release(made.tables["people"], made.name, waivers=[WAIVER | change])
+
+
+def test_no_waiver_covers_what_nobody_can_tell():
+    verdict = release(waivers=[WAIVER]).check()
+    assert found(verdict).status == "could_not_assess"
+    assert verdict.status == "could_not_assess"
+
+
+def test_whoever_publishes_meanwhile_makes_publishing_fail(ledger, monkeypatch):
+    check = release_check.check
+
+    def slowly(*given, **named):
+        made = check(*given, **named)
+        monkeypatch.undo()
+        release(name="quicker").publish(ledger, by="somebody else")
+        return made
+
+    monkeypatch.setattr("anonrisk.releases.publish.check", slowly)
+    with pytest.raises(LedgerMovedError, match="check it again"):
+        release(name="slower").publish(ledger, by="me")
+    assert [entry.release for entry in ledger.entries()] == ["quicker"]
+
+
+# ---- joined -------------------------------------------------------------------------------------
+
+VISITS = pd.DataFrame({"who": PEOPLE["who"], "day": ["Mon", "Tue", "Wed"] * 4})
+LINKED = {
+    "people": Policy(quasi="zip", insensitive="illness", unit="who", k=2, linked=3),
+    "visits": Policy(quasi="day", unit="who", k=2),
+}
+
+
+def test_tables_that_each_pass_fail_joined():
+    tables = {"people": PEOPLE, "visits": VISITS}
+    links = [{"tables": ["people", "visits"], "on": "who"}]
+    verdict = Release(tables, LINKED, links=links).check()
+    one = found(verdict, "linked")
+    assert (verdict.status, one.value, one.limit) == ("fail", 2, 3)
+    assert "people.zip + visits.day" in one.sentence
+    assert one.qid == ("zip",)
+    # Who joins by hand sees the same.
+    joined = PEOPLE.merge(VISITS, on="who")
+    assert anonrisk.k(joined, ["zip", "day"], unit="who") == one.value
+    assert verdict.tables["visits"].passed
+    kept = LINKED | {"people": Policy(quasi="zip", insensitive="illness", unit="who", linked=2)}
+    assert Release(tables, kept, links=links).check().passed
+
+
+def test_a_budget_without_a_link_and_a_link_without_a_budget():
+    verdict = Release({"people": PEOPLE, "visits": VISITS}, LINKED).check()
+    assert found(verdict, "linked").status == "could_not_assess"
+    assert "no link of the release joins this table" in found(verdict, "linked").sentence
+    loose = LINKED | {"people": Policy(quasi="zip", k=2)}
+    with pytest.raises(PolicyError, match="add the budget linked"):
+        Release(
+            {"people": PEOPLE, "visits": VISITS},
+            loose,
+            links=[{"tables": ["people", "visits"], "on": "who"}],
+        )
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    POLICY.save(tmp_path / "policy.json")
+    document = {
+        "version": 1,
+        "name": "first",
+        "policy": "policy.json",
+        "tables": {"people": "people.csv"},
+    }
+    (tmp_path / "release.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def test_a_document_and_its_files(files, ledger):
+    made = Release.load(files / "release.json")
+    assert made.check(ledger).tables["people"].files == (str(files / "people.csv"),)
+    manifest = made.publish(ledger, by="me")
+    assert [(one.path, one.table) for one in manifest.files] == [("people.csv", "people")]
+    manifest.verify(files / "people.csv", key=KEY, ledger=ledger)
+    assert PEOPLE.to_csv(index=False) == (files / "people.csv").read_text()
+
+
+def test_files_that_change_while_they_are_checked_are_no_pass(files, ledger, monkeypatch):
+    made = Release.load(files / "release.json")
+    opened = TableFiles.opened
+
+    def touching(self, wanted):
+        with (files / "people.csv").open("a") as file:
+            file.write("p99,1011,flu\n")
+        return opened(self, wanted)
+
+    monkeypatch.setattr(TableFiles, "opened", touching)
+    verdict = made.check(ledger)
+    assert verdict.status == "could_not_assess"
+    (one,) = verdict.findings
+    assert "changed while they were checked" in one.sentence
+    with pytest.raises(ReleaseBlocked):
+        made.publish(ledger, by="me")
+    assert len(ledger.entries()) == 0
+
+
+def test_a_file_that_cannot_be_read_is_no_pass(files, ledger):
+    (files / "people.csv").write_bytes(b"who,zip\n\xff\xfe,1\n")
+    verdict = Release.load(files / "release.json").check(ledger)
+    assert verdict.status == "could_not_assess"
+    assert "UTF-8" in repr(verdict)
+
+
+# ---- approvals ----------------------------------------------------------------------------------
+
+
+def test_two_others_must_agree_to_exactly_this(ledger):
+    made = release(approvals=2)
+    ada, grace = (made.approve(by=who, key=KEY) for who in ("Ada", "Grace"))
+    for given_, by in (((), "me"), ((ada,), "me"), ((ada, ada), "me"), ((ada, grace), "ADA ")):
+        with pytest.raises(ReleaseBlocked, match="2 approvals asked for"):
+            made.publish(ledger, by=by, approvals=given_)
+    assert made.check(ledger, approvals=[ada]).approvals == (ada,)
+    for change in ({"people": PEOPLE[::-1].assign(zip="1011")}, {"audience": "others"}):
+        with pytest.raises(ReleaseBlocked, match="the release has changed since"):
+            release(approvals=2, **change).publish(ledger, by="me", approvals=[ada, grace])
+    manifest = made.publish(ledger, by="me", approvals=[ada, grace])
+    assert [one["by"] for one in manifest.approvals] == ["Ada", "Grace"]
+
+
+def test_the_digest_names_everything_that_is_said():
+    made = release()
+    digests = {
+        one.digest(KEY)
+        for one in (
+            made,
+            release(name="second"),
+            release(audience="others"),
+            release(separate=["others"]),
+            release(approvals=1),
+            release(waivers=[WAIVER]),
+            release(PEOPLE.drop(index=3)),
+            release(policy=Policy(quasi="zip", k=2)),
+        )
+    }
+    assert len(digests) == 8
+    # Rows have no order.
+    assert release(PEOPLE[::-1]).digest(KEY) == made.digest(KEY)
+    with pytest.raises(ArgumentError, match="no file needs key="):
+        made.digest()
+
+
+# ---- documents ----------------------------------------------------------------------------------
+
+DOCUMENT = {
+    "version": 1,
+    "name": "autumn",
+    "audience": "researchers",
+    "separate": ["insurers"],
+    "policy": {"people": "research_k5", "visits": "open_data"},
+    "tables": {
+        "people": ["a.csv", "b.csv"],
+        "visits": {"files": "v.csv", "sep": ";", "na": ["-"], "dtypes": {"cost": "number"}},
+    },
+    "approvals": 2,
+    "waivers": [WAIVER | {"budget": "k"}],
+}
+
+
+def read(document):
+    return Release(**release_document.from_plain(document, Path()))
+
+
+def test_a_document_in_yaml_and_json_is_the_same(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    links = [{"tables": ["people", "visits"], "on": "who"}]
+    POLICY.save(tmp_path / "own.json")
+    Policy(quasi="zip", k=2, linked=2).save(tmp_path / "linked.json")
+    whole = {**DOCUMENT, "links": links, "policy": {"people": "linked.json", "visits": "own.json"}}
+    (tmp_path / "r.json").write_text(json.dumps(whole))
+    # YAML takes a plain on for true, and a day for a date.
+    text = yaml.safe_dump(whole).replace("'on'", "on").replace("'2999-12-31'", "2999-12-31")
+    assert "\n- on: who" in text
+    (tmp_path / "r.yaml").write_text(text)
+    assert Release.load(tmp_path / "r.yaml") == Release.load(tmp_path / "r.json")
+    assert Release.load(tmp_path / "r.yaml").links[0].on == ("who",)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"version": None}, "needs version: 1"),
+        ({"version": 2}, "version is 1"),
+        ({"tabels": {}}, "no key 'tabels'; did you mean 'tables'"),
+        ({"exceptions": []}, "did you mean 'waivers'"),
+        ({"tables": {}}, "not empty"),
+        ({"tables": None}, "has no tables"),
+        ({"tables": {"people": {"file": "a.csv"}}}, "no key 'file'; did you mean 'files'"),
+        ({"tables": {"people": 1}}, "names files by paths"),
+        ({"tables": {"people": "-"}}, "a pipe has none"),
+        ({"tables": {"people": {"files": "a.csv", "sep": ";;"}}}, "sep is one character"),
+        ({"policy": None}, "has no policy"),
+        ({"policy": {"people": "research_k5"}}, "table 'visits' has no policy"),
+        ({"policy": {"peple": "research_k5"}}, "no such table; did you mean 'people'"),
+        ({"policy": "reserch_k5"}, "did you mean 'research_k5'"),
+        ({"links": [{"tables": ["people", "vists"]}]}, "'vists', which is not in the release"),
+        ({"links": [{"tables": ["people"]}]}, "two tables or more"),
+        ({"links": [{"table": "people"}]}, "no key 'table'; did you mean 'tables'"),
+        ({"approvals": "two"}, "approvals is a number"),
+        ({"approvals": -1}, "at least 0"),
+        ({"separate": ["researchers"]}, "cannot be separate from itself"),
+        ({"waivers": [{"budget": "k"}]}, "has no table"),
+        ({"waivers": [WAIVER]}, "budget 'differencing', which the policy of 'people' does not"),
+    ],
+)
+def test_what_is_wrong_is_said(change, said):
+    read(DOCUMENT)
+    with pytest.raises(ArgumentError, match=said):
+        read(DOCUMENT | change)
+
+
+VALUES = st.sampled_from([None, 1, 0, "x", "", [], ["x"], {}, {"x": "y"}, True, 2.5])
+PATHS = st.sampled_from(
+    [
+        *((key,) for key in release_document.KEYS),
+        ("tables", "visits", "files"),
+        ("tables", "visits", "format"),
+        ("tables", "visits", "encoding"),
+        ("waivers", 0, "owner"),
+        ("waivers", 0, "expires"),
+        ("policy", "people"),
+    ]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(PATHS, VALUES)
+def test_the_schema_and_the_reader_agree(path, value):
+    jsonschema = pytest.importorskip("jsonschema")
+    document = json.loads(json.dumps(DOCUMENT))
+    *above, last = path
+    place = document
+    for step in above:
+        place = place[step]
+    place[last] = value
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    valid = jsonschema.Draft202012Validator(schema).is_valid(document)
+    try:
+        release_document.from_plain(document, Path())
+        Release(**release_document.from_plain(document, Path()))
+        accepted = True
+    except ArgumentError as error:
+        # What needs a look at other parts, or at a disk, no schema can say.
+        beyond = ("there is no file", "no such table", "has no policy", "is not known")
+        beyond = (*beyond, "which is not in the release", "a day, as")
+        if any(words in str(error) for words in beyond):
+            return
+        accepted = False
+    assert accepted == valid, (path, value)
+
+
+def test_a_release_has_a_name_before_it_is_published(ledger):
+    with pytest.raises(ArgumentError, match="has a name"):
+        release(name=None).publish(ledger, by="me")
+    with pytest.raises(PolicyError, match="by is a text"):
+        release().publish(ledger, by=" ")
+
+
+def test_the_frozen_release_prints():
+    made = release(waivers=[WAIVER], approvals=1, audience="all <of> them")
+    assert repr(made).startswith("Release 'first' for all <of> them: 1 waiver, 1 approval")
+    assert "<of>" not in made._repr_html_()
+    with pytest.raises(AttributeError):
+        made.name = "second"
