@@ -166,6 +166,10 @@ def pytest_collection_modifyitems(config, items):
             items[:] = kept
     for item in items:
         wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
+        # Some that take no table of a kind compare with pandas on every version: once is enough.
+        alone = not wants and kind_of(item) is None and item.get_closest_marker("engine")
+        if alone and not {"plain", "pandas"} & {*named}:
+            item.add_marker(pytest.mark.skip(reason="asked in the lanes that have pandas"))
         # What asks for Connect or pandas-on-Spark is in no lane that does not ask for them.
         if "frame" in getattr(item, "fixturenames", ()) or wants - {"spark"}:
             item.add_marker(pytest.mark.engine)

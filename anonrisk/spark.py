@@ -6,14 +6,18 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.keys import as_key
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import Policy
 from anonrisk.policy.finding import PASS, name_of
+from anonrisk.releases.stream_state import StreamState
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
+    from anonrisk.core.keys import Key
     from anonrisk.policy import Verdict
 
 __all__ = ["foreach_batch"]
@@ -27,11 +31,14 @@ def foreach_batch(
     quarantine: str,
     *,
     fail_on: str = "fail",
+    state: str | os.PathLike[str] | None = None,
+    key: Key | bytes | None = None,
 ) -> Callable[[Any, int], None]:
     """Give a function for ``writeStream.foreachBatch`` that releases only batches that pass.
 
-    Each micro-batch is stored in `quarantine` first, checked there by itself, and goes to `release`
-    if it passes. One that fails, or that nobody can assess, stays.
+    Each micro-batch is stored in `quarantine` first, checked there, and goes to `release` if it
+    passes: by itself or, with a `state`, together with all batches that were released before it.
+    One that fails, or that nobody can assess, stays.
 
     Parameters
     ----------
@@ -45,6 +52,12 @@ def foreach_batch(
         it may read everything.
     fail_on : {"fail", "warn"}
         Whether budgets that only warn keep a batch back, too.
+    state : path, optional
+        A folder of the driver's machine for the counts of all batches released so far, as
+        `anonrisk.state` keeps them. The verdict is then that of the union. Each checkpoint needs
+        a folder of its own.
+    key : Key or bytes
+        The key of these counts; needed with `state`.
 
     Returns
     -------
@@ -62,10 +75,14 @@ def foreach_batch(
     After a failure Spark repeats the last batch under the same number. Its folders are then written
     again as a whole, and the one that the batch does not go to is emptied, so that every row is in
     one of both, once, also where the policy has changed in between. That asks for a source that
-    gives the same rows again, and a ``checkpointLocation``.
+    gives the same rows again, and a ``checkpointLocation``. The counts of a released batch are a
+    new file with its number, beside those before it, so that a batch that comes again is added to
+    what was there before it came: it is neither lost nor counted twice.
 
-    When it misleads: batches are judged one by one. What somebody learns who holds several of them
-    is not looked at, and a person may be in each.
+    When it misleads: without a `state` batches are judged one by one. What somebody learns who
+    holds several of them is not looked at, and a person may be in each. With one, a batch that
+    completes the small classes of earlier ones passes, and the first batches of a stream, whose
+    classes are small, are kept back and never counted.
 
     Examples
     --------
@@ -76,14 +93,21 @@ def foreach_batch(
     >>> writer.foreachBatch(gate).start()  # doctest: +SKIP
     """
     _check(policy, release, quarantine, fail_on)
+    if (state is None) != (key is None):
+        raise ArgumentError("state and key go together: a folder, and the key of its counts")
+    union = None if state is None else StreamState(state, as_key(key))
 
     def gate(batch: Any, batch_id: int) -> None:
         from anonrisk.engines.spark import stream
 
         waiting = stream.place_of(quarantine, batch_id)
         staged = stream.stored(batch, waiting)
-        checked = policy.check(staged, name=f"batch {batch_id}")
-        verdict = replace(checked, fail_on=fail_on)
+        name = f"batch {batch_id}"
+        if union is None:
+            verdict, counted = policy.check(staged, name=name), None
+        else:
+            verdict, counted = union.check(policy, staged, batch_id, name=name)
+        verdict = replace(verdict, fail_on=fail_on)
         if isinstance(release, str):
             place = stream.place_of(release, batch_id)
             if verdict.passed:
@@ -93,6 +117,8 @@ def foreach_batch(
                 stream.emptied(batch, place)
         elif verdict.passed:
             release(staged, batch_id)
+        if union is not None:
+            union.keep(batch_id, counted if verdict.passed else None)
         if verdict.passed:
             stream.emptied(batch, waiting)
         _log(verdict, batch_id)

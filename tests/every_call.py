@@ -27,7 +27,8 @@ TITLES = {
     "DuckDB relation": ("duckdb",),
     "Spark": ("spark", "connect"),
     "pandas-on-Spark": ("pandas_on_spark",),
-    "SQL": ("sqlite", "duckdb_sql", "postgresql"),
+    "DuckDB, PostgreSQL": ("duckdb_sql", "postgresql"),
+    "SQLite": ("sqlite",),
     "scan": ("scan",),
 }
 YES, NO = "yes", "refused"

@@ -185,8 +185,9 @@ def test_what_asks_for_connect_is_in_the_lanes_that_have_it(dev):
     items = [
         Collected("test_files", None, pytest.mark.spark(kind)) for kind in ("connect", "spark")
     ]
+    items.append(Collected("test_databases", None, pytest.mark.engine))
     conftest.pytest_collection_modifyitems(config, items)
     names = [[one.mark.name for one in item.marks] for item in items]
-    assert names == [["spark", "engine"], ["spark", "skip"]]
+    assert names == [["spark", "engine"], ["spark", "skip"], ["engine", "skip"]]
     lanes = [lane.args for lane in (*dev.LANES, *dev.NIGHTLY) if "connect" in lane.args]
     assert all(args[args.index("-m") + 1].startswith("engine") for args in lanes)

@@ -130,7 +130,7 @@ def agrees(plan, cells, on_unseen, run):
         ("sqlite", in_sqlite),
         ("duckdb", in_duckdb_with_nan),
         ("postgresql", in_duckdb),
-        ("ansi", in_duckdb),
+        pytest.param("ansi", in_duckdb, marks=pytest.mark.nightly),
     ],
 )
 def test_databases_do_what_apply_does(dialect, execute, on_unseen):

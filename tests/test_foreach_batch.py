@@ -39,6 +39,9 @@ def test_wrong_uses_are_refused_before_the_stream_starts(given, told):
         foreach_batch(*given)
     with pytest.raises(ArgumentError, match="fail_on"):
         foreach_batch(POLICY, "r", "q", fail_on="never")
+    for half in ({"state": "s"}, {"key": bytes(32)}):
+        with pytest.raises(ArgumentError, match="state and key go together"):
+            foreach_batch(POLICY, "r", "q", **half)
 
 
 @pytest.fixture
@@ -79,6 +82,18 @@ def test_a_batch_goes_to_one_place_alone(lake, caplog):
     # A batch without rows cannot be assessed, and is no row less.
     assert told[2][1].startswith("batch 2: could_not_assess")
     assert SECRET not in caplog.text
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_with_a_state_the_union_is_judged(lake, tmp_path):
+    gate = lake.gate(state=tmp_path / "union", key=bytes(32))
+    # A single c is with the one before it; a single d is alone in all that was released.
+    batches = [("a", 1), ("a", 2), ("c", 3), ("c", 4)], [("c", 5)], [("d", 6), ("a", 7)], [("a", 8)]
+    for number, rows in enumerate(batches):
+        gate(lake.batch(rows), number)
+    assert [i for _, i in lake.ids("release")] == [1, 2, 3, 4, 5, 8]
+    assert [i for _, i in lake.ids("quarantine")] == [6, 7]
 
 
 @pytest.mark.nightly
@@ -184,11 +199,14 @@ import os, signal, sys
 from pyspark.sql import SparkSession
 import anonrisk
 from anonrisk.engines.spark import stream
+from anonrisk.releases.stream_state import StreamState
 
 folder, step, call = sys.argv[1], sys.argv[2], int(sys.argv[3])
+holder = StreamState if step == "keep" else stream
+more = {"state": folder + "/union", "key": bytes(32)} if sys.argv[4:] else {}
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 session = session.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-real, calls = getattr(stream, step), []
+real, calls = getattr(holder, step), []
 
 def killed(*given):
     calls.append(1)
@@ -199,9 +217,9 @@ def killed(*given):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-setattr(stream, step, killed)
+setattr(holder, step, killed)
 policy = anonrisk.Policy(quasi=["zip"], k=2, insensitive=["id"])
-gate = anonrisk.spark.foreach_batch(policy, folder + "/release", folder + "/quarantine")
+gate = anonrisk.spark.foreach_batch(policy, folder + "/release", folder + "/quarantine", **more)
 rows = session.readStream.schema("zip string, id long").option("maxFilesPerTrigger", 1)
 query = rows.json(folder + "/rows").writeStream.foreachBatch(gate)
 query = query.option("checkpointLocation", folder + "/state").trigger(availableNow=True).start()
@@ -209,12 +227,16 @@ query.awaitTermination()
 for name in ("release", "quarantine"):
     for row in session.read.parquet(folder + "/" + name).collect():
         print("ROW", name, row["id"], row["batch_id"])
+for path in sorted(os.listdir(folder + "/union")) if more else ():
+    held = anonrisk.State.load(folder + "/union/" + path, key=bytes(32))
+    print("STATE", path, held.counts.n_rows, held.k)
 """
 
 
 @pytest.mark.nightly
 @pytest.mark.spark
-def test_a_query_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path):
+@pytest.mark.parametrize("kept", [False, True], ids=["alone", "union"])
+def test_a_query_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path, kept):
     """Needs Java, but a session of its own, which dies."""
     (tmp_path / "rows").mkdir()
     number, where = 0, {}
@@ -232,18 +254,23 @@ def test_a_query_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path):
         ("stored", 1),
         ("stored", -3),
         ("emptied", 2),
-        ("emptied", -2),
+        ("keep", 1) if kept else ("emptied", -2),
+        *([("keep", -2)] if kept else []),
         ("stored", 0),
     ):
         done = subprocess.run(
-            [sys.executable, "-c", QUERY, str(tmp_path), step, str(call)],
+            [sys.executable, "-c", QUERY, str(tmp_path), step, str(call), *(["union"] * kept)],
             env={**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"},
             capture_output=True,
             text=True,
             check=False,
         )
         ends.append(done.returncode)
-    assert ends == [-signal.SIGKILL] * 4 + [0], done.stderr[-2000:]
+    assert ends == [-signal.SIGKILL] * (4 + kept) + [0], done.stderr[-2000:]
     rows = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ROW ")]
     assert {int(row): name for name, row, _ in rows} == where
     assert set(Counter(row for _, row, _ in rows).values()) == {1}
+    states = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("STATE ")]
+    # Batches of four rows, of which every second is released.
+    newest = [["batch_id=3.state", "8", "4"], ["batch_id=5.state", "12", "6"]]
+    assert states == (newest if kept else [])

@@ -264,3 +264,41 @@ def test_what_has_no_letter_is_refused(frame):
         UnsupportedColumnError, match=r"'a' holds values of type .*have no keyed hash"
     ):
         keyed(table, "a")
+
+
+@pytest.mark.spark("spark")
+@pytest.mark.slow
+def test_executors_need_nothing_of_ours(spark):
+    """What travels to the executors, unpickled where anonrisk cannot be imported."""
+    import subprocess
+    import sys
+
+    from pyspark import cloudpickle
+
+    from anonrisk.engines.spark import keyed as on_spark
+
+    asked = KeyedTally(Question((("a",),), "u"), ("s",), KEY)
+    letters = {"a": "m", "u": "f", "s": "s"}
+    first = SketchTally(asked.question, KEY)
+    functions = on_spark._hashes(asked, letters), on_spark._first_bits(first, {"a": "m"})
+    assert KEY.reveal() not in cloudpickle.dumps(functions)
+    code = (
+        "import sys, pickle, decimal\n"
+        "sys.modules['anonrisk'] = None\n"
+        "from pyspark import cloudpickle\n"
+        "hashes, bits = pickle.load(sys.stdin.buffer)\n"
+        "print(hashes(decimal.Decimal('0.50'), 1.0, None).hex(), bits(decimal.Decimal('0.50')))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        input=cloudpickle.dumps(functions),
+        capture_output=True,
+        check=True,
+    )
+    made, bits = run.stdout.decode().split()
+    ((key, value),) = expected(
+        {"a": [Decimal("0.50")], "u": [1.0], "s": [None]}, letters, "a", "u", ["s"]
+    )[1]["s"].items()
+    assert value == 1
+    assert made == "010100" + "".join(f"{word:016x}" for word in key)
+    assert int(bits) == key[0] - 2**63

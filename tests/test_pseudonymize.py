@@ -383,6 +383,9 @@ rows = [("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))]
 df = spark.createDataFrame(rows, "who string, at timestamp")
 made = df.anon.pseudonymize("who", key=Key.from_bytes(secret), period=1, time="at")
 assert len({r["who"] for r in made.collect()}) == 2
+key = Key.from_bytes(secret)
+assert df.anon.state("at", unit="who", key=key).k == 1
+assert df.anon.sketch("at", key=key).k == 1
 import io, contextlib
 out = io.StringIO()
 with contextlib.redirect_stdout(out):
@@ -395,6 +398,7 @@ assert b"pseudonym" in shown
 spark.stop()
 block = secret.ljust(64, bytes(1))
 pads = [bytes(x ^ 0x36 for x in block), bytes(x ^ 0x5C for x in block)]
+pads += [key.derived(f"state {what}") for what in ("class", "person", "value")]
 files = [p for p in pathlib.Path(log).rglob("*") if p.is_file()]
 logged = b"".join(p.read_bytes() for p in files)
 assert len(logged) > 10_000, "no event log"

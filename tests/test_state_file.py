@@ -153,9 +153,10 @@ def test_where_nothing_can_be_written_nothing_is_left(tmp_path):
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
+    state = made()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingLibraryError, match=r"anonrisk\[arrow\]"):
-        made().to_bytes()
+        state.to_bytes()
 
 
 KILLED = """

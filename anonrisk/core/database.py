@@ -61,6 +61,7 @@ _SQLITE = {
     11: "the file is damaged",
     13: "the disk is full",
     14: "the file cannot be opened",
+    18: "it takes a billion bytes at once, and these are more",
     26: "the file is not a database",
 }
 _POSTGRESQL = {

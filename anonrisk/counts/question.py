@@ -129,7 +129,7 @@ class InHousehold(Asks[Attacker]):
 
 
 @dataclass(frozen=True)
-class Combinations(Asks[ClassCounts]):
+class LinkedClasses(Asks[ClassCounts]):
     """The combinations of classes that persons have in this table and others, by their units."""
 
     question: Question

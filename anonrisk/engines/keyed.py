@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.arrays import Integers
-    from anonrisk.core.columns import Name
+    from anonrisk.core.columns import Name, Qid
     from anonrisk.core.encoding import Hashes
     from anonrisk.counts.keyed import KeyedTally
     from anonrisk.counts.question import Question
@@ -48,7 +48,7 @@ class Batch:
             gaps |= np.fromiter((cell is None for cell in self.columns[name]), bool, len(gaps))
         if not gaps.any():
             return self
-        kept = np.flatnonzero(~gaps)
+        kept = np.flatnonzero(~gaps).tolist()
         columns = {name: [cells[i] for i in kept] for name, cells in self.columns.items()}
         return Batch(columns, self.letters, self.rows[kept])
 
@@ -72,13 +72,13 @@ class Batch:
         return made
 
 
-class _Seen:
+class _SeenRows:
     """What is told of the rows on the way: how many, and how many miss what."""
 
     def __init__(self, question: Question, columns: Sequence[Name]) -> None:
         self.question = question
         self.kinds = dict.fromkeys(columns, "n")
-        self.gaps = dict.fromkeys((*question.qid, *filter(None, [question.unit])), 0)
+        self.gaps = dict.fromkeys((*question.qid, *_persons(question)), 0)
         self.n_rows = self.n_dropped = 0
 
     def counted(self, batch: Batch) -> tuple[Batch, dict[Name, list[bytes]]]:
@@ -108,7 +108,7 @@ class _Seen:
 def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
     """Put all classes under keyed hashes."""
     unit, sensitive = asked.question.unit, asked.sensitive
-    seen = _Seen(asked.question, (*asked.question.qid, *filter(None, [unit]), *sensitive))
+    seen = _SeenRows(asked.question, (*asked.question.qid, *_persons(asked.question), *sensitive))
     found: dict[Any, list[Any]] = {what: [] for what in ("class", "person", "rows", *sensitive)}
     n_entries = 0
     for every in batches:
@@ -143,13 +143,17 @@ def keyed(asked: KeyedTally, batches: Iterable[Batch]) -> KeyedCounts:
 
 def sketch(asked: SketchTally, batches: Iterable[Batch]) -> SketchCounts:
     """Keep the classes with the smallest hashes, in bounded room."""
-    seen, kept = _Seen(asked.question, asked.question.qid), Smallest(asked.most)
+    seen, kept = _SeenRows(asked.question, asked.question.qid), Smallest(asked.most)
     for every in batches:
         batch, cells = seen.counted(every)
         kept.add(_classes(asked.whole, cells)[:, 0], batch.rows)
     seen.refuse()
     n_rows, n_dropped = seen.n_rows, seen.n_dropped
     return SketchCounts.of(asked, seen.kinds, kept, n_rows=n_rows, n_dropped=n_dropped)
+
+
+def _persons(question: Question) -> Qid:
+    return () if question.unit is None else (question.unit,)
 
 
 def _classes(asked: KeyedTally, cells: Mapping[Name, list[bytes]]) -> Hashes:

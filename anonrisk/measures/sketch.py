@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import nbdtrik
 
 from anonrisk.core.results import Estimated, Interval
 
@@ -37,7 +36,7 @@ def total(parts: NDArray[np.int64], share: float, *, largest: int, at_most: floa
     that are, has a negative binomial law. The ends are its exact ones, as Clopper and Pearson
     (1934) take them: the lower by the classes seen, the upper by one more. Classes that add
     different parts count as w = Σy²/Σy each, as many as Σy/w; the one more adds the largest part.
-    At least 95% of such intervals hold the truth, and hardly more where 100 classes were seen.
+    At least 95% of such intervals hold the truth, and hardly more where 300 classes were seen.
 
     Examples
     --------
@@ -49,6 +48,8 @@ def total(parts: NDArray[np.int64], share: float, *, largest: int, at_most: floa
     seen, squares = float(parts.sum()), float(np.square(parts.astype(float)).sum())
     if share >= 1:
         return Estimated(seen, Interval(seen, seen))
+    from scipy.special import nbdtrik
+
     tail = (1 - LEVEL) / 2
     low = seen
     if seen:

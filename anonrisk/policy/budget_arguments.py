@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class BudgetArguments(TypedDict, total=False):
     """What each budget of a policy may be given as."""
 
+    differencing: dict[str, Any] | Sequence[dict[str, Any]]
     k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     ldiv: dict[str, Any] | Sequence[dict[str, Any]]
     linked: int | dict[str, Any] | Sequence[int | dict[str, Any]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
@@ -19,6 +20,8 @@ from anonrisk.policy.table import is_empty, published_by
 from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anonrisk.core.columns import Qid
     from anonrisk.policy.evidence import Evidence
     from anonrisk.policy.release_rules import Published
@@ -46,8 +49,13 @@ def checked(
     population: Any = None,
     n_original: int | None = None,
     every_score: bool = False,
+    counted_by: Callable[..., Counted] = count,
 ) -> tuple[Verdict, Counted | None]:
-    """Give the verdict with the counts that it rests on, where there are any; see `count`."""
+    """Give the verdict with the counts that it rests on, where there are any; see `count`.
+
+    What is `counted_by` another function is the columns of this table and the counts of a larger
+    one.
+    """
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     if name is not None and not isinstance(name, str):
@@ -65,7 +73,10 @@ def checked(
         published = attempt(lambda: _opened(frame, state))
         if isinstance(published, Problem):
             return replace(made, findings=(unknown("table", published.message),)), None
-        return _against(policy, frame, population, published, made, n_original, every_score)
+        counting = partial(counted_by, policy, frame, population, published)
+        if every_score:
+            counting = partial(counting, every_score=True)
+        return _against(policy, frame, counting, published, made, n_original)
 
 
 def _opened(frame: Any, state: ExitStack) -> Published:
@@ -77,16 +88,15 @@ def _opened(frame: Any, state: ExitStack) -> Published:
 def _against(  # noqa: PLR0917
     policy: Terms,
     frame: Any,
-    population: Any,
+    counting: Callable[[], Counted],
     published: Published,
     made: Verdict,
     n_original: int | None,
-    every_score: bool,  # noqa: FBT001
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     made = replace(made, **release_rules.described(policy, published))
     findings = release_rules.of_columns(policy, published)
-    counted = attempt(lambda: count(policy, frame, population, published, every_score=every_score))
+    counted = attempt(counting)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
     else:

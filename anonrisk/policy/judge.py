@@ -44,6 +44,8 @@ class Judge:
             yield from self._of_values(budget)
         elif isinstance(budget, ReleaseBudget):
             yield self._unknown(budget, Problem(budget.lacks))
+        elif budget in self.evidence.estimates:
+            yield self._told(budget, self.evidence.estimates[budget])
         elif isinstance(self.evidence.groups, Problem):
             yield self._unknown(budget, self.evidence.groups)
         elif isinstance(budget, TableBudget):

@@ -71,15 +71,23 @@ def count(
     table = CheckedTable.of(policy, frame, published)
     if every_score:
         table = replace(table, engine=cast("Engine", CountingEngine(table.engine)))
+    qids, wanted = asked_by(policy, table)
+    scored = max(wanted, key=len, default=None) if every_score else None
+    measured = measure(table, policy, wanted, population, every_score_of=scored)
+    kept = table if every_score else None
+    return Counted(table.published, table.roles, table.engine.name, qids, measured, kept)
+
+
+def asked_by(
+    policy: Terms, table: CheckedTable
+) -> tuple[tuple[list[Qid] | Problem, ...], dict[Qid, list[Budget]]]:
+    """List the quasi-identifiers of each rule, and every budget of each quasi-identifier."""
     qids = tuple(expanded(table, rule, i) for i, rule in enumerate(policy.rules))
     wanted: dict[Qid, list[Budget]] = {}
     for rule, sets in zip(policy.rules, qids, strict=True):
         for qid in [] if isinstance(sets, Problem) else sets:
             wanted.setdefault(qid, []).extend(rule.budgets)
-    scored = max(wanted, key=len, default=None) if every_score else None
-    measured = measure(table, policy, wanted, population, every_score_of=scored)
-    kept = table if every_score else None
-    return Counted(table.published, table.roles, table.engine.name, qids, measured, kept)
+    return qids, wanted
 
 
 def context_of(policy: Terms, roles: PolicyRoles, **given: Any) -> Context:

@@ -141,7 +141,8 @@ class Ledger:
             for entry in entries:
                 self._parts(connection, entry)
             part = self._tables.tables[_PART]
-            beyond = part.select().where(part.c.number > len(entries))
+            known = part.c.number.between(1, len(entries))
+            beyond = part.select().where(~known)
             if connection.execute(beyond.limit(1)).first():
                 raise LedgerError("the ledger holds a state of no entry: its end was cut off")
         if head is not None:

@@ -62,7 +62,7 @@ def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, Integer
     degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
     refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
-    everywhere = degrees.all(axis=0)
+    everywhere = degrees.min(axis=0) > 0
     first, *others = tables
     there = everywhere[first.links]
     keys, bound = first.classes[there], first.n_classes

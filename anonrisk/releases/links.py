@@ -20,7 +20,7 @@ from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
 from anonrisk.core.render import joined as listed
 from anonrisk.counts.keyed import KeyedTally
-from anonrisk.counts.question import ClassesWithValues, Combinations
+from anonrisk.counts.question import ClassesWithValues, LinkedClasses
 from anonrisk.engines import engine_for, refusals
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons
 from anonrisk.engines.one_state import one_state
@@ -71,7 +71,8 @@ class Link:
     ) -> None:
         """Check that it joins something."""
         named = tuple(tables)
-        if isinstance(tables, str) or len({*named}) < max(len(named), 2):
+        texts = not isinstance(tables, str) and all(isinstance(one, str) for one in named)
+        if not texts or len({*named}) < max(len(named), 2):
             raise PolicyError("a link joins two tables or more, each named once")
         columns: Qid | dict[str, Qid] | None = None
         if isinstance(on, dict):
@@ -202,14 +203,12 @@ def linked(
     for name in link.tables:
         if name not in tables or name not in qids:
             raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
-    units = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    units: Any = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
+    quasi = {name: _columns(qids[name]) for name in link.tables}
+    on = link.columns(quasi)
     asked = [
-        _LinkedTable(name, tables[name], _columns(qids[name]), (), units.get(name), missing)
+        _LinkedTable(name, tables[name], quasi[name], on[name], units.get(name), missing)
         for name in link.tables
-    ]
-    on = link.columns({one.name: one.qid for one in asked})
-    asked = [
-        _LinkedTable(one.name, one.frame, one.qid, on[one.name], one.unit, missing) for one in asked
     ]
     if _by_person(asked):
         return _persons(asked, whole=whole)
@@ -271,7 +270,7 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
     """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
     if not whole and all(one.engine.name == "spark" for one in asked):
         first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
-        found = asked[0].engine.match(first[0], Combinations(first[1], tuple(others)))
+        found = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
         return ClassSizes.of(replace(found, qid=_names(asked)))
     key = Key.generate()
     counted = []

@@ -96,6 +96,8 @@ class Seal:
             value = bytes.fromhex(self.value)
         except ValueError:
             return False
+        if value.hex() != self.value:
+            return False  # Capitals and blanks would be read as well, and a seal has one form.
         if isinstance(key, PublicKey):
             return key.signed(_HEADER + message, value)
         return hmac.compare_digest(value, _hmac(message, key))

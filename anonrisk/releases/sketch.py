@@ -143,7 +143,7 @@ class Sketch(render.PrintedLines):
             )
         sizes, classes = histogram(self.counts.rows)
         counts = self.counts
-        about = {"n_rows": counts.n_rows, "n_dropped": counts.n_dropped}
+        about: dict[str, Any] = {"n_rows": counts.n_rows, "n_dropped": counts.n_dropped}
         return ClassSizes(sizes, classes, qid=counts.qid, missing=counts.missing, **about)
 
     @property
@@ -228,10 +228,11 @@ class Sketch(render.PrintedLines):
         if counts.n_rows:
             kept = "all" if self.is_exact else f"{len(counts.rows):,} of about"
             of = render.count_of(round(self.n_classes), "class", "classes")
-            low, high = map(render.percent, self.uniqueness.interval)
-            share = render.percent(self.uniqueness)
-            band = "" if self.is_exact else f" (95%: {low} to {high})"
-            lines += [f"holds {kept} {of}", f"{share} of the records are singletons{band}"]
+            share, (low, high) = self.uniqueness, self.uniqueness.interval
+            # A percent would hide how close the ends are.
+            band = "" if self.is_exact else f" (95%: {100 * low:.3g}% to {100 * high:.3g}%)"
+            alone = f"{100 * share:.3g}% of the records are singletons{band}"
+            lines += [f"holds {kept} {of}", alone]
         if counts.n_dropped:
             dropped = render.count_of(counts.n_dropped, "row")
             lines.append(f"{dropped} with a missing quasi-identifier left out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -167,7 +167,9 @@ class State(render.PrintedLines):
         """
         return self._worst(sensitive, diversity_score(kind, c))
 
-    def tcloseness(self, sensitive: Names | None = None, distance: str = "equal") -> float:
+    def tcloseness(
+        self, sensitive: Names | None = None, distance: Literal["equal"] = "equal"
+    ) -> float:
         """Give the t-closeness; see `anonrisk.tcloseness`. A missing value is one like any other.
 
         Parameters

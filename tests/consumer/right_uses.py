@@ -83,7 +83,13 @@ def predictions(df: pd.DataFrame) -> None:
         anonrisk.plan(df, "zip", method="multidimensional", sensitive="ill", ldiv=2).regions,
         anonrisk.trajectory(df, "card", ["station", "hour"], time="at", points="consecutive"),
         anonrisk.linkability(df, "card", "zip", "day", period=dt.timedelta(days=30)),
+        anonrisk.compare(df, df, ["zip"], "card", "ill").exposed(5) + 1,
     )
+    held = anonrisk.state(df, ["zip"], unit="card", sensitive="ill", key=Key.from_env("KEY"))
+    both = held.merge(anonrisk.State.load("monday.state", key=bytes(32)))
+    size: int = both.k + both.classes().n_classes
+    worst: float = both.uniqueness + both.ldiv("ill", "entropy") + both.tcloseness()
+    print(size, worst, both.key_id, anonrisk.sketch(df, "zip", key=bytes(32)))
 
 
 def changes(df: pd.DataFrame) -> pd.DataFrame:

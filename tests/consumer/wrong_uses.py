@@ -30,6 +30,9 @@ def functions(df: pd.DataFrame) -> None:
     anonrisk.trajectory(df, "card", "station", points="some")  # wrong: 'some'
     anonrisk.pseudonymize(df, "patient", key="secret")  # wrong: "key"
     anonrisk.suppress(df, "zip", k="5")  # wrong: "k"
+    anonrisk.compare(df, df, "zip", missing="wildcard")  # wrong: 'wildcard'
+    anonrisk.state(df, "zip", key="secret")  # wrong: "key"
+    anonrisk.state(df, "zip", key=bytes(32)).tcloseness("ill", "ordered")  # wrong: 'ordered'
     anonrisk.kk(df, "zip")  # wrong: "kk"
     anonrisk.sql.table("sqlite://", "people", quasy="zip")  # wrong: "quasy"
 

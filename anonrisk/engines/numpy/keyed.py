@@ -18,7 +18,7 @@ from anonrisk.core.encoding import (
     value_hashes,
 )
 from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
-from anonrisk.engines.numpy.count import Encoded, runs_of
+from anonrisk.engines.numpy.count import Encoded, is_dense, runs_of
 from anonrisk.engines.renumber import closed_up
 
 if TYPE_CHECKING:
@@ -117,7 +117,13 @@ def _classes(cells: _Cells, asked: KeyedTally) -> _Hashed:
 
 def _entries(parts: Sequence[_Hashed]) -> tuple[Integers, Integers]:
     """Give a counted row of each distinct combination, sorted by hashes, and its number of rows."""
-    keys, _ = radix.keys_of((part.place, max(len(part.hashes), 1)) for part in parts)
+    keys, bound = radix.keys_of((part.place, max(len(part.hashes), 1)) for part in parts)
+    if is_dense(bound, len(keys)):
+        counts = np.bincount(keys)
+        row = np.empty(len(counts), dtype=np.int64)
+        row[keys] = np.arange(len(keys))
+        present = np.flatnonzero(counts)
+        return row[present], counts[present]
     order = np.argsort(keys, kind="stable")
     starts = runs_of(keys[order])
     return order[starts], np.diff(starts, append=len(order))

@@ -1,4 +1,4 @@
-"""Whole persons from codes: alike are those who have the same rows, each as often.
+"""Whole persons from codes (T14): alike are those who have the same rows, each as often.
 
 Nothing is hashed without a second look: numbers are equal where what they stand for is.
 """
@@ -57,14 +57,13 @@ def alike(units: Integers, n_units: int, classes: Integers, bound: int) -> Integ
 
 def counts_of_alike(persons: Integers, classes: Integers, bound: int, times: Integers) -> Integers:
     """Count the persons of each kind, from the rows that a person has in a class, in that order."""
-    numbers = radix.keys_of(((classes, bound), (times, int(times.max(initial=0)) + 1)), closed_up)[
-        0
-    ]
+    each = (classes, bound), (times, int(times.max(initial=0)) + 1)
+    numbers = radix.keys_of(each, closed_up)[0]
     return _counts_of_equal(persons, *closed_up(numbers))
 
 
 def _counts_of_equal(persons: Integers, numbers: Integers, n_numbers: int) -> Integers:
-    """Count the persons whose numbers are the same; `persons` ascend, and so do a person's numbers.
+    """Count the persons whose numbers are the same; `persons` ascend, everybody's in one order.
 
     Two neighbours become one number again and again, until a person has one left. Each round halves
     the numbers, so that all of them together cost no more than the first two. Persons with other

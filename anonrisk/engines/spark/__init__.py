@@ -136,7 +136,7 @@ class SparkEngine:
                 return match.matched(frame, question, against)
             case questions.InHousehold(question, against):
                 return match.households(frame, question, against)
-            case questions.Combinations():
+            case questions.LinkedClasses():
                 return linked_tables.combinations(frame, asked)
         raise refusals.unknown(asked)
 

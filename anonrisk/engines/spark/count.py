@@ -244,7 +244,11 @@ class _CountPlan:
         )
         told = [self._sum_where(f.col("u").isNull(), f.col("rows")).alias("no_unit")]
         told += [f.sum("rows").alias("rows"), *self._missing(f.col("rows"))]
-        all_rows = f.sort_array(f.collect_list(f.struct(*self.qs, "rows")))
+        cells = [
+            self.projection.in_struct(name, f.col(q)).alias(q)
+            for name, q in zip(self.question.columns, self.qs, strict=True)
+        ]
+        all_rows = f.sort_array(f.collect_list(f.struct(*cells, "rows")))
         persons = pairs.groupBy(*self.about, "u").agg(all_rows.alias("all"), *told)
         names = [name for name in persons.columns if name not in (*self.about, "u", "all")]
         again = [f.sum(name).alias(name) for name in names]

@@ -61,15 +61,16 @@ def counts(frame: DataFrame, asked: KeyedTally) -> KeyedCounts:
         raise refusals.missing_unit(unit, n_lost)
     kept = [row for row in rows if not row["d"]] if plan.drops else rows
     n = np.array([row["n"] for row in kept], dtype=np.int64)
-    width = len(plan.names) + _WORD * (1 + (unit is not None) + len(asked.sensitive))
+    n_hashes = 1 + (unit is not None) + len(asked.sensitive)
+    width = len(plan.names) + _WORD * n_hashes
     packed = np.frombuffer(b"".join(row["h"] for row in kept), dtype=np.uint8).reshape(-1, width)
     known, packed = packed[:, : len(plan.names)].astype(bool), packed[:, len(plan.names) :]
     if asked.question.missing == "error" and not known[:, : len(qid)].all():
         gaps = {name: int(n[~known[:, i]].sum()) for i, name in enumerate(qid)}
         raise refusals.missing_values(gaps)
-    words = packed.copy().view(">u8").astype(np.uint64).reshape(len(kept), -1, 2)
+    words = packed.copy().view(">u8").astype(np.uint64).reshape(-1, n_hashes, 2)
     classes, persons = words[:, 0], None if unit is None else words[:, 1]
-    first = words.shape[1] - len(asked.sensitive)
+    first = n_hashes - len(asked.sensitive)
     return KeyedCounts.of(
         asked,
         {
@@ -158,7 +159,7 @@ class _KeyedPlan:
     def totals(self) -> Any:
         """Count rows, known cells, and about the number of classes, in one pass."""
         f, table = self.functions, self._records()
-        kept = ~f.col("d") if self.drops else f.lit(value=True)
+        kept = ~f.col("d") if self.drops else f.expr("true")
         # A hash takes no notice of what is missing.
         parts = [part for c in self.cells for part in (f.col(c), f.col(c).isNull())]
         distinct = f.approx_count_distinct(f.when(kept, f.xxhash64(*parts)), _ERROR)

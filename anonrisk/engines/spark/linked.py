@@ -38,18 +38,13 @@ class Linked:
         with guarded("read the records"):
             self.projection = Projection.of(frame)
             self.f: Any = self.projection.functions
-            f = self.f
             self.user, self.items, self.time = user, items, time
             self.missing, self.role = missing, role
             columns = [self.projection.column(user).alias("u")]
             names = [f"i{number}" for number in range(len(items))]
             for name, item in zip(names, items, strict=True):
                 column = self.projection.column(item)
-                kind = self.projection.fields[self.projection.names.index(str(item))].dataType
-                if kind.typeName() in ("float", "double"):
-                    # Spark tells 0.0 from -0.0 inside a struct.
-                    column = f.when(column == f.lit(0.0), f.lit(0.0).cast(kind)).otherwise(column)
-                columns.append(column.alias(name))
+                columns.append(self.projection.in_struct(item, column).alias(name))
             if time is not None:
                 at = clock(self.projection, time, calendar=calendar)
                 columns.append(at.alias("t"))

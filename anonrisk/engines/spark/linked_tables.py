@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from anonrisk.counts.question import Combinations, Question
+    from anonrisk.counts.question import LinkedClasses, Question
 
 # A cluster shuffles more than one process holds.
 MOST = 100 * bounds.MAX_COMBINATIONS
@@ -32,7 +32,7 @@ _KINDS = {
 }
 
 
-def combinations(frame: DataFrame, asked: Combinations) -> ClassCounts:
+def combinations(frame: DataFrame, asked: LinkedClasses) -> ClassCounts:
     """Count the persons of each combination of classes; no person reaches the driver."""
     tables = [(frame, asked.question), *asked.others]
     refusals.check_one_type([(question.unit, _kind(one, question)) for one, question in tables])

@@ -73,6 +73,16 @@ class Projection:
             return f"collate({column}, '{_BINARY}')"
         return column
 
+    def in_struct(self, name: Name, column: Column) -> Column:
+        """Give such a column for a struct, inside of which Spark tells 0.0 from -0.0."""
+        kind = self.fields[self.names.index(str(name))].dataType
+        if kind.typeName() not in ("float", "double"):
+            return column
+        f = self.functions
+        zero = f.lit(0.0)
+        same: Column = f.when(column == zero, zero.cast(kind)).otherwise(column)
+        return same
+
     def any_missing(self, columns: Iterable[Column]) -> Column:
         """Tell whether one of the columns is missing."""
         return reduce(or_, (column.isNull() for column in columns))

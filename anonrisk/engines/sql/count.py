@@ -179,7 +179,7 @@ def _kinds_of_persons(records: Records) -> Any:
         numbered = sa.select(*numbered.c, joined.label("e")).subquery("y")
         entries: Any = sa.func.min(numbered.c.e)
     else:
-        comma = aggregate_order_by(sa.literal_column("','"), numbered.c.c)
+        comma: Any = aggregate_order_by(sa.literal_column("','"), numbered.c.c)
         entries = sa.func.string_agg(entry, comma)
     told = records.told(numbered, numbered.c.rows)
     persons = sa.select(numbered.c.d, numbered.c.u, entries.label("e"), *told)
@@ -199,7 +199,7 @@ def _kinds_of_persons(records: Records) -> Any:
 
 def _again(table: Any, names: Sequence[str]) -> list[Any]:
     """Sum up once more what `Records.told` has summed up."""
-    ends = {"first": sa.func.min, "last": sa.func.max}
+    ends: dict[str, Any] = {"first": sa.func.min, "last": sa.func.max}
     return [
         ends.get(name.partition("_")[0], sa.func.sum)(table.c[name]).label(name) for name in names
     ]
