@@ -138,19 +138,28 @@ def test_no_attack_on_two_larger_releases_is_missed(n):
         check_attack(people)
 
 
-def test_an_attack_by_three_releases_that_no_pair_shows():
-    """The smallest there is: two halves, then the whole and one person more."""
-    people = [
-        *((("a", None, "a"), value) for value in "xy"),
-        *(((None, "a", "a"), value) for value in "xy"),
-        ((None, None, "a"), "x"),
-    ]
-    assert 4 in oracle.learned_by(people, (0, 1, 2))
-    releases = [oracle.rows_of(people, release) for release in range(3)]
-    for first, second in ((0, 1), (0, 2), (1, 2)):
-        assert 4 not in oracle.learned_by(people, (first, second))
-        assert check(releases[first], releases[second]).at_risk(2) == 0
-    assert check(releases[0] + releases[1], releases[2]).at_risk(2) == 1
+PAIRS = [*product([(1, 1, 0), (1, 0, 1), (0, 1, 1)], "xy")]
+
+
+@pytest.mark.parametrize(
+    ("releases", "together"),
+    [
+        # Two halves, then the whole and one person more.
+        ([*product([(1, 0, 1), (0, 1, 1)], "xy"), ((0, 0, 1), "x")], 1),
+        # The smallest in which every two releases have somebody in common.
+        ([*PAIRS, ((0, 0, 1), "x")], 1),
+        # The smallest that the earlier releases together do not show either.
+        ([*PAIRS, ((1, 0, 0), "x")], 0),
+    ],
+)
+def test_attacks_by_three_releases_that_no_pair_shows(releases, together):
+    people = [(tuple("a" if is_in else None for is_in in place), v) for place, v in releases]
+    last = len(people) - 1
+    assert oracle.learned_by(people, (0, 1, 2)) == {last}
+    first, second, third = (oracle.rows_of(people, release) for release in range(3))
+    for one, other in ((first, second), (first, third), (second, third)):
+        assert check(one, other).at_risk(2) == 0
+    assert check([*first, *second], third).at_risk(2) == together
 
 
 rows = st.lists(
