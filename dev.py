@@ -151,7 +151,7 @@ NIGHTLY = (
     Lane(
         "properties, all examples",
         LATEST,
-        ("--engines", "pandas,arrow", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
+        ("--engines", "pandas,arrow,spark", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
     ),
     Lane(
         "pandas and Arrow, all cases",

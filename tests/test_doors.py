@@ -206,7 +206,11 @@ def test_policy_and_suite_agree_on_labels_of_rows(document, labels, name):
 
 @pytest.mark.slow
 @pytest.mark.spark("spark")
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(
+    # Five by day, twelve by night: each asks Spark three times.
+    max_examples=settings.default.max_examples // 5,
+    suppress_health_check=list(HealthCheck),
+)
 @given(tables(), policies())
 def test_the_doors_of_spark_agree_with_pandas(spark, cells, document):
     from anonrisk.cli.job import main

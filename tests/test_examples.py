@@ -63,3 +63,17 @@ def test_municipalities_with_real_ages(shared):
     fine = [line.split() for line in said.splitlines() if " fine " in line]
     assert len(fine) >= 2
     assert all(float(re.sub("%", "", words[-1])) < 7 for words in fine)
+
+
+@pytest.mark.slow
+def test_a_month_and_the_next():
+    pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+    pytest.importorskip("pyarrow", reason="needs the extra 'arrow'")
+    said = " ".join(run("monthly_release.py").split())
+    assert "published, 60 patients: pass" in said
+    assert "k = 9" in said
+    assert "does not pass (fail): 1 person is exposed by two releases together" in said
+    assert "held back with them. pass" in said
+    assert "Waived until 2999-12-31 by A. Officer" in said
+    assert "chain entry 2" in said
+    assert "'patients.csv' was changed: its bytes are others" in said

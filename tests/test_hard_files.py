@@ -28,7 +28,12 @@ SOME = (
 SOME += ("Latin-1 that is not said", "keys that differ by case", "a key twice", "too few cells")
 
 
-RARE = [name for i, name in enumerate(CASES) if i % 3 and name not in SOME]
+def but_every(number):
+    """Files that are read by night alone: readers change seldom."""
+    return [name for i, name in enumerate(CASES) if i % number and name not in SOME]
+
+
+RARE, RARE_ON_SPARK = but_every(3), but_every(9)
 
 
 def laid(case, folder):
@@ -123,8 +128,9 @@ def spark_read(spark):
     "name",
     [
         *(
-            # Readers change seldom: every third file, and some more, for every change.
-            pytest.param(name, marks=[*ON_SPARK, pytest.mark.nightly][: 2 + (name in RARE)])
+            pytest.param(
+                name, marks=[*ON_SPARK, pytest.mark.nightly][: 2 + (name in RARE_ON_SPARK)]
+            )
             for name in CASES
         ),
         *(pytest.param(name, marks=ON_CONNECT, id=f"connect-{name}") for name in SOME),

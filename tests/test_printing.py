@@ -35,11 +35,13 @@ from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
 from anonrisk.predict.zipf import Zipf
 from anonrisk.priors import Repository
 from anonrisk.recode import Prefix
+from anonrisk.releases.approvals import Approval
 from anonrisk.releases.chain import Chain
 from anonrisk.releases.ledger import Ledger
 from anonrisk.releases.manifest import Manifest
 from anonrisk.releases.published_files import PublishedFile
 from anonrisk.releases.published_table import PublishedTable
+from anonrisk.releases.release import Release
 from anonrisk.releases.seal import SigningKey
 from anonrisk.releases.waivers import Waiver
 
@@ -155,6 +157,15 @@ def manifest_of(t):
     )
 
 
+def release_of(t):
+    about = {"name": t.zip, "audience": t.born, "separate": [t.sex], "approvals": 1}
+    return Release({t.zip: t.df}, t.policy, waivers=[waiver_of(t)], **about)
+
+
+def waiver_of(t):
+    return Waiver("k", " ".join(t.zip.split()), t.ill, t.sex, "9999-12-31")
+
+
 def verified(t):
     ledger = ledger_of(t)
     manifest = ledger.manifest(f"release of {t.zip}")
@@ -196,6 +207,7 @@ RESULTS = {
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),
     "KlStep": lambda t: t.anon.kl_after(t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
+    "Approval": lambda t: Approval.given(t.zip, "sha256:" + "0" * 64, bytes(32)),
     "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),
@@ -226,6 +238,8 @@ RESULTS = {
     "PublicKey": lambda _: SigningKey.generate().public,
     "QidAnswer": lambda t: t.anon.is_quasi_identifier(t.q, 0.2, 10**9),
     "QidReport": lambda t: t.anon.find_qids(alpha=0.01, columns=t.q, population_size=10**9),
+    "Release": release_of,
+    "ReleaseVerdict": lambda t: release_of(t).check(),
     "Report": lambda t: t.anon.report(t.policy),
     "Estimated": lambda t: t.anon.sketch(t.q, key=bytes(32)).uniqueness,
     "Explorer": lambda t: t.anon.explore(t.q),
@@ -251,6 +265,7 @@ RESULTS = {
     "ValueCounts": lambda t: ValueCounts(**vars(t.anon.profiles(t.q, t.ill))),
     "Verdict": lambda t: t.policy.check(t.df),
     "Verified": verified,
+    "Waiver": waiver_of,
     "Without": lambda t: t.policy.check(t.df).explain().columns[0],
     "WithoutSeveral": lambda t: t.policy.check(t.df).explain().together[0],
     "Questionnaire": lambda t: predict.questionnaire(

@@ -227,7 +227,11 @@ def test_spark_scores_equal_pandas(spark, cells):
 
 @pytest.mark.spark("spark")
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    # Ten by day: on Spark each takes as long as hundreds on pandas.
+    max_examples=settings.default.max_examples * 2 // 5,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(cells=tables(), partitions=st.integers(1, 3), missing=st.sampled_from(["value", "drop"]))
 def test_spark_equals_pandas(spark, cells, partitions, missing):
     if len({name.casefold() for name in cells}) < len(cells):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonrisk import Policy, State
@@ -25,8 +25,9 @@ def run(union, number, rows, *, policy=POLICY, keep=True):
     return verdict
 
 
+@settings(max_examples=10)
 @given(
-    st.lists(st.tuples(st.text("abc", min_size=1, max_size=6), st.integers(0, 2)), max_size=6),
+    st.lists(st.tuples(st.text("abc", min_size=1, max_size=6), st.integers(0, 2)), max_size=4),
     st.randoms(use_true_random=False),
 )
 def test_every_released_batch_is_counted_once(tmp_path_factory, batches, random):

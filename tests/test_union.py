@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonrisk import Policy
@@ -33,6 +33,7 @@ def told(verdict):
     return [tuple(getattr(one, name) for name in names) for one in verdict.findings]
 
 
+@settings(max_examples=20)
 @given(ROWS, ROWS, st.booleans())
 def test_a_union_is_judged_as_all_rows_at_once(first, second, persons):
     unit = {"unit": "who"} if persons else {"insensitive": ["who"]}

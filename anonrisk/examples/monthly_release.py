@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -64,9 +64,9 @@ def _story(folder: Path) -> None:
         print(f"   {blocked}\n")
 
     print("3. THE MEND: nobody leaves alone. Four more of the same class are held back with them.")
-    same = october[POLICY.roles.quasi[0]].eq(october.loc[17, "area"])
-    same &= october["decade_of_birth"].eq(october.loc[17, "decade_of_birth"])
-    together = november.drop(index=november.index[same.drop(index=17)][:4])
+    alike = october.groupby(list(POLICY.roles.quasi)).ngroup()
+    others = november.index[alike[november.index] == alike[17]]
+    together = november.drop(index=others[:4])
     print(f"   {_release(folder, '2026-11', together).check(ledger).status}\n")
 
     print("4. OR A WAIVER: somebody answers for it, by name and for a time; two others agree.")
@@ -99,7 +99,7 @@ def _patients() -> pd.DataFrame:
     )
 
 
-def _release(folder: Path, month: str, patients: pd.DataFrame, **more: object) -> Release:
+def _release(folder: Path, month: str, patients: pd.DataFrame, **more: Any) -> Release:
     """Write the file that goes out, and say what it is."""
     file = folder / "patients.csv"
     patients.to_csv(file, index=False)

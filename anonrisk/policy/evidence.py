@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.literals import MissingOrWildcard
     from anonrisk.counts.question import Group
-    from anonrisk.policy.budgets.base import Budget, Value
     from anonrisk.policy.problem import Problem
 
 
@@ -65,8 +64,9 @@ class Evidence:
     apart: dict[str, Any] = field(default_factory=dict)
     # With missing_sensitive: drop, the rows that are left for each sensitive column.
     n_scored: dict[Name, int] = field(default_factory=dict)
-    # Of a sample of the classes: the ends of what a budget measures, the upper one as the number.
-    estimates: dict[Budget, Value] = field(default_factory=dict)
+    # Of a sample of the classes, by budget: a `Value` with the upper end of what it measures as its
+    # number, and the lower end.
+    estimates: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:

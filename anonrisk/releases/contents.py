@@ -11,6 +11,7 @@ from anonrisk.releases.table_files import TableFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from anonrisk.core.keys import Key
 
@@ -37,7 +38,7 @@ class Contents:
 
 def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
     """Read every byte of the files, and every row of tables that are none."""
-    paths = {
+    paths: dict[str | None, list[Path]] = {
         name: [part.path for part in one.parts()]
         for name, one in tables.items()
         if isinstance(one, TableFiles)

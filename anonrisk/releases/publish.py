@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from anonrisk.core.keys import Key
     from anonrisk.releases.approvals import Approval
     from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.release_parts import ReleaseParts
     from anonrisk.releases.seal import SigningKey
 
 
 def publish(
-    release: Release,
+    release: ReleaseParts,
     ledger: Ledger,
     *,
     by: str,

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from anonrisk.core import render
-from anonrisk.core.columns import nearest
-from anonrisk.errors import ArgumentError, PolicyError
-from anonrisk.policy import Policy, document, fields
+from anonrisk.errors import ArgumentError
 from anonrisk.releases import release_document
-from anonrisk.releases import waivers as waiving
 from anonrisk.releases.approvals import Approval
-from anonrisk.releases.table_files import TableFiles
+from anonrisk.releases.release_parts import ReleaseParts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import os
+    from collections.abc import Iterable
 
     from anonrisk.core.keys import Key
     from anonrisk.releases.comparison import Comparison
     from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.links import Link
     from anonrisk.releases.manifest import Manifest
     from anonrisk.releases.release_verdict import ReleaseVerdict
     from anonrisk.releases.seal import SigningKey
-    from anonrisk.releases.waivers import Waiver
-
-PUBLIC = "public"
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Release(render.PrintedTable):
+class Release(ReleaseParts):
     """Tables that are published together: judged one by one, joined, and after all earlier ones.
 
     Parameters
@@ -80,50 +70,6 @@ class Release(render.PrintedTable):
     'fail'
     """
 
-    tables: Mapping[str, Any]
-    policies: Mapping[str, Policy]
-    links: tuple[Link, ...]
-    audience: str
-    separate: tuple[str, ...]
-    name: str | None
-    waivers: tuple[Waiver, ...]
-    approvals: int
-
-    def __init__(
-        self,
-        tables: Mapping[str, Any],
-        policy: Policy | Mapping[str, Policy],
-        *,
-        links: Sequence[Link | Mapping[str, Any]] = (),
-        audience: str = PUBLIC,
-        separate: str | Sequence[str] = (),
-        name: str | None = None,
-        waivers: Sequence[Waiver | Mapping[str, Any]] = (),
-        approvals: int = 0,
-    ) -> None:
-        """Check every part, before any table is read."""
-        named = release_document.tables_of(tables)
-        policies = _policies(policy, named)
-        parts = {
-            "tables": {key: _table(one, key) for key, one in named.items()},
-            "policies": policies,
-            "links": release_document.read_links(links),
-            "audience": _text(audience, "audience"),
-            "separate": tuple(
-                _text(one, "separate")
-                for one in ([separate] if isinstance(separate, str) else separate)
-            ),
-            "name": None if name is None else _text(name, "name"),
-            "waivers": release_document.read_waivers(waivers),
-            "approvals": fields.whole(approvals, "approvals", at_least=0),
-        }
-        for key, value in parts.items():
-            object.__setattr__(self, key, value)
-        if self.audience in self.separate:
-            raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
-        waiving.refuse_wrong(self.waivers, policies)
-        _check_links(self.links, policies)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a document, JSON if it ends in .json, else YAML; paths in it begin at its folder.
@@ -138,23 +84,6 @@ class Release(render.PrintedTable):
         Release
         """
         return cls(**release_document.from_file(Path(path)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values: all that it says, without what its tables hold."""
-        return {
-            "version": release_document.VERSION,
-            "name": self.name,
-            "audience": self.audience,
-            "separate": list(self.separate),
-            "tables": {
-                name: one.to_dict() if isinstance(one, TableFiles) else None
-                for name, one in self.tables.items()
-            },
-            "policy": {name: policy.digest for name, policy in self.policies.items()},
-            "links": [one.to_dict() for one in self.links],
-            "approvals": self.approvals,
-            "waivers": [one.to_dict() for one in self.waivers],
-        }
 
     def digest(self, key: Key | bytes | None = None) -> str:
         """Give the SHA-256 of all that is published and said of it; approvals name it.
@@ -171,11 +100,6 @@ class Release(render.PrintedTable):
         if not contents.known:
             raise ArgumentError("a table that is no file needs key= for its digest: the ledger's")
         return self.digest_of(contents.to_dict())
-
-    def digest_of(self, contents: Mapping[str, Any]) -> str:
-        """Give the same for contents that were read already."""
-        text = document.canonical({**self.to_dict(), "contents": contents})
-        return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def approve(self, *, by: str, key: Key | bytes) -> Approval:
         """Approve exactly this: the bytes, the policies, the waivers, the audience.
@@ -268,67 +192,3 @@ class Release(render.PrintedTable):
         from anonrisk.releases.publish import publish
 
         return publish(self, ledger, by=by, approvals=approvals, seal=seal)
-
-    # ---- showing ----------------------------------------------------------------------------
-
-    @property
-    def called(self) -> str:
-        """What a sentence calls it."""
-        return "the release" if self.name is None else f"release {self.name!r}"
-
-    def _lines(self) -> list[str]:
-        waived = render.count_of(len(self.waivers), "waiver")
-        asked = render.count_of(self.approvals, "approval")
-        joined = [f"joined: {' and '.join(map(render.named, one.tables))}" for one in self.links]
-        title = f"{self.called} for {self.audience}: {waived}, {asked} asked for"
-        return [render.shown(line) for line in (title[0].upper() + title[1:], *joined)]
-
-    def _header(self) -> tuple[str, ...]:
-        return "table", "policy", "files"
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                render.named(name),
-                render.shown(policy.name or policy.digest[:19]),
-                ", ".join(map(render.shown, one.shown)) if isinstance(one, TableFiles) else "-",
-            ]
-            for (name, policy), one in zip(self.policies.items(), self.tables.values(), strict=True)
-        ]
-
-
-def _policies(given: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
-    if isinstance(given, Policy):
-        return dict.fromkeys(tables, given)
-    if not isinstance(given, Mapping) or not all(isinstance(one, Policy) for one in given.values()):
-        raise PolicyError("policy= takes a Policy, or a mapping of tables to policies")
-    release_document.refuse_others(given, tables)
-    return {name: given[name] for name in tables}
-
-
-def _table(given: Any, name: str) -> Any:
-    """Keep a table as it is; what can only be files is read as such."""
-    if isinstance(given, (str, os.PathLike, list, tuple, dict)):
-        return TableFiles.of(given, f"tables.{name}", Path())
-    return given
-
-
-def _text(given: Any, where: str) -> str:
-    return " ".join(fields.text(given, where).split())
-
-
-def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:
-    """Refuse links between tables that there are not, and those that no budget judges."""
-    for link in links:
-        for name in link.tables:
-            if name not in policies:
-                raise PolicyError(
-                    f"a link names table {name!r}, which is not in the release"
-                    f"{nearest(name, policies)}"
-                )
-        stated = {b.name for t in link.tables for r in policies[t].rules for b in r.budgets}
-        if "linked" not in stated:
-            raise PolicyError(
-                f"tables {' and '.join(map(repr, link.tables))} are linked, and no policy says "
-                "which k their join must have: add the budget linked, as linked: {k: 5}"
-            )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from anonrisk.releases.comparison import Comparison
     from anonrisk.releases.ledger import Ledger
     from anonrisk.releases.links import Link
-    from anonrisk.releases.release import Release
+    from anonrisk.releases.release_parts import ReleaseParts
 
 # What all earlier releases of a table are called, whoever holds every one of them.
 TOGETHER = "all of them together"
@@ -98,7 +98,7 @@ class CheckedRelease:
 
 
 def check(
-    release: Release,
+    release: ReleaseParts,
     ledger: Ledger | None = None,
     *,
     approvals: Iterable[Approval] = (),
@@ -144,7 +144,7 @@ def check(
 # ---- each by itself -----------------------------------------------------------------------------
 
 
-def _judged(release: Release, name: str, opened: ExitStack) -> JudgedTable:
+def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
     policy, given = release.policies[name], release.tables[name]
     files: tuple[str, ...] = ()
     if isinstance(given, TableFiles):
@@ -241,7 +241,7 @@ def _remembered(
 def _after(
     table: JudgedTable,
     states: Mapping[str, State],
-    release: Release,
+    release: ReleaseParts,
     ledger: Ledger,
     earlier: dict[str, None],
 ) -> JudgedTable:
@@ -257,7 +257,7 @@ def _after(
 
 
 def compared_with(
-    table: str, now: State, release: Release, ledger: Ledger
+    table: str, now: State, release: ReleaseParts, ledger: Ledger
 ) -> Iterator[tuple[str, Comparison | Problem]]:
     """Compare a table with every earlier release of it, and with all of them together.
 
@@ -273,7 +273,7 @@ def compared_with(
     if isinstance(found, Problem):
         yield from ((name, found) for name in names)
         return
-    yield from zip_longest(names, found, fillvalue=TOGETHER)  # type: ignore[misc]
+    yield from zip_longest(names, found, fillvalue=TOGETHER)
 
 
 def _differing(
@@ -323,7 +323,7 @@ def _worst(
     return replace(one, sentence=one.sentence + every)
 
 
-def comparisons(release: Release, ledger: Ledger) -> list[tuple[str, str, Comparison]]:
+def comparisons(release: ReleaseParts, ledger: Ledger) -> list[tuple[str, str, Comparison]]:
     """Compare each table with every earlier release of it; see `Release.compare`."""
     made: list[tuple[str, str, Comparison]] = []
     with ExitStack() as opened:

@@ -14,7 +14,8 @@ from anonrisk.reporting.text import and_more, cut
 if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.verdict import Verdict
-    from anonrisk.releases.release_verdict import ReleaseVerdict
+    from anonrisk.releases.release_answer import ReleaseAnswer
+    from anonrisk.releases.waivers import Waiver
 
 _TITLE = "May this be published"
 _MOST_TABLES = 40
@@ -28,7 +29,7 @@ _NEXT = {
 }
 
 
-def report_of(verdict: ReleaseVerdict, title: str | None = None) -> Report:
+def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
     """Give the page of a release; see `ReleaseVerdict.report`."""
     word, sign, tone = WORDS[verdict.status]
     summary = {
@@ -57,7 +58,7 @@ def report_of(verdict: ReleaseVerdict, title: str | None = None) -> Report:
     return Report(summary)
 
 
-def _facts(verdict: ReleaseVerdict) -> list[dict[str, str]]:
+def _facts(verdict: ReleaseAnswer) -> list[dict[str, str]]:
     facts = [
         ("Audience", verdict.audience),
         ("Tables", and_more(list(map(cut, verdict.tables)), _MOST_NAMES)),
@@ -68,7 +69,7 @@ def _facts(verdict: ReleaseVerdict) -> list[dict[str, str]]:
     return [{"label": label, "text": cut(text)} for label, text in facts if text]
 
 
-def _headline(verdict: ReleaseVerdict) -> str:
+def _headline(verdict: ReleaseAnswer) -> str:
     deciding = [one for one in verdict.failures if one.status == verdict.status]
     why = _told(verdict, deciding[0]) if deciding else "nothing was checked."
     if verdict.status == COULD_NOT_ASSESS:
@@ -79,12 +80,12 @@ def _headline(verdict: ReleaseVerdict) -> str:
     return f"{kept} but those that are waived." if verdict.waived else f"{kept} that decides."
 
 
-def _told(verdict: ReleaseVerdict, finding: Finding) -> str:
+def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
     of = next((name for name, one in verdict.tables.items() if finding in one.findings), None)
     return sentence_of(finding) if of is None else f"{cut(of)}: {sentence_of(finding)}"
 
 
-def _notes(verdict: ReleaseVerdict) -> list[str]:
+def _notes(verdict: ReleaseAnswer) -> list[str]:
     others = len(verdict.failures) - 1
     notes = [f"{count_of(others, 'other limit')} not kept, see below."] if others > 0 else []
     return [*notes, *map(cut, verdict.about)]
@@ -106,17 +107,17 @@ def _table(name: str, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _waiver(verdict: ReleaseVerdict, waiver: Any) -> dict[str, Any]:
+def _waiver(verdict: ReleaseAnswer, waiver: Waiver) -> dict[str, Any]:
     told = {key: cut(value) for key, value in waiver.to_dict().items()}
     return {**told, "needed": "no" if waiver in verdict.unused else "yes"}
 
 
-def _approvals(verdict: ReleaseVerdict) -> dict[str, Any]:
+def _approvals(verdict: ReleaseAnswer) -> dict[str, Any]:
     given = [{"by": cut(one.by), "at": cut(one.at)} for one in verdict.approvals]
     return {"asked": verdict.approvals_asked, "given": given}
 
 
-def _chain(verdict: ReleaseVerdict) -> dict[str, Any] | None:
+def _chain(verdict: ReleaseAnswer) -> dict[str, Any] | None:
     if verdict.head is None:
         return None
     return {

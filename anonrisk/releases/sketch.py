@@ -143,8 +143,14 @@ class Sketch(render.PrintedLines):
             )
         sizes, classes = histogram(self.counts.rows)
         counts = self.counts
-        about: dict[str, Any] = {"n_rows": counts.n_rows, "n_dropped": counts.n_dropped}
-        return ClassSizes(sizes, classes, qid=counts.qid, missing=counts.missing, **about)
+        return ClassSizes(
+            sizes,
+            classes,
+            qid=counts.qid,
+            missing=counts.missing,
+            n_rows=counts.n_rows,
+            n_dropped=counts.n_dropped,
+        )
 
     @property
     def k(self) -> int:
