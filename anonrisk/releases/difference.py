@@ -284,7 +284,8 @@ class _Groups:
         pairs = self.pairs
         cls = pairs.cls[self.pair]
         same = (pairs.size_before[cls] == self.size) & (pairs.size_now[cls] == self.size)
-        return np.not_equal(self.kind, _STAYED) | ~same
+        differs: Booleans = (self.kind != _STAYED) | ~same
+        return differs
 
     def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
         """Tell which persons' value is learned: their group has one, and no class of theirs."""
