@@ -22,6 +22,7 @@ KEYS = (
     *("approvals", "waivers"),
 )
 _READER = Reader("release", PolicyError, words=("on",))
+_SINGLE = ("name", "audience", "approvals")
 # How others call what a release has a key for.
 _ALSO_CALLED = {
     **dict.fromkeys(("policies", "rules"), "policy"),
@@ -57,9 +58,8 @@ def from_plain(given: Any, folder: Path) -> dict[str, Any]:
         "policy": _policies(stated["policy"], tables, folder),
         "links": _listed(stated, "links"),
         "waivers": _listed(stated, "waivers"),
-        "separate": fields.names(stated["separate"], "separate") if stated.get("separate") else (),
-        "approvals": stated.get("approvals") or 0,
-        **{key: stated[key] for key in ("name", "audience") if stated.get(key) is not None},
+        "separate": _separate(stated.get("separate")),
+        **{key: stated[key] for key in _SINGLE if stated.get(key) is not None},
     }
 
 
@@ -91,7 +91,13 @@ def read_waivers(given: Any) -> tuple[Waiver, ...]:
 
 
 def _listed(stated: Mapping[str, Any], key: str) -> list[Any]:
-    return [] if not stated.get(key) else fields.listed(stated[key], key)
+    return [] if stated.get(key) is None else fields.listed(stated[key], key)
+
+
+def _separate(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else fields.listed(given, "separate")
 
 
 def tables_of(given: Any) -> dict[str, Any]:

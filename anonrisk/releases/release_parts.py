@@ -69,6 +69,8 @@ class ReleaseParts(render.PrintedTable):
         }
         for key, value in parts.items():
             object.__setattr__(self, key, value)
+        if len({*self.separate}) < len(self.separate):
+            raise PolicyError("separate names an audience twice")
         if self.audience in self.separate:
             raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
         waiving.refuse_wrong(self.waivers, policies)

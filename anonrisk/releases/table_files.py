@@ -100,5 +100,6 @@ def _text(stated: dict[str, Any], where: str) -> TextFormat:
     encoding = stated.get("encoding")
     if encoding is not None:
         fields.text(encoding, f"{where}.encoding")
-    na, dtypes = stated.get("na") or (), stated.get("dtypes") or {}
+    na, dtypes = stated.get("na"), stated.get("dtypes")
+    na, dtypes = () if na is None else na, {} if dtypes is None else dtypes
     return text_files.text_format(stated.get("sep"), encoding, na, dtypes, f"{where}.")
