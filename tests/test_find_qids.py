@@ -447,6 +447,29 @@ def test_values_in_a_row_are_told_apart_whatever_they_hold_on_spark(spark):
 
 @pytest.mark.slow
 @pytest.mark.spark("spark")
+def test_columns_look_the_same_by_their_classes_and_by_their_cells_on_spark(spark):
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.spark.sets import SparkSets
+
+    rows = [
+        ("a:1@b.c", 123456789, "-", 0.5),
+        ("a:1@b.c", 12345678901, "123456789;", 0.5),
+        ("2021-01-02 10", -123456789, "7:a@b.c", None),
+        (None, None, None, 1.5),
+    ]
+    table = spark.createDataFrame(rows, "mail string, number long, odd string, x double")
+    for missing, n_known in (("value", [3, 3, 3, 3]), ("drop", [2, 2, 2, 2])):
+        question = Question((tuple(table.columns),), missing=missing)
+        by_cells, by_classes = SparkSets(table, question), SparkSets(table, question)
+        list(by_classes.count([(3,), (0, 1), (1,), (0,), (2,)]))
+        assert by_classes.shapes() == by_cells.shapes()
+        assert [shape.n_known for shape in by_classes.shapes()] == n_known
+        assert by_classes.shapes()[0].matches["e-mail address"] == 2
+        assert by_classes.shapes()[1].matches == {"national id": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
 def test_nested_and_odd_columns_on_spark(spark):
     table = spark.sql(
         "select * from values (1, array(1), 'x', date'2020-01-01'), (2, array(1), 'x', null) "

@@ -7,6 +7,7 @@ most of them empty, which takes twice the time and several times the memory.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.class_sizes import ClassCounts
@@ -60,6 +61,8 @@ class SparkSets:
         # The types of coarser columns, by their position.
         self._coarser: dict[int, str] = {}
         self._known_facts: dict[str, int] | None = None
+        # How the cells of columns look that were counted by themselves.
+        self._seen: dict[int, Shape] = {}
 
     def count(self, sets: Sequence[Positions]) -> Iterator[ClassCounts]:
         """Count the classes of each set, as many as possible in a job."""
@@ -69,10 +72,15 @@ class SparkSets:
     def _pass(self, sets: Sequence[Positions]) -> list[ClassCounts]:
         n_dropped = self._refused()
         with guarded("count the classes"):
-            rows = self._histograms(sets).collect()
+            rows: dict[int, list[Row]] = defaultdict(list)
+            for row in self._histograms(sets).collect():
+                rows[row["s"]].append(row)
+        for s, i in self._singles(sets).items():
+            looks = {kind: sum(row[kind] for row in rows[s]) for kind in self._looks(i)}
+            self._seen[i] = Shape(sum(row["known"] for row in rows[s]), looks)
         return [
             _class_sizes(
-                [row for row in rows if row["s"] == s],
+                rows[s],
                 qid=[self.columns[i] for i in positions],
                 unit=self._question.unit,
                 missing=self._question.missing,
@@ -88,9 +96,10 @@ class SparkSets:
         keyed = self._keyed(sets)
         if self._question.unit is None:
             classes = keyed.groupBy("s", "key").agg(one.alias("n"))
-            counted = classes.groupBy("s", "n").agg(one.alias("classes"))
+            looks = self._looks_of_classes(self._singles(sets))
+            counted = classes.groupBy("s", "n").agg(one.alias("classes"), *looks)
             rows = f.col("n") * f.col("classes")
-            return counted.select("s", "n", "classes", zero.alias("persons"), rows.alias("rows"))
+            return counted.select("*", zero.alias("persons"), rows.alias("rows"))
         pairs = keyed.groupBy("s", "key", "u").agg(one.alias("rows"))
         sized = pairs.withColumn("n", one.over(window.partitionBy("s", "key")))
         classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
@@ -100,6 +109,35 @@ class SparkSets:
         return classes.select("s", "n", of_size, zero.alias("persons"), "rows").union(
             persons.select("s", "n", zero.alias("classes"), "persons", zero.alias("rows"))
         )
+
+    def _singles(self, sets: Sequence[Positions]) -> dict[int, int]:
+        """Give the columns, by their set, whose looks are known once their classes are counted."""
+        if self._question.unit is not None:
+            return {}
+        alone = {s: positions[0] for s, positions in enumerate(sets) if len(positions) == 1}
+        return {s: i for s, i in alone.items() if i < self._n_given}
+
+    def _looks_of_classes(self, singles: dict[int, int]) -> list[Column]:
+        """Count the cells that look like something by the texts of classes, each once."""
+        if not singles:
+            return []
+        f, no = self.projection.functions, self.projection.functions.expr("false")
+
+        def cells(condition: Column, name: str) -> Column:
+            column: Column = f.sum(f.when(condition, f.col("n")).otherwise(0)).alias(name)
+            return column
+
+        known = f.col("s").isin([*singles]) & ~f.col("key").isin("-", ";")
+        looks = dict.fromkeys(SHAPES, no)
+        for kinds, value in (
+            (_TEXT, "substring(key, instr(key, ':') + 1)"),
+            (_WHOLE, "try_cast(substring(key, 1, length(key) - 1) as bigint)"),
+        ):
+            mine = [s for s, i in singles.items() if self._kind(i) in kinds]
+            found = _looks(f.expr(value), kinds[-1]) if mine else {}
+            for kind, look in found.items():
+                looks[kind] |= f.col("s").isin(mine) & (f.col("key") != f.lit("-")) & look
+        return [cells(known, "known"), *(cells(look, kind) for kind, look in looks.items())]
 
     def _keyed(self, sets: Sequence[Positions]) -> DataFrame:
         """One row per counted record and set: its values of the set's columns as one text."""
@@ -271,7 +309,9 @@ class SparkSets:
         return None
 
     def shapes(self) -> list[Shape]:
-        """Look at the cells of all columns in one job."""
+        """Look at the cells of all columns; in one job, unless counting them has shown it."""
+        if len(self._seen) == self._n_given:
+            return [self._seen[i] for i in range(self._n_given)]
         facts = self._facts()
         return [
             Shape(facts[f"known{i}"], {kind: facts[f"{kind}{i}"] for kind in self._looks(i)})
@@ -324,17 +364,20 @@ class SparkSets:
         return self._known_facts
 
     def _looks(self, i: int) -> dict[str, Column]:
-        """Tell, for each kind of identifier, whether a cell of a column has its shape."""
-        value, kind = self._values[i], self._kind(i)
-        if kind in _WHOLE:
-            (low, high), (lower, higher) = NATIONAL_NUMBERS
-            short, long = (value >= low) & (value < high), (value >= lower) & (value < higher)
-            return {"national id": short | long}
-        if kind not in _TEXT:
-            return {}
-        looks = {kind: value.rlike(_whole(pattern)) for kind, pattern in SHAPES.items()}
-        looks["telephone number"] &= ~value.rlike(_whole(DATES))
-        return looks
+        return _looks(self._values[i], self._kind(i))
+
+
+def _looks(value: Column, kind: str) -> dict[str, Column]:
+    """Tell, for each kind of identifier, whether a cell has its shape."""
+    if kind in _WHOLE:
+        (low, high), (lower, higher) = NATIONAL_NUMBERS
+        short, long = (value >= low) & (value < high), (value >= lower) & (value < higher)
+        return {"national id": short | long}
+    if kind not in _TEXT:
+        return {}
+    looks = {kind: value.rlike(_whole(pattern)) for kind, pattern in SHAPES.items()}
+    looks["telephone number"] &= ~value.rlike(_whole(DATES))
+    return looks
 
 
 def _of_texts(rows: Sequence[Row], n_values: int) -> FirstCharacters | Commonest | None:
