@@ -132,7 +132,7 @@ def test_two_columns_of_one_table_have_answers_of_their_own(connection):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("distance", DISTANCES, ids=lambda given: next(iter(given)))
-@pytest.mark.parametrize("unit", [None, "u"])
+@pytest.mark.parametrize("unit", [pytest.param(None, marks=pytest.mark.nightly), "u"])
 def test_spark_scores_as_pandas_does(spark, distance, unit):
     rows = [("abc"[i * i % 3], [1, 1, 2, 3, 4, 5, 1][i * 5 % 7], i % 11) for i in range(60)]
     about = {"unit": unit}
