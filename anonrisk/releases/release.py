@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from anonrisk.core import render
 from anonrisk.errors import ArgumentError
 from anonrisk.releases import release_document
 from anonrisk.releases.approvals import Approval
 from anonrisk.releases.release_parts import ReleaseParts
+from anonrisk.releases.table_files import TableFiles
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Release(ReleaseParts):
+class Release(render.PrintedTable, ReleaseParts):
     """Tables that are published together: judged one by one, joined, and after all earlier ones.
 
     Parameters
@@ -192,3 +194,23 @@ class Release(ReleaseParts):
         from anonrisk.releases.publish import publish
 
         return publish(self, ledger, by=by, approvals=approvals, seal=seal)
+
+    def _lines(self) -> list[str]:
+        waived = render.count_of(len(self.waivers), "waiver")
+        asked = render.count_of(self.approvals, "approval")
+        joined = [f"joined: {' and '.join(map(render.named, one.tables))}" for one in self.links]
+        title = f"{self.called} for {self.audience}: {waived}, {asked} asked for"
+        return [render.shown(line) for line in (title[0].upper() + title[1:], *joined)]
+
+    def _header(self) -> tuple[str, ...]:
+        return "table", "policy", "files"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                render.named(name),
+                render.shown(policy.name or policy.digest[:19]),
+                ", ".join(map(render.shown, one.shown)) if isinstance(one, TableFiles) else "-",
+            ]
+            for (name, policy), one in zip(self.policies.items(), self.tables.values(), strict=True)
+        ]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core import render
 from anonrisk.core.columns import nearest
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
@@ -27,7 +26,7 @@ PUBLIC = "public"
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class ReleaseParts(render.PrintedTable):
+class ReleaseParts:
     """The tables, policies, links and people of a `Release`, which describes them."""
 
     tables: Mapping[str, Any]
@@ -104,26 +103,6 @@ class ReleaseParts(render.PrintedTable):
     def called(self) -> str:
         """What a sentence calls it."""
         return "the release" if self.name is None else f"release {self.name!r}"
-
-    def _lines(self) -> list[str]:
-        waived = render.count_of(len(self.waivers), "waiver")
-        asked = render.count_of(self.approvals, "approval")
-        joined = [f"joined: {' and '.join(map(render.named, one.tables))}" for one in self.links]
-        title = f"{self.called} for {self.audience}: {waived}, {asked} asked for"
-        return [render.shown(line) for line in (title[0].upper() + title[1:], *joined)]
-
-    def _header(self) -> tuple[str, ...]:
-        return "table", "policy", "files"
-
-    def _rows(self) -> list[list[str]]:
-        return [
-            [
-                render.named(name),
-                render.shown(policy.name or policy.digest[:19]),
-                ", ".join(map(render.shown, one.shown)) if isinstance(one, TableFiles) else "-",
-            ]
-            for (name, policy), one in zip(self.policies.items(), self.tables.values(), strict=True)
-        ]
 
 
 def _policies(given: Any, tables: Mapping[str, Any]) -> dict[str, Policy]:
