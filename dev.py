@@ -106,6 +106,7 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
+PROPERTIES = ("-m", "hypothesis and not nightly")
 ALL_EXAMPLES = ("--hypothesis-profile", "night")
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
@@ -114,23 +115,15 @@ ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", 
 ONE, FEW = (("--of-a-file", number) for number in ("1", "2"))
 # Connect differs from Spark in the functions that it has: every word is asked once, and a test of
 # each way through the engine compares numbers.
-OF_CONNECT = (
-    *("tests/test_engines*.py", "tests/test_spark_logs.py", "tests/test_spark_session.py"),
-    *(
-        f"tests/test_{word}.py"
-        for word in (
-            *("apply", "assess", "find_qids", "gate_rules", "kmap", "linkability", "profiles"),
-            *("pseudonymize", "report", "roles", "suda", "suppress", "tcloseness"),
-            *("trajectory", "verdict", "wildcard"),
-        )
-    ),
+ON_CONNECT = (
+    *("apply", "assess", "engines", "engines_page", "find_qids", "gate_rules", "kmap"),
+    *("linkability", "profiles", "pseudonymize", "report", "roles", "spark_logs", "spark_session"),
+    *("suda", "suppress", "tcloseness", "trajectory", "verdict", "wildcard"),
 )
+OF_CONNECT = tuple(f"tests/test_{word}.py" for word in ON_CONNECT)
+PANDAS, ALL_OF_THEM = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,spark")
 LANES = (
-    Lane(
-        "pandas and Arrow",
-        LATEST,
-        ("--engines", "pandas,arrow", "-m", "not nightly", "--of-other-kinds", "4"),
-    ),
+    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "4")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE, *there(OF_CONNECT))),
     # In a database, one test of each word by day: test_sql*.py has the rest.
@@ -143,16 +136,8 @@ LANES = (
     ),
 )
 NIGHTLY = (
-    Lane(
-        "nightly tests",
-        LATEST,
-        ("--engines", "pandas,arrow,spark", "-m", "nightly", *ALL_EXAMPLES),
-    ),
-    Lane(
-        "properties, all examples",
-        LATEST,
-        ("--engines", "pandas,arrow,spark", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
-    ),
+    Lane("nightly tests", LATEST, (*ALL_OF_THEM, "-m", "nightly", *ALL_EXAMPLES)),
+    Lane("properties, all examples", LATEST, (*ALL_OF_THEM, *PROPERTIES, *ALL_EXAMPLES)),
     Lane(
         "pandas and Arrow, all cases",
         LATEST,
