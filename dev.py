@@ -121,7 +121,8 @@ ON_CONNECT = (
     *("suda", "suppress", "tcloseness", "trajectory", "verdict", "wildcard"),
 )
 OF_CONNECT = tuple(f"tests/test_{word}.py" for word in ON_CONNECT)
-PANDAS, ALL_OF_THEM = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,spark")
+PANDAS, PANDAS_MORE = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,arrow_more")
+OLD, ALL_OF_THEM = ("--engines", "plain,pandas_on_spark"), ("--engines", "pandas,arrow,spark")
 LANES = (
     Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "4")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
@@ -129,20 +130,12 @@ LANES = (
     # In a database, one test of each word by day: test_sql*.py has the rest.
     Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane(
-        "oldest versions",
-        OLDEST,
-        ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW, "--of-other-kinds", "1"),
-    ),
+    Lane("oldest versions", OLDEST, (*OLD, *ONE_CASE, *FEW, "--of-other-kinds", "1")),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, (*ALL_OF_THEM, "-m", "nightly", *ALL_EXAMPLES)),
     Lane("properties, all examples", LATEST, (*ALL_OF_THEM, *PROPERTIES, *ALL_EXAMPLES)),
-    Lane(
-        "pandas and Arrow, all cases",
-        LATEST,
-        ("--engines", "pandas,arrow,arrow_more", *ENGINE_TESTS),
-    ),
+    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS_MORE, *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
