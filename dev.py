@@ -106,58 +106,34 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
-ALL_EXAMPLES = ("--hypothesis-profile", "night")
+PROPERTIES, ALL_EXAMPLES = ("-m", "hypothesis and not nightly"), ("--hypothesis-profile", "night")
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
 # What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
 ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
 ONE, FEW = (("--of-a-file", number) for number in ("1", "2"))
-# Connect differs from Spark in the functions that it has: every word is asked once, and a test of
-# each way through the engine compares numbers.
-OF_CONNECT = (
-    *("tests/test_engines*.py", "tests/test_spark_logs.py", "tests/test_spark_session.py"),
-    *(
-        f"tests/test_{word}.py"
-        for word in (
-            *("apply", "assess", "find_qids", "gate_rules", "kmap", "linkability", "profiles"),
-            *("pseudonymize", "report", "roles", "suda", "suppress", "tcloseness"),
-            *("trajectory", "verdict", "wildcard"),
-        )
-    ),
+# Connect has fewer functions than Spark: every word once, and numbers of each way to count.
+ON_CONNECT = (
+    *("apply", "assess", "engines", "engines_page", "find_qids", "gate_rules", "kmap"),
+    *("linkability", "profiles", "pseudonymize", "report", "roles", "spark_logs", "spark_session"),
+    *("suda", "suppress", "tcloseness", "trajectory", "verdict", "wildcard"),
 )
+OF_CONNECT = tuple(f"tests/test_{word}.py" for word in ON_CONNECT)
+PANDAS, PANDAS_MORE = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,arrow_more")
+OLD, ALL_OF_THEM = ("--engines", "plain,pandas_on_spark"), ("--engines", "pandas,arrow,spark")
 LANES = (
-    Lane(
-        "pandas and Arrow",
-        LATEST,
-        ("--engines", "pandas,arrow", "-m", "not nightly", "--of-other-kinds", "4"),
-    ),
+    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "4")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE, *there(OF_CONNECT))),
-    # In a database, one test of each word by day: test_sql*.py has the rest.
+    # Of a database, one test of each word: test_sql*.py has the rest.
     Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane(
-        "oldest versions",
-        OLDEST,
-        ("--engines", "plain,pandas_on_spark", *ONE_CASE, *FEW, "--of-other-kinds", "1"),
-    ),
+    Lane("oldest versions", OLDEST, (*OLD, *ONE_CASE, *FEW, "--of-other-kinds", "1")),
 )
 NIGHTLY = (
-    Lane(
-        "nightly tests",
-        LATEST,
-        ("--engines", "pandas,arrow,spark", "-m", "nightly", *ALL_EXAMPLES),
-    ),
-    Lane(
-        "properties, all examples",
-        LATEST,
-        ("--engines", "pandas,arrow,spark", "-m", "hypothesis and not nightly", *ALL_EXAMPLES),
-    ),
-    Lane(
-        "pandas and Arrow, all cases",
-        LATEST,
-        ("--engines", "pandas,arrow,arrow_more", *ENGINE_TESTS),
-    ),
+    Lane("nightly tests", LATEST, (*ALL_OF_THEM, "-m", "nightly", *ALL_EXAMPLES)),
+    Lane("properties, all examples", LATEST, (*ALL_OF_THEM, *PROPERTIES, *ALL_EXAMPLES)),
+    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS_MORE, *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
@@ -339,18 +315,16 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
     that ends early is said to have taken as long as the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        started = []
+        started, failed = [], []
         for number, lane in enumerate(lanes):
             log = stack.enter_context(Path(folder, str(number)).open("w+", encoding="utf-8"))
-            env = variables(lane.env, java_home)
-            command = pytest_command(lane, args)
+            env, command = variables(lane.env, java_home), pytest_command(lane, args)
             process = subprocess.Popen(
                 command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT
             )
             stack.callback(process.kill)
             started.append((lane, process, log, time.monotonic()))
             say(f"lane started: {lane.title}")
-        failed = []
         while started:
             done = next((one for one in started if one[1].poll() is not None), None)
             if done is None:
