@@ -219,7 +219,7 @@ class Ledger:
         return state.to_bytes()
 
     @staticmethod
-    def _refuse_unfit(manifest: Manifest) -> None:
+    def _refuse_unfit(manifest: Any) -> None:
         if not isinstance(manifest, Manifest):
             kind = type(manifest).__name__
             raise ArgumentError(f"a ledger takes a Manifest, not a {kind}: see Release.publish")
