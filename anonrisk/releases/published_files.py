@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     AnyPath: TypeAlias = str | os.PathLike[str]
+    Paths: TypeAlias = AnyPath | Sequence[AnyPath]
 
 # A message names no more files than somebody reads.
 _SHOWN = 5
@@ -72,7 +73,7 @@ class PublishedFile:
 
 
 def published_files(
-    tables: Mapping[str | None, AnyPath | Sequence[AnyPath]], root: AnyPath | None = None
+    tables: Mapping[str, Paths] | Mapping[str | None, Paths], root: AnyPath | None = None
 ) -> tuple[PublishedFile, ...]:
     """Read the files of each table; of a folder, all that it holds.
 
