@@ -309,7 +309,7 @@ def sketch(
     to within 2% of itself, because at least 1.98% of the classes are then singletons, and 20,700
     of those kept.
 
-    When it misleads: the smallest class of a sample is not the smallest of the table. A sketch
+    What it does not tell: the smallest class of a sample is not the smallest of the table. A sketch
     that leaves classes out gives no k, and whoever needs one asks for a state. Records that a
     person has in several classes count once in each.
 
