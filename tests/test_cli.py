@@ -966,7 +966,7 @@ def test_the_manual_is_true(run):
         "dbt",
     )
     helps = "".join(run(name, "--help")[1] for name in names)
-    helps += run("priors", "predict", "--help")[1]
+    helps += run("priors", "predict", "--help")[1] + run("release", "check", "--help")[1]
     spark = (ROOT / "anonrisk" / "cli" / "source.py").read_text()
     for option in set(re.findall(r"(?<![\w=])--[a-z][a-z-]+", manual)) - {"--help", "--name"}:
         assert option in helps or f'"{option}"' in spark, option

@@ -35,7 +35,7 @@ def test_all_is_said(name):
     assert schema.get("oneOf") or schema["properties"]
     assert kind.what or name == "risk"
     # What no expectation can ask says why.
-    assert (kind.expectation is None) == (name == "max_suppressed")
+    assert (kind.expectation is None) == (name in {"max_suppressed", "differencing", "linked"})
     assert bool(kind.expectation_fields) == (kind.expectation is not None)
 
 
@@ -49,7 +49,9 @@ def test_names_of_verdicts_lead_to_their_budget():
     assert budgets.named("k") is BUDGETS["k"]
     assert budgets.named("risk.journalist.average") is BUDGETS["risk"]
     assert budgets.named("risk") is budgets.named("table") is budgets.named("K") is None
-    assert [name for name in NAMES if budgets.at_least(name)] == ["k", "ldiv"]
+    assert [name for name in NAMES if budgets.at_least(name)] == [
+        *("k", "ldiv", "linked", "whole_person")
+    ]
 
 
 def test_scores_of_one_pass_are_shared():

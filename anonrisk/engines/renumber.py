@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 _SHORT = 10_000
 
 
-def closed_up(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    """Renumber keys without gaps, in the order of their appearance."""
+def numbered(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Number keys without gaps, in the order of their appearance, and give each of them once."""
     # By the hash table of pandas: NumPy would sort.
     codes, uniques = pd.factorize(keys)
-    return codes.astype(np.int64, copy=False), len(uniques)
+    return codes.astype(np.int64, copy=False), uniques
+
+
+def closed_up(keys: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Renumber keys without gaps, in the order of their appearance."""
+    codes, uniques = numbered(keys)
+    return codes, len(uniques)
 
 
 def looked_up(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.core import render
 from anonrisk.core.arguments import whole_number
@@ -16,6 +15,8 @@ from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import pandas as pd
 
     from anonrisk.core.arrays import Booleans, Integers
     from anonrisk.core.columns import Name, Qid
@@ -188,6 +189,8 @@ class Comparison(render.PrintedTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Give how many classes had how many persons added and removed, a pair of numbers a row."""
+        import pandas as pd
+
         return pd.DataFrame(self.classes, columns=list(ChangedClasses._fields))
 
     def to_dict(self) -> dict[str, Any]:

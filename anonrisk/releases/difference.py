@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from anonrisk.core.encoding import agreed
+from anonrisk.engines.renumber import numbered
 from anonrisk.errors import EmptyTableError, StateError
 from anonrisk.releases.comparison import (
     ADDED,
@@ -159,7 +159,7 @@ class _Pairs:
     ) -> _Pairs:
         classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
         persons, n_persons = interned(np.concatenate((who_before, who_now)))
-        places, found = pd.factorize(classes * n_persons + persons)
+        places, found = numbered(classes * n_persons + persons)
         old, new = np.split(places, [len(before.rows)])
         is_in = np.zeros((2, len(found)), dtype=bool)
         is_in[0, old] = is_in[1, new] = True
@@ -228,7 +228,7 @@ class _Pairs:
     def way(self) -> Integers:
         """Number the ways from the classes before to those now, for all who moved."""
         old, new = self.sets(0)[self.moved], self.sets(1)[self.moved]
-        return pd.factorize(old * self.n_persons + new)[0]
+        return numbered(old * self.n_persons + new)[0]
 
     @cached_property
     def n_split(self) -> int:
@@ -268,7 +268,7 @@ class _Groups:
         return cls(
             pairs,
             np.concatenate((person, moved)),
-            pd.factorize(keys)[0],
+            numbered(keys)[0],
             np.concatenate((kind, np.full(len(moved), _MOVED))),
             np.concatenate((rest, np.full(len(moved), NONE))),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
+from anonrisk.engines.renumber import numbered
 from anonrisk.errors import StateError
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def interned(hashes: Hashes) -> tuple[Integers, int]:
     >>> interned(np.array([[7, 1], [5, 1], [7, 2], [7, 1]], dtype=np.uint64))
     (array([0, 1, 2, 0]), 3)
     """
-    first, found = pd.factorize(hashes[:, 0])
+    first, found = numbered(hashes[:, 0])
     one = np.empty(len(found), dtype=np.uint64)
     one[first] = hashes[:, 1]
     if (hashes[:, 1] == one[first]).all():
         return first, len(found)
     # Two hashes that share 64 bits: rare, unless they are made up.
-    last = pd.factorize(hashes[:, 1])[0]
-    both, pairs = pd.factorize(first * len(hashes) + last)
+    last = numbered(hashes[:, 1])[0]
+    both, pairs = numbered(first * len(hashes) + last)
     return both, len(pairs)
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
+from anonrisk.engines.renumber import numbered
 from anonrisk.releases.comparison import (
     ADDED,
     CHANGES,
@@ -107,7 +107,7 @@ def _net_values(
     cls = np.concatenate(
         [of[entries_of(one, name)] for one, of in zip(releases, places, strict=True)]
     )
-    pair, found = pd.factorize(cls * n_values + values)
+    pair, found = numbered(cls * n_values + values)
     parts = np.split(pair, [len(releases[0].values[name].rows)])
     old, new = (
         added_by(part, one.values[name].rows, len(found), by_entry=one.persons is not None)
