@@ -123,6 +123,12 @@ def test_any_tables_of_a_few_rows(made):
     rows = {name: one.astype(object).to_dict("records") for name, one in tables.items()}
     qids = {name: ["x", "y"] if name == "t0" else ["x"] for name in tables}
     link = Link(list(tables), on="id")
+    everybody = [{row["id"] for row in own} for own in rows.values()]
+    others = [set().union(*everybody[:i], *everybody[i + 1 :]) for i in range(len(everybody))]
+    if any(own.isdisjoint(other) for own, other in zip(everybody, others, strict=True)):
+        with pytest.raises(errors.EmptyTableError, match="no join to measure"):
+            linked(tables, link, qids)
+        return
     found = linked(tables, link, qids)
     classes, persons = by_person(rows, qids, "id")
     assert histogram(found) == classes
@@ -140,6 +146,20 @@ def test_any_tables_of_a_few_rows(made):
         else:
             with pytest.raises(errors.EmptyTableError, match="no join to measure"):
                 linked(tables, shared, qids, unit=unit)
+
+
+@pytest.mark.parametrize("keys", [[11, 12, 13, 14, 15, 16], []])
+def test_a_join_that_matches_nobody_is_no_join(frame, keys):
+    visits = frame({"id": pd.array(keys, dtype="int64"), "day": pd.array(keys, dtype="int64")})
+    with pytest.raises(errors.EmptyTableError, match="table 1 of the link has no value of 'id'"):
+        linked({"patients": frame(PATIENTS), "visits": visits}, LINK, QIDS)
+
+
+def test_a_third_table_that_shares_nobody_is_named():
+    tables = {name: pd.DataFrame(cells) for name, cells in zip("ab", (PATIENTS, VISITS))}
+    tables["c"] = pd.DataFrame({"id": [70], "day": [1]})
+    with pytest.raises(errors.EmptyTableError, match="table 3 of the link has no value of 'id'"):
+        linked(tables, Link(["a", "b", "c"], on="id"), {"a": "zip", "b": "day", "c": "day"})
 
 
 def test_columns_may_be_called_differently(frame):

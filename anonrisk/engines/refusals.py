@@ -13,6 +13,7 @@ from anonrisk.counts import bounds
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
+    EmptyTableError,
     HierarchyError,
     MissingSensitiveError,
     MissingUnitError,
@@ -211,6 +212,17 @@ def check_one_type(columns: Sequence[tuple[Name | None, str]]) -> None:
         raise UnsupportedColumnError(
             f"tables are joined by columns of one type, and these are not ({said}): convert{hint}"
         )
+
+
+def check_shared(keys: Sequence[Name | None], n_shared: Sequence[int]) -> None:
+    """Refuse a table whose persons are in no other table of the link: nothing was joined then."""
+    for number, (key, n_persons) in enumerate(zip(keys, n_shared, strict=True), start=1):
+        if not n_persons:
+            raise EmptyTableError(
+                f"table {number} of the link has no value of {key!r} in common with another one: "
+                "there is no join to measure; see whether the keys are written alike, or take the "
+                "table out of the link"
+            )
 
 
 def check_patterns(n_patterns: int) -> None:

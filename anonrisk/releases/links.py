@@ -156,6 +156,8 @@ def linked(
     TooManyClassesError
         If persons have more combinations than are counted (10,000,000): their number is
         known beforehand, and nothing is joined then.
+    EmptyTableError
+        If nothing of a table matches: there is no join to measure.
 
     Notes
     -----
@@ -166,8 +168,9 @@ def linked(
     .. math:: n(c_1, \dots, c_m) = \left| \{ p : c_1 \in C_1(p), \dots, c_m \in C_m(p) \} \right|
 
     for every combination that somebody has. To have no row in a table is known too: it is a class
-    of its own there, and who is in no other table is counted. The number of combinations of a
-    person is the product of the numbers of their classes.
+    of its own there, and who is in no other table is counted. A table that has nobody in common
+    with another one is refused: its key is another, or written otherwise, and nothing was joined.
+    The number of combinations of a person is the product of the numbers of their classes.
 
     With ``whole=True`` the attacker knows every row of the person: two are alike if the multisets
     of their rows are equal in every table. That k is never larger, and near 1 wherever persons
@@ -289,6 +292,7 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
         Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
         for found, links in zip(counted, np.split(persons, ends), strict=True)
     ]
+    _check_shared(asked, entries, n_persons)
     n_dropped = sum(found.n_dropped for found in counted)
     about: dict[str, Any] = {
         "unit": asked[0].on[0],
@@ -301,6 +305,17 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
     order = np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
     return _sizes(asked, n_dropped, sizes=sizes, classes=classes, records=records, **about)
+
+
+def _check_shared(
+    asked: Sequence[_LinkedTable], entries: Sequence[Entries], n_persons: int
+) -> None:
+    """Refuse a table that shares no person: absent everywhere, they would pass as unlinked."""
+    there = np.zeros((len(entries), n_persons), dtype=bool)
+    for own, one in zip(there, entries, strict=True):
+        own[one.links] = True
+    shared = there & (there.sum(axis=0) > 1)
+    refusals.check_shared([one.on[0] for one in asked], shared.sum(axis=1).tolist())
 
 
 def _numbers(hashes: Any) -> tuple[Integers, int]:

@@ -40,7 +40,9 @@ def combinations(frame: DataFrame, asked: LinkedClasses) -> ClassCounts:
     sizes = [count.class_sizes(one, question)[0] for one, question in tables]
     with guarded("join the classes"):
         classes = [_classes(one, question, t) for t, (one, question) in enumerate(tables)]
-        refusals.check_combinations(_n_combinations(classes), MOST)
+        n_combinations, n_shared = _sizes_of_join(classes)
+        refusals.check_shared([question.unit for _, question in tables], n_shared)
+        refusals.check_combinations(n_combinations, MOST)
         rows = _histogram(classes).collect()
     found = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
     persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
@@ -79,8 +81,8 @@ def _outer(tables: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.join(other, "u", "full_outer"), tables)
 
 
-def _n_combinations(classes: Sequence[DataFrame]) -> float:
-    """Count what the join will have, from the number of classes that each person has."""
+def _sizes_of_join(classes: Sequence[DataFrame]) -> tuple[float, list[int]]:
+    """Count what the join will have, and whom each table shares, from everybody's classes."""
     f: Any = Projection.of(classes[0]).functions
     degrees = [
         one.groupBy("u").agg(f.count(f.lit(1)).alias(f"d{t}")) for t, one in enumerate(classes)
@@ -89,7 +91,11 @@ def _n_combinations(classes: Sequence[DataFrame]) -> float:
         lambda one, other: one * other,
         (f.coalesce(f.col(f"d{t}"), f.lit(1)).cast("double") for t in range(len(classes))),
     )
-    return float(_outer(degrees).agg(f.sum(each)).collect()[0][0] or 0.0)
+    there = [f.col(f"d{t}").isNotNull() for t in range(len(classes))]
+    several = reduce(lambda one, other: one + other, (one.cast("int") for one in there)) > 1
+    shared = [f.count(f.when(one & several, 1)) for one in there]
+    total, *n_shared = _outer(degrees).agg(f.sum(each), *shared).collect()[0]
+    return float(total or 0.0), n_shared
 
 
 def _histogram(classes: Sequence[DataFrame]) -> DataFrame:
