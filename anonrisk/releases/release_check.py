@@ -279,12 +279,12 @@ def _earlier(table: str, now: State, release: ReleaseParts, ledger: Ledger) -> I
     All audiences share what they have, but those that the release declares separate. A table of
     another name is left to the table that has its name now, unless it has people of this one.
     """
-    for entry, name, state in ledger.states_like(table, now.counts.qid):
+    for entry, name, kept in ledger.states_like(table, now.counts.qid):
         own = name == table or name not in release.tables
         if entry.audience not in release.separate and (
-            own or of_one_table(state.counts, now.counts)
+            own or of_one_table(kept.counts, now.counts)
         ):
-            yield _Held(entry.release, name, state)
+            yield _Held(entry.release, name, kept)
 
 
 def _compared(
