@@ -120,6 +120,38 @@ def test_every_earlier_release_is_compared_and_the_worst_is_told(ledger):
     assert "The worst of 3 comparisons" in found(third).sentence
 
 
+def test_a_ledger_without_the_budget_is_no_pass_from_the_first_release_on(ledger):
+    verdict = release(policy=Policy(quasi="zip", insensitive=["who", "illness"], k=5)).check(ledger)
+    assert found(verdict).status == verdict.status == "could_not_assess"
+    assert "add the budget differencing, as differencing: {k: 5}" in found(verdict).sentence
+
+
+def test_a_table_of_another_name_is_the_same_table(ledger):
+    release().publish(ledger, by="me")
+    verdict = Release({"people_v2": PEOPLE.drop(index=11)}, POLICY, name="second").check(ledger)
+    one = found(verdict, table="people_v2")
+    assert (one.status, one.value) == ("fail", 1)
+    assert one.sentence.endswith("Compared with first, table people.")
+    assert verdict.earlier == ("first",)
+    # New pseudonyms and a new name at once: nobody can tell.
+    other = PEOPLE.assign(who=PEOPLE["who"] + "x")
+    rotated = Release({"people_v2": other}, POLICY, name="second").check(ledger)
+    assert found(rotated, table="people_v2").status == "could_not_assess"
+
+
+def test_tables_of_other_people_beside_each_other_keep_their_names(ledger):
+    south = PEOPLE.assign(who=PEOPLE["who"] + "s")
+    Release({"north": PEOPLE, "south": south}, POLICY, name="first").publish(ledger, by="me")
+    assert Release({"north": PEOPLE, "south": south}, POLICY, name="second").check(ledger).passed
+    # The people of the north but one, beside a north as it was.
+    tables = {"north": PEOPLE, "south": PEOPLE.drop(index=11)}
+    verdict = Release(tables, POLICY, name="second").check(ledger)
+    assert found(verdict, table="south").status != "pass"
+    more = {"north": PEOPLE, "south": south, "north_v2": PEOPLE.drop(index=11)}
+    verdict = Release(more, POLICY, name="second").check(ledger)
+    assert (found(verdict, table="north_v2").value, verdict.status) == (1, "fail")
+
+
 def test_another_unit_or_other_columns_cannot_be_compared(ledger):
     release().publish(ledger, by="me")
     other = Policy.from_dict(POLICY.to_dict()).with_roles(sensitive=["other"])

@@ -68,6 +68,17 @@ def compare_counts(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     return found(pairs)
 
 
+def of_one_table(before: KeyedCounts, now: KeyedCounts) -> bool:
+    """Tell whether the columns are the same, and somebody is in both."""
+    if before.persons is None or now.persons is None:
+        return False
+    columns = [(one.qid, one.unit, one.sensitive) for one in (before, now)]
+    if columns[0] != columns[1]:
+        return False
+    n_each = [interned(one)[1] for one in (before.persons, now.persons)]
+    return interned(np.concatenate((before.persons, now.persons)))[1] < sum(n_each)
+
+
 def _net_by_person(pairs: _Pairs) -> Comparison:
     n_before, n_now = int(pairs.in_before.sum()), int(pairs.in_now.sum())
     return replace(net_difference(*pairs.counts), n_before=n_before, n_now=n_now, n_both=0)

@@ -18,12 +18,14 @@ from anonrisk.policy.finding import PASS
 from anonrisk.releases.chain import Chain, LedgerEntries, LedgerEntry
 from anonrisk.releases.manifest import CLOCKS_DIFFER, Manifest, moment
 from anonrisk.releases.state import State
+from anonrisk.releases.state_file import qid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection, MetaData
 
+    from anonrisk.core.columns import Qid
     from anonrisk.releases.published_files import AnyPath
 
 VERSION = 1
@@ -118,9 +120,22 @@ class Ledger:
         """Give the same as they are stored."""
         for entry in self.entries():
             if table in entry.states:
-                with self._withheld(), reading(self._engine) as connection:
-                    data = self._parts(connection, entry)[_STATE, table]
-                yield entry, data
+                yield entry, self._states_in(entry)[table]
+
+    def states_like(self, table: str, qid: Qid) -> Iterator[tuple[LedgerEntry, str, State]]:
+        """Give the same, and what other tables with that quasi-identifier were called.
+
+        A table may get another name, and its people are in it all the same.
+        """
+        for entry in self.entries():
+            for name, data in self._states_in(entry).items():
+                if name == table or qid_of(data) == qid:
+                    yield entry, name, State.from_bytes(data, key=self.key)
+
+    def _states_in(self, entry: LedgerEntry) -> dict[str, bytes]:
+        with self._withheld(), reading(self._engine) as connection:
+            parts = self._parts(connection, entry)
+        return {name: data for (kind, name), data in sorted(parts.items()) if kind == _STATE}
 
     def verify(self, *, head: str | None = None) -> LedgerEntries:
         """Read everything, states and manifests too; raise where anything is not as it was written.

@@ -34,7 +34,7 @@ class Release(render.PrintedTable, ReleaseParts):
     tables : mapping of name to table or files
         Each table as any library has it, or where its files are: a path, a pattern, a list of them,
         or a mapping as `release.yaml` has it. Keep the name of a table from release to release:
-        earlier ones of the same name are what it is compared with.
+        it is compared with earlier ones of that name, and with others of the same columns.
     policy : Policy, or mapping of name to Policy
         One for all tables, or one for each.
     links : sequence of links

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
@@ -20,6 +20,7 @@ from anonrisk.releases import approvals as approving
 from anonrisk.releases import waivers as waiving
 from anonrisk.releases.compare import compare_all
 from anonrisk.releases.contents import Contents, contents_of
+from anonrisk.releases.difference import of_one_table
 from anonrisk.releases.links import linked
 from anonrisk.releases.release_verdict import ReleaseVerdict
 from anonrisk.releases.state import State, state
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
 # What all earlier releases of a table are called, whoever holds every one of them.
 TOGETHER = "all of them together"
+_NOT_ASKED = (
+    "there is a ledger of earlier releases, and the policy does not say what this one may tell "
+    "together with them: add the budget differencing, as differencing: {k: 5}"
+)
 _CHANGED = "they were changed while they were checked; check again"
 
 
@@ -247,29 +252,49 @@ def _after(
 ) -> JudgedTable:
     """Judge what somebody learns who holds earlier releases of the table as well."""
     budgets = table.budgets("differencing")
-    if not budgets or table.name not in states:
+    if not budgets:
+        return table.with_findings("differencing", [unknown("differencing", _NOT_ASKED)])
+    if table.name not in states:
         return table
-    compared = list(compared_with(table.name, states[table.name], release, ledger))
-    earlier.update(dict.fromkeys(name for name, _ in compared if name != TOGETHER))
+    now = states[table.name]
+    held = list(_earlier(table.name, now, release, ledger))
+    compared = list(_compared(table.name, now, held))
+    earlier.update(dict.fromkeys(one.release for one in held))
     return table.with_findings(
         "differencing", [_differing(table, budget, compared) for budget in budgets]
     )
 
 
-def compared_with(
-    table: str, now: State, release: ReleaseParts, ledger: Ledger
-) -> Iterator[tuple[str, Comparison | Problem]]:
-    """Compare a table with every earlier release of it, and with all of them together.
+class _Held(NamedTuple):
+    """A table that was published before."""
 
-    All audiences share what they have, but those that the release declares separate.
+    release: str
+    table: str
+    state: State
+
+
+def _earlier(table: str, now: State, release: ReleaseParts, ledger: Ledger) -> Iterator[_Held]:
+    """Give what was published of a table, under whatever name.
+
+    All audiences share what they have, but those that the release declares separate. A table of
+    another name is left to the table that has its name now, unless it has people of this one.
     """
-    held = [
-        (entry.release, state)
-        for entry, state in ledger.states(table)
-        if entry.audience not in release.separate
+    for entry, name, kept in ledger.states_like(table, now.counts.qid):
+        own = name == table or name not in release.tables
+        if entry.audience not in release.separate and (
+            own or of_one_table(kept.counts, now.counts)
+        ):
+            yield _Held(entry.release, name, kept)
+
+
+def _compared(
+    table: str, now: State, held: Sequence[_Held]
+) -> Iterator[tuple[str, Comparison | Problem]]:
+    """Compare a table with each that was published before, and with all of them together."""
+    found = attempt(lambda: list(compare_all([one.state for one in held], now)))
+    names = [
+        one.release if one.table == table else f"{one.release}, table {one.table}" for one in held
     ]
-    found = attempt(lambda: list(compare_all([state for _, state in held], now)))
-    names = [name for name, _ in held]
     if isinstance(found, Problem):
         yield from ((name, found) for name in names)
         return
@@ -332,7 +357,8 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> list[tuple[str, str, C
             if table.counted is None:
                 table.verdict.raise_for_status()
             now = table.state(ledger.key)
-            for before, found in compared_with(name, now, release, ledger):
+            held = list(_earlier(name, now, release, ledger))
+            for before, found in _compared(name, now, held):
                 if isinstance(found, Problem):
                     raise StateError(f"table {name!r} and release {before!r}: {found.message}")
                 made.append((name, before, found))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonrisk.core.arrays import Integers
+    from anonrisk.core.columns import Qid
     from anonrisk.core.encoding import Hashes
     from anonrisk.core.keys import Key
 
@@ -91,6 +92,11 @@ def from_bytes(data: bytes, key: Key) -> KeyedCounts:
     if not whole:
         raise_alone(StateError("the state is damaged, or was changed by somebody without the key"))
     return counts
+
+
+def qid_of(data: bytes) -> Qid:
+    """Read of which columns a state counts the classes, without the counts."""
+    return tuple(_read_header(*_pyarrow(), data)[0]["qid"])
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
