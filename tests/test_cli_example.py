@@ -28,7 +28,7 @@ def test_programs_are_listed_with_what_they_do(run):
     code, out, _ = run("--list")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == PROGRAMS
-    assert "hospital        A hospital wants to publish its admissions." in out
+    assert "hospital         A hospital wants to publish its admissions." in out
     assert sorted(json.loads(run("--list", "--json")[1])["examples"]) == PROGRAMS
 
 
