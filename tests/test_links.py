@@ -156,8 +156,8 @@ def test_a_join_that_matches_nobody_is_no_join(frame, keys):
 
 
 def test_a_third_table_that_shares_nobody_is_named():
-    tables = {name: pd.DataFrame(cells) for name, cells in zip("ab", (PATIENTS, VISITS))}
-    tables["c"] = pd.DataFrame({"id": [70], "day": [1]})
+    of_table = {"a": PATIENTS, "b": VISITS, "c": {"id": [70], "day": [1]}}
+    tables = {name: pd.DataFrame(cells) for name, cells in of_table.items()}
     with pytest.raises(errors.EmptyTableError, match="table 3 of the link has no value of 'id'"):
         linked(tables, Link(["a", "b", "c"], on="id"), {"a": "zip", "b": "day", "c": "day"})
 
