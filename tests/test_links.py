@@ -148,18 +148,19 @@ def test_any_tables_of_a_few_rows(made):
                 linked(tables, shared, qids, unit=unit)
 
 
-@pytest.mark.parametrize("keys", [[11, 12, 13, 14, 15, 16], []])
-def test_a_join_that_matches_nobody_is_no_join(frame, keys):
-    visits = frame({"id": pd.array(keys, dtype="int64"), "day": pd.array(keys, dtype="int64")})
+def test_a_join_that_matches_nobody_is_no_join(frame):
+    visits = frame({**VISITS, "id": [11, 12, 13, 14, 15, 16]})
     with pytest.raises(errors.EmptyTableError, match="table 1 of the link has no value of 'id'"):
         linked({"patients": frame(PATIENTS), "visits": visits}, LINK, QIDS)
 
 
 def test_a_third_table_that_shares_nobody_is_named():
-    tables = {name: pd.DataFrame(cells) for name, cells in zip("ab", (PATIENTS, VISITS))}
-    tables["c"] = pd.DataFrame({"id": [70], "day": [1]})
+    of_table = {"a": PATIENTS, "b": VISITS, "c": {"id": [70], "day": [1]}}
+    tables = {name: pd.DataFrame(cells) for name, cells in of_table.items()}
     with pytest.raises(errors.EmptyTableError, match="table 3 of the link has no value of 'id'"):
         linked(tables, Link(["a", "b", "c"], on="id"), {"a": "zip", "b": "day", "c": "day"})
+    with pytest.raises(errors.EmptyTableError, match="no join to measure"):
+        linked({"patients": tables["a"], "visits": tables["b"].head(0)}, LINK, QIDS)
 
 
 def test_columns_may_be_called_differently(frame):

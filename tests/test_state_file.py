@@ -152,6 +152,24 @@ def test_where_nothing_can_be_written_nothing_is_left(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes among files here")
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UnwritableTableError, match="it is a device or a pipe, not a file"):
+        state_file.write(pipe, b"counts")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("path", ["a\0b", ""])
+def test_what_is_no_name_of_a_file_is_told(path):
+    with pytest.raises(UnwritableTableError, match=r"cannot write the state .* no name of a file"):
+        state_file.write(path, b"counts")
+    with pytest.raises(StateError, match="cannot read the state"):
+        state_file.read(path)
+
+
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
     state = made()
     monkeypatch.setitem(sys.modules, "pyarrow", None)

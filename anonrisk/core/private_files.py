@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -20,6 +21,9 @@ def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
 
     Readable by its owner alone, unless another mode is given.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # Whoever may do everything, as in a container, would lose a device or a pipe for good.
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

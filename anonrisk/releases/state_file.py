@@ -103,18 +103,23 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a whole file that its owner alone can read, or leave what is there."""
     try:
         replace_file(Path(path), data)
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise UnwritableTableError(f"cannot write the state {os.fspath(path)!r}: {why}") from None
+    except (OSError, ValueError) as error:
+        raise UnwritableTableError(
+            f"cannot write the state {os.fspath(path)!r}: {_why(error)}"
+        ) from None
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
     """Read a file."""
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise StateError(f"cannot read the state {os.fspath(path)!r}: {why}") from None
+    except (OSError, ValueError) as error:
+        raise StateError(f"cannot read the state {os.fspath(path)!r}: {_why(error)}") from None
+
+
+def _why(error: OSError | ValueError) -> str:
+    """Say what the system said; Python refuses some names before it asks."""
+    return getattr(error, "strerror", None) or "this is no name of a file"
 
 
 def _header(counts: KeyedCounts, key: Key) -> dict[str, Any]:
