@@ -113,6 +113,19 @@ def test_an_approval_is_void_once_anything_changes(folder, capsys):
     assert "the release has changed since" in " ".join(capsys.readouterr().out.split())
 
 
+def test_approvals_may_be_kept_elsewhere(folder):
+    assert run("approve", "release.json", "--by", "A. Officer", "--approvals", "new.json") == PASS
+    assert run("approve", "release.json", "--by", "B. Board", "--approvals", "new.json") == PASS
+    assert len(json.loads((folder / "new.json").read_text())) == 2
+
+
+def test_no_manifest_is_written_over_the_ledger(folder, capsys):
+    assert publish("--new") == PASS
+    before = (folder / "ledger.db").read_bytes()
+    assert publish("-o", "ledger.db") == USAGE
+    assert (folder / "ledger.db").read_bytes() == before
+
+
 def test_every_rendering_is_written(folder):
     pytest.importorskip("jinja2", reason="needs the extra 'report'")
     assert publish("--new") == PASS
@@ -140,6 +153,12 @@ def test_every_rendering_is_written(folder):
         (["check", "nothing.yaml"], "cannot read the release 'nothing.yaml'"),
         (["check", "release.json", "--output", "out/patients.csv"], "is part of a table"),
         (["check", "release.json", "--html", "release.json"], "is the release"),
+        (["check", "release.json", "--output", "policy.json"], "is a policy of the release"),
+        (["check", "release.json", "--ledger", "l.db", "--junit", "./l.db"], "is the ledger"),
+        (["check", "release.json", "--ledger", "sqlite:///l.db", "--sarif", "l.db"], "the ledger"),
+        (["verify", "m.json", "out", "--output", "m.json"], "is the manifest"),
+        (["verify", "m.json", "out", "--output", "out/new.json"], "part of the release"),
+        (["approve", "release.json", "--by", "\u200b", "--key-env", "LEDGER_KEY"], "by is a text"),
         (["show"], "show what"),
         (["approve", "release.json", "--by", "x"], "no key"),
     ],

@@ -78,6 +78,8 @@ def test_a_budget_that_warns_needs_no_waiver():
         ({"budget": "ldvi"}, "'ldvi', which there is not; did you mean 'ldiv'"),
         ({"budget": "table"}, "only budgets can be waived"),
         ({"reason": " "}, "reason of a waiver is a text"),
+        ({"reason": "."}, "reason of a waiver is a text that says something"),
+        ({"owner": "\u200b"}, "owner of a waiver is a text that says something"),
         ({"owner": ""}, "owner of a waiver is a text"),
         ({"owner": None}, "has no owner"),
         ({"expires": "31-12-2026"}, "a day, as 2026-12-31"),

@@ -48,6 +48,7 @@ def _tables(given: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """List the paths of each table that a command reads: files, folders or patterns."""
     found = []
     options = {"table": ("table", "input"), "population": ("population",), "base": ("against",)}
+    options["release"] = ("files",)
     for what, names in options.items():
         paths = [getattr(given, name, None) or () for name in names]
         # What a repository calls a population is a text, and no path.
@@ -69,11 +70,18 @@ def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """List the other files that a command reads, or keeps things in."""
     known = {"policy": "the policy", "plan": "the plan", "previous": "the plan before"}
     known |= {"release": "the release", "approvals": "where approvals are", "key_file": "the key"}
+    known |= {"seal": "the key", "public_key": "the key", "manifest": "the manifest"}
     for option, what in known.items():
         if getattr(given, option, None) is not None:
             yield getattr(given, option), what
     for _, name in getattr(given, "hierarchies", None) or ():
         yield name, "a hierarchy that is read"
+    if getattr(given, "ledger", None) is not None:
+        yield given.ledger.rpartition(":///")[2], "the ledger"
+    if getattr(given, "release", None) is not None:
+        from anonrisk.releases.release_document import policy_paths
+
+        yield from ((path, "a policy of the release") for path in policy_paths(given.release))
     if hasattr(given, "repository"):
         from anonrisk.priors.repository import DEFAULT_PLACE
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.columns import nearest, several_in_one
+from anonrisk.core.columns import nearest, several_in_one, skeleton
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -78,6 +78,14 @@ def text(given: Any, where: str) -> str:
     if not isinstance(given, str) or not given.strip():
         raise PolicyError(f"{where} is a text that is not empty, not {_kind(given)}")
     return given
+
+
+def said(given: Any, where: str) -> str:
+    """Read a text that somebody can see, on one line."""
+    line = " ".join(text(given, where).split())
+    if not skeleton(line):
+        raise PolicyError(f"{where} is a text that says something: letters or digits")
+    return line
 
 
 def flag(given: Any, where: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hmac
 import json
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.columns import skeleton
 from anonrisk.core.documents import Reader
 from anonrisk.core.keys import as_key
 from anonrisk.core.render import PrintedFields, count_of
@@ -53,7 +53,7 @@ class Approval(PrintedFields):
     @classmethod
     def given(cls, by: str, digest: str, key: Key | bytes) -> Approval:
         """Approve a release by its digest, now; see `Release.approve`."""
-        name = " ".join(fields.text(by, "by").split())
+        name = fields.said(by, "by")
         at = now()
         return cls(name, at, digest, _seal(name, at, digest, as_key(key)))
 
@@ -89,19 +89,20 @@ def counted(
     """Give the approvals that count, and why the others do not.
 
     Nobody approves twice, or what they publish themselves; names are compared without regard to
-    case, white space, letters that nobody sees and ways to write one letter.
+    case, white space, full stops, hyphens, letters that nobody sees and ways to write one letter.
+    Accents, and letters of other alphabets that look alike, make another name.
     """
-    seen = set() if by is None else {same_name(by)}
+    seen = set() if by is None else {skeleton(by)}
     kept: list[Approval] = []
     why: list[str] = []
     for one in approvals:
-        name = same_name(one.by)
+        name = skeleton(one.by)
         if not one.holds(key):
             why.append(f"{one.by}: the seal is not of this ledger's key, or the text was changed")
         elif one.digest != digest:
             why.append(f"{one.by}: the release has changed since")
         elif name in seen:
-            own = by is not None and name == same_name(by)
+            own = by is not None and name == skeleton(by)
             why.append(f"{one.by}: {'publishes it' if own else 'has approved it already'}")
         else:
             seen.add(name)
@@ -125,19 +126,6 @@ def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding
         margin=-missing,
         parameters={"asked": asked},
     )
-
-
-def same_name(name: str) -> str:
-    """Give a name as it is compared.
-
-    Examples
-    --------
-    >>> same_name(" Ada  LOVELACE") == same_name("ada lovelace")
-    True
-    """
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-    return " ".join(seen.split())
 
 
 def _seal(by: str, at: str, digest: str, key: Key) -> str:

@@ -62,7 +62,7 @@ class Ledger:
     >>> Ledger(path.with_name("leger.db"), key=key)
     Traceback (most recent call last):
     ...
-    anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one
+    anonrisk.errors.LedgerError: there is no ledger in SQLite file ...; new=True makes one (--new)
     """
 
     def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
@@ -380,7 +380,7 @@ class Ledger:
         return withheld(f"{self.place} cannot be used")
 
     def _none(self) -> LedgerError:
-        return LedgerError(f"there is no ledger in {self.place}; new=True makes one")
+        return LedgerError(f"there is no ledger in {self.place}; new=True makes one (--new)")
 
     def __repr__(self) -> str:
         """Show where it is, and no key."""

@@ -31,7 +31,7 @@ def publish(
     """Check, and append what passes; see `Release.publish`."""
     if release.name is None:
         raise ArgumentError("a release that is published has a name: Release(…, name='2026-11')")
-    who = " ".join(fields.text(by, "by").split())
+    who = fields.said(by, "by")
     found = check(release, ledger, approvals=approvals, by=who)
     verdict = found.verdict
     verdict.raise_for_status()

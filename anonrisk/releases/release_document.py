@@ -69,6 +69,13 @@ def table_paths(path: str | Path) -> list[str]:
     return [str(one.folder / named) for one in tables for named in one.paths]
 
 
+def policy_paths(path: str | Path) -> list[str]:
+    """List what a document names as policies: their paths, or the names of ready ones."""
+    stated = document.from_file(path, _READER)["policy"]
+    named = stated.values() if isinstance(stated, dict) else [stated]
+    return [str(Path(path).parent / one) for one in named]
+
+
 def read_links(given: Any) -> tuple[Link, ...]:
     """Read links: which tables are joined, and along which column."""
     found = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.columns import nearest
+from anonrisk.core.columns import nearest, skeleton
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
 from anonrisk.releases import release_document
@@ -70,7 +70,7 @@ class ReleaseParts:
             object.__setattr__(self, key, value)
         if len({*self.separate}) < len(self.separate):
             raise PolicyError("separate names an audience twice")
-        if self.audience in self.separate:
+        if skeleton(self.audience) in map(skeleton, self.separate):
             raise PolicyError(f"audience {self.audience!r} cannot be separate from itself")
         waiving.refuse_wrong(self.waivers, policies)
         _check_links(self.links, policies)
@@ -122,7 +122,7 @@ def _table(given: Any, name: str) -> Any:
 
 
 def _text(given: Any, where: str) -> str:
-    return " ".join(fields.text(given, where).split())
+    return fields.said(given, where)
 
 
 def _check_links(links: Iterable[Link], policies: Mapping[str, Policy]) -> None:

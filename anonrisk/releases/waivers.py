@@ -62,7 +62,7 @@ class Waiver(PrintedFields):
         """Check every part."""
         for key in KEYS[:-1]:
             # On one line and without its full stop, as sentences of every rendering take it.
-            said = " ".join(fields.text(getattr(self, key), f"{key} of a waiver").split())
+            said = fields.said(getattr(self, key), f"{key} of a waiver")
             object.__setattr__(self, key, said.rstrip("." if key == "reason" else None))
         object.__setattr__(self, "expires", _day(self.expires))
         if budgets.named(self.budget) is None:

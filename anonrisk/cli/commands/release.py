@@ -120,7 +120,7 @@ def _approve(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG
     release = Release.load(given.release)
     one = release.approve(by=given.by, key=options.key_of(given))
     path = _place(given)
-    _written(path, write_approvals([*_approvals(given), one]))
+    _written(path, write_approvals([*_approvals(given, first=True), one]))
     told = Outcome.of(one, approval=one.to_dict(), written=path)
     return Outcome(f"{told.text}\nWrote {shown(path)}", told.document)
 
@@ -212,11 +212,11 @@ def _place(given: argparse.Namespace) -> str:
     return str(given.approvals or Path(given.release).with_suffix(".approvals.json"))
 
 
-def _approvals(given: argparse.Namespace) -> tuple[Approval, ...]:
+def _approvals(given: argparse.Namespace, *, first: bool = False) -> tuple[Approval, ...]:
     from anonrisk.releases.approvals import read_approvals
 
     path = Path(_place(given))
-    if given.approvals is None and not path.exists():
+    if (first or given.approvals is None) and not path.exists():
         return ()
     try:
         return read_approvals(path.read_text(encoding="utf-8"))
