@@ -133,7 +133,8 @@ class PointSets:
         third = met.select(
             *("one", "other", "rest", "thirds", "tails"), f.posexplode("rest").alias("at", "third")
         )
-        place = f.array_position("thirds", f.col("third")).cast("int").alias("place")
+        # The function of Spark 3.5 takes no column as its second argument; the expression does.
+        place = f.expr("array_position(thirds, third)").cast("int").alias("place")
         third = third.select("*", place).where(f.col("place") > 0)
         holders = third.select(
             *("one", "other", "third"),
