@@ -381,6 +381,19 @@ def test_files_and_folders_that_others_may_use_are_refused(tmp_path):
         Ledger("sqlite://", key=KEY, new=True)
 
 
+def test_a_link_into_a_folder_that_others_may_write_to_is_refused(tmp_path):
+    tmp_path.chmod(0o700)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    Ledger(shared / "ledger.db", key=KEY, new=True)
+    link = tmp_path / "link.db"
+    link.symlink_to(shared / "ledger.db")
+    assert len(Ledger(link, key=KEY).entries()) == 0
+    shared.chmod(0o777)
+    with pytest.raises(LedgerError, match="everybody may write to its folder"):
+        Ledger(link, key=KEY)
+
+
 def test_what_is_no_ledger_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("private notes, long enough to be looked at as a database file\n" * 20)

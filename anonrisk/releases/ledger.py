@@ -314,7 +314,8 @@ class Ledger:
         if not name or name == ":memory:":
             raise ArgumentError("a ledger in memory forgets: name a file")
         path = Path(name)
-        problem = why_not_safe(path.absolute().parent)
+        # A link is as safe as its own folder and that of the file which it leads to.
+        problem = why_not_safe(path.absolute().parent) or why_not_safe(path.resolve().parent)
         try:
             if not problem and new and not path.exists():
                 os.close(make_private(path))
