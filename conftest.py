@@ -19,7 +19,7 @@ import anonrisk  # noqa: F401 - puts .anon on tables
 from anonrisk.errors import AnonRiskError
 
 # How many examples a property is tried on: in the quick lane, by day, and by night.
-for name, number in {"quick": 10, "day": 25, "night": 60}.items():
+for name, number in {"quick": 10, "day": 15, "night": 60}.items():
     settings.register_profile(name, derandomize=True, deadline=None, max_examples=number)
 
 # What each name of --engines stands for: the kinds of table that a test then runs on.

@@ -122,7 +122,7 @@ OF_CONNECT = tuple(f"tests/test_{word}.py" for word in ON_CONNECT)
 PANDAS, PANDAS_MORE = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,arrow_more")
 OLD, ALL_OF_THEM = ("--engines", "plain,pandas_on_spark"), ("--engines", "pandas,arrow,spark")
 LANES = (
-    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "4")),
+    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "2")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
     Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE, *there(OF_CONNECT))),
     # Of a database, one test of each word: test_sql*.py has the rest.

@@ -62,6 +62,7 @@ REFUSED = {
 SENSITIVE = {
     *("alpha", "assess", "beta_likeness", "delta_disclosure", "ldiv", "profiles", "tcloseness")
 }
+KEY = Key.from_bytes(bytes(range(32)))
 PLAN = pd.DataFrame(CELLS).anon.plan(QID, k=2, max_suppression=0.5)
 
 
@@ -73,6 +74,7 @@ def asked(word, again):
         "apply": ((PLAN,), {}),
         "at_risk": ((QID,), {"k": 2}),
         "box_plot": ((QID,), {"by": "ill"}),
+        "compare": ((again, QID), {}),
         "declare": ((QID, "ill"), {}),
         "delta_presence": (("zip",), {"population": again}),
         "find_qids": ((), {"columns": [*QID, "ill"]}),
@@ -89,8 +91,10 @@ def asked(word, again):
         "predict_singletons": ((QID,), {"group_size": 4}),
         "probabilistic_k": ((QID,), {"population_size": 100}),
         "is_quasi_identifier": ((QID,), {"population_size": 100}),
-        "pseudonymize": (("who",), {"key": Key.from_bytes(bytes(range(32)))}),
+        "pseudonymize": (("who",), {"key": KEY}),
         "roles": ((), {}),
+        "sketch": ((QID,), {"key": KEY}),
+        "state": ((QID,), {"key": KEY}),
         "suppress": ((QID,), {"k": 2}),
         "trajectory": (("ill", "zip"), {"length": 2, "seed": 1}),
         "utility": ((again, QID), {}),
