@@ -18,6 +18,7 @@ from anonrisk import errors
 from anonrisk.core.keys import Key
 
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("cryptography")
 
 from anonrisk.pseudonyms import IdentityProtector
 
@@ -194,7 +195,7 @@ def test_a_seal_copied_from_another_persons_row_is_noticed(keeper, tmp_path):
             (bob, ann),
         )
     raw.close()
-    with pytest.raises(errors.StoreError, match="another scope or pseudonym"):
+    with pytest.raises(errors.StoreError, match="another scope, pseudonym"):
         keeper.reveal(ann, scope="hospital", by="officer", reason="test")
     assert keeper.reveal(bob, scope="hospital", by="officer", reason="test") == "Bob"
 

@@ -122,10 +122,11 @@ class Key:
         """Give the bytes, for code that needs them; do not print them."""
         return self._secret
 
-    def derived(self, purpose: str) -> bytes:
-        """Give 32 bytes for one purpose, from which neither the key nor those of another follow.
+    def derived(self, purpose: str, *, length: int = 32) -> bytes:
+        """Give bytes for one purpose, from which neither the key nor those of another follow.
 
-        They are HKDF-SHA-256 (RFC 5869) of the key, with the purpose as `info`.
+        They are HKDF-SHA-256 (RFC 5869) of the key, with the purpose as `info`; 32 of them, unless
+        another length is asked for.
 
         Examples
         --------
@@ -133,7 +134,7 @@ class Key:
         >>> key.derived("state class") == key.derived("state person")
         False
         """
-        return hkdf(self._secret, b"anonrisk", purpose.encode(), 32)
+        return hkdf(self._secret, b"anonrisk", purpose.encode(), length)
 
     def __repr__(self) -> str:
         """Show nothing."""

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.keys import as_key
-from anonrisk.core.pseudonyms import Form, Pseudonymisation, canonical, check_scope, hasher
+from anonrisk.core.pseudonyms import EPOCH, Form, Pseudonymisation, canonical, check_scope, hasher
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError, UnknownPseudonymError
-from anonrisk.pseudonyms.sealing import seal, unseal
+from anonrisk.pseudonyms.sealing import Sealer
 from anonrisk.pseudonyms.store import IdentityStore
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ class IdentityProtector:
         """Open the store, and refuse a key other than the one it was made with."""
         self._key = as_key(key)
         self._form = Form.of(format, length)
+        self._sealer = Sealer.of(self._key, "", 1)
         if admin is not None:
             _name(admin, "admin")
         self._store = IdentityStore(url, self._key)
@@ -193,7 +194,7 @@ class IdentityProtector:
             {
                 "scope": recipient,
                 "pseudonym": pseudonym,
-                "sealed": seal(self._key, recipient, pseudonym, value),
+                "sealed": self._sealed(recipient, pseudonym, value),
             }
             for value, pseudonym in pseudonyms.items()
         ]
@@ -237,7 +238,7 @@ class IdentityProtector:
         recipient, other = _scope(scope), _scope(to)
         value = self._look_up("convert", pseudonym, recipient, by, _reason(reason), other)
         (converted,) = self._pseudonyms([value], other)
-        sealed = seal(self._key, other, converted, value)
+        sealed = self._sealed(other, converted, value)
         row = {"scope": other, "pseudonym": converted, "sealed": sealed}
         self._store.insert("identity", [row])
         return converted
@@ -322,6 +323,10 @@ class IdentityProtector:
         step = Pseudonymisation("identity", self._key, self._form, scope)
         return hasher(step)(values)
 
+    def _sealed(self, scope: str, pseudonym: str, value: bytes) -> bytes:
+        today = dt.datetime.now(dt.UTC) - EPOCH
+        return self._sealer.seal(scope, pseudonym, value, today.days)
+
     def _look_up(  # noqa: PLR0917
         self, action: str, pseudonym: str, scope: str, by: str, reason: str, target: str = ""
     ) -> bytes:
@@ -336,7 +341,8 @@ class IdentityProtector:
         try:
             with self._store.read("look up a pseudonym") as connection:
                 sealed = connection.execute(query).scalar_one_or_none()
-            value = None if sealed is None else unseal(self._key, scope, pseudonym, sealed)
+            opener = self._sealer
+            value = None if sealed is None else opener.unseal(scope, pseudonym, sealed).identity
         except StoreError:
             # Who asks for a row that somebody tampered with is on record too.
             self._record(doing, "failed")
