@@ -32,8 +32,11 @@ MAX_TERMS = 4_000_000
 # The same for adding the numbers one after the other.
 MAX_PRODUCTS = 2e9
 # A sum has a likely value as its mean, with a chance of .4 over its deviation; far below that,
-# rounding is felt.
-LUMPY = 1e-4
+# rounding is felt: from here on in the last digits that are promised, which matters where adding
+# the numbers one after the other takes milliseconds ...
+LUMPY, FEW_PRODUCTS = 0.1, 1e7
+# ... and from here on in all of them.
+TOO_LUMPY = 1e-4
 _CHUNK = 500_000
 
 
@@ -218,7 +221,8 @@ def log_probability(numbers: Numbers, k: int, allowed: Allowed) -> tuple[float, 
     if points > room:
         return _second_order(x, k, allowed, outside)
     found = _coefficient(x, k, allowed, points)
-    while found * max(sd, 1.0) > LUMPY and points <= room:
+    least = LUMPY if _products(x, k) <= FEW_PRODUCTS else TOO_LUMPY
+    while found * max(sd, 1.0) > least and points <= room:
         points *= 2
         better = _coefficient(x, k, allowed, points)
         if abs(better - found) <= max(1e-12 * better, 1e-15):
@@ -233,7 +237,7 @@ def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[fl
     Nothing is subtracted, so that every digit holds where only few sums are likely and k is none of
     them: 59 people in classes of 30 and more are all in one.
     """
-    if float(np.sum(1 + 2 * np.log2(x.w))) * k**2 > MAX_PRODUCTS:
+    if _products(x, k) > MAX_PRODUCTS:
         return _at_most(k, allowed, outside)
     total, scale = np.ones(1), 0.0
     for row, w in enumerate(x.w):
@@ -250,6 +254,11 @@ def _convolved(x: Numbers, k: int, allowed: Allowed, outside: float) -> tuple[fl
     if not 0 < total[k] < np.inf:
         return _at_most(k, allowed, outside)
     return log(total[k]) + scale - x.log_ways(k), "exact"
+
+
+def _products(x: Numbers, k: int) -> float:
+    """Give how many products it takes to add the numbers one after the other."""
+    return float(np.sum(1 + 2 * np.log2(x.w))) * k**2
 
 
 def _at_most(k: int, allowed: Allowed, outside: float) -> tuple[float, str]:
