@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RECORDS = 1_000_000
 USERS = 50_000
-KEY = Key.from_bytes(bytes(range(32)))
+KEY = Key.from_bytes(hashlib.sha256(b"anonrisk example, not a secret").digest())
 
 
 def taps(n_records: int, n_items: int, exponent: float) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
+from keys import KEY
 
 import anonrisk
 from anonrisk.accessor import FUNCTIONS
@@ -42,7 +43,6 @@ CELLS = {
     "value": ["xyz"[i % 3] for i in range(N)],
     "income": [1000.0 + 7 * i for i in range(N)],
 }
-KEY = bytes(range(32))
 # What a word is asked beside the table; any other is asked about QID alone.
 ASKED = {
     **dict.fromkeys(

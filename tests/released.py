@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 
 import pandas as pd
+from keys import KEY
 
 from anonrisk import Policy
-from anonrisk.core.keys import Key
 from anonrisk.releases.manifest import Manifest
 from anonrisk.releases.published_files import published_files
 from anonrisk.releases.published_table import PublishedTable
-
-KEY = Key.from_bytes(bytes(range(32)))
-OTHER = Key.from_bytes(bytes(range(1, 33)))
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 VECTORS = Path(__file__).parent / "data" / "state_vectors.json"
-SECRET = bytes(range(32))
+SECRET = hashlib.sha256(b"anonrisk example, not a secret").digest()
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 # As JSON holds them: the letter of a column, and its cells as text.
 COLUMNS = {

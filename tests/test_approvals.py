@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY, OTHER
 
 from anonrisk.core.columns import skeleton
 from anonrisk.errors import PolicyError
-from anonrisk.keys import Key
 from anonrisk.policy.finding import Finding
 from anonrisk.releases.approvals import (
     Approval,
@@ -20,8 +20,6 @@ from anonrisk.releases.approvals import (
     write_approvals,
 )
 
-KEY = Key.from_bytes(bytes(range(32)))
-OTHER = Key.from_bytes(bytes(range(1, 33)))
 DIGEST = "sha256:" + "0" * 64
 
 

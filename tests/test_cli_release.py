@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pandas as pd
 import pytest
+from keys import OTHER_SECRET, SECRET
 
 from anonrisk import Manifest, Policy, ReleaseVerdict
 from anonrisk.cli import main
@@ -44,7 +45,7 @@ def folder(tmp_path, monkeypatch):
     tmp_path.chmod(0o700)
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LEDGER_KEY", "a key of enough letters")
+    monkeypatch.setenv("LEDGER_KEY", SECRET.hex())
     POLICY.save("policy.json")
     write()
     return tmp_path
@@ -182,7 +183,7 @@ def test_an_expired_waiver_and_a_ledger_that_is_not_there(folder, capsys):
 
 def test_another_key_is_refused(folder, monkeypatch, capsys):
     assert publish("--new") == PASS
-    monkeypatch.setenv("LEDGER_KEY", "another key of enough letters")
+    monkeypatch.setenv("LEDGER_KEY", OTHER_SECRET.hex())
     assert run("check", "release.json", "--ledger", "ledger.db") == UNKNOWN
     assert run("verify", "out/manifest.json", "out") == UNKNOWN
     assert "another key" in capsys.readouterr().err

@@ -13,17 +13,16 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY, OTHER
 
 import anonrisk
 from anonrisk.core.encoding import as_hashes
-from anonrisk.core.keys import Key
 from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.counts.question import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
 from anonrisk.releases.difference import compare_counts
 from anonrisk.releases.interned import interned
 
-KEY = Key.from_bytes(bytes(range(32)))
 FATES = [fate for fate in product((None, "a", "b"), repeat=2) if any(fate)]
 
 
@@ -289,7 +288,7 @@ def states(**changed):
 @pytest.mark.parametrize(
     ("changed", "error", "words"),
     [
-        ({"key": bytes(32)}, WrongKeyError, "different keys"),
+        ({"key": OTHER}, WrongKeyError, "different keys"),
         ({"unit": None}, StateError, "same unit: it was None and is 'who' now"),
         ({"sensitive": None}, StateError, "same sensitive columns"),
         ({"missing": "drop"}, StateError, "same missing: it was 'drop'"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from released import KEY, OTHER
+from keys import KEY, OTHER
 
 from anonrisk.errors import AnonRiskError
 from anonrisk.releases.content_digest import content_digest

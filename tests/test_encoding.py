@@ -12,6 +12,7 @@ import pytest
 import state_by_hand as by_hand
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY, SECRET
 
 from anonrisk.core.encoding import LETTERS, agreed, encoded, letter_of, name_bytes
 from anonrisk.core.keys import Key, digester, hkdf
@@ -51,9 +52,8 @@ def test_subkeys_are_those_of_the_rfc(secret, salt, info, expected):
 
 
 def test_a_subkey_is_for_one_purpose():
-    key = Key.from_bytes(by_hand.SECRET)
-    assert key.derived("a") == hkdf(by_hand.SECRET, b"anonrisk", b"a", 32)
-    assert len({key.derived("a"), key.derived("b"), Key.generate().derived("a")}) == 3
+    assert KEY.derived("a") == hkdf(SECRET, b"anonrisk", b"a", 32)
+    assert len({KEY.derived("a"), KEY.derived("b"), Key.generate().derived("a")}) == 3
 
 
 @given(st.binary(max_size=150), st.binary(max_size=99), st.binary(max_size=99))

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk.errors import ArgumentError, EngineError
@@ -39,7 +40,7 @@ def test_wrong_uses_are_refused_before_the_stream_starts(given, told):
         foreach_batch(*given)
     with pytest.raises(ArgumentError, match="fail_on"):
         foreach_batch(POLICY, "r", "q", fail_on="never")
-    for half in ({"state": "s"}, {"key": bytes(32)}):
+    for half in ({"state": "s"}, {"key": KEY}):
         with pytest.raises(ArgumentError, match="state and key go together"):
             foreach_batch(POLICY, "r", "q", **half)
 
@@ -87,7 +88,7 @@ def test_a_batch_goes_to_one_place_alone(lake, caplog):
 @pytest.mark.nightly
 @pytest.mark.spark
 def test_with_a_state_the_union_is_judged(lake, tmp_path):
-    gate = lake.gate(state=tmp_path / "union", key=bytes(32))
+    gate = lake.gate(state=tmp_path / "union", key=KEY)
     # A single c is with the one before it; a single d is alone in all that was released.
     batches = [("a", 1), ("a", 2), ("c", 3), ("c", 4)], [("c", 5)], [("d", 6), ("a", 7)], [("a", 8)]
     for number, rows in enumerate(batches):
@@ -195,15 +196,16 @@ def test_a_column_that_the_folders_would_hide_is_refused(lake):
 
 # A query over files, one a batch, that kills itself in the middle of a step, and starts again.
 QUERY = """
-import os, signal, sys
+import hashlib, os, signal, sys
 from pyspark.sql import SparkSession
 import anonrisk
 from anonrisk.engines.spark import stream
 from anonrisk.releases.stream_state import StreamState
 
 folder, step, call = sys.argv[1], sys.argv[2], int(sys.argv[3])
+secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
 holder = StreamState if step == "keep" else stream
-more = {"state": folder + "/union", "key": bytes(32)} if sys.argv[4:] else {}
+more = {"state": folder + "/union", "key": secret} if sys.argv[4:] else {}
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 session = session.config("spark.sql.shuffle.partitions", "1").getOrCreate()
 real, calls = getattr(holder, step), []
@@ -228,7 +230,7 @@ for name in ("release", "quarantine"):
     for row in session.read.parquet(folder + "/" + name).collect():
         print("ROW", name, row["id"], row["batch_id"])
 for path in sorted(os.listdir(folder + "/union")) if more else ():
-    held = anonrisk.State.load(folder + "/union/" + path, key=bytes(32))
+    held = anonrisk.State.load(folder + "/union/" + path, key=secret)
     print("STATE", path, held.counts.n_rows, held.k)
 """
 

@@ -11,6 +11,7 @@ import warnings
 
 import pandas as pd
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk import AnonRiskError, Policy, errors
@@ -57,7 +58,7 @@ CALLS = {
     "microaggregate": lambda t: t.anon.microaggregate("a", 2),
     "permute": lambda t: t.anon.permute("b", by="a", seed=1),
     "perturb": lambda t: t.anon.perturb("a", scale=1, seed=1),
-    "pseudonymize": lambda t: t.anon.pseudonymize("a", key=b"x" * 32),
+    "pseudonymize": lambda t: t.anon.pseudonymize("a", key=KEY),
     "summary": lambda t: t.anon.summary("b", by="a"),
     "trajectory": lambda t: t.anon.trajectory("b", "a", 1),
     "users": lambda t: t.anon.trajectory("a", "b", 1),

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
+from keys import KEY
 
 from anonrisk import errors
 from anonrisk.core.keys import Key
@@ -23,7 +24,6 @@ pytest.importorskip("cryptography")
 from anonrisk.pseudonyms import IdentityProtector
 
 LATE = dt.datetime(9999, 12, 31, 23, 59, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
-KEY = Key.from_bytes(bytes(range(32)))
 
 
 @pytest.fixture
@@ -316,10 +316,11 @@ def test_it_shows_neither_key_nor_password(keeper):
 
 
 WRITER = """
-import sys, time
+import hashlib, sys, time
 from anonrisk.pseudonyms import IdentityProtector
 url, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-keeper = IdentityProtector(bytes(range(32)), url, admin="officer")
+secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
+keeper = IdentityProtector(secret, url, admin="officer")
 for i in range(count):
     # Half of the people are everybody's, half are this writer's own.
     person = f"common {i}" if i % 2 else f"own {number} {i}"

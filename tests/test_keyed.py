@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY
 
-from anonrisk.core.keys import Key
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.question import Question
 from anonrisk.counts.sketch import ALL, SketchCounts, SketchTally, Smallest
@@ -25,7 +25,6 @@ from anonrisk.errors import (
     UnsupportedFrameError,
 )
 
-KEY = Key.from_bytes(bytes(range(32)))
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
 PARIS = dt.timezone(dt.timedelta(hours=1))
 KINDS = {

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from released import KEY, OTHER, append, manifest_of
+from keys import KEY, OTHER
+from released import append, manifest_of
 
 from anonrisk.errors import (
     AnonRiskError,
@@ -455,7 +456,8 @@ def test_who_waits_too_long_is_told(tmp_path, monkeypatch):
 PUBLISHER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from released import KEY, append
+from keys import KEY
+from released import append
 from anonrisk.errors import LedgerMovedError
 from anonrisk.releases.ledger import Ledger
 url, number, count = sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -526,7 +528,7 @@ def test_eight_publishers_and_killed_ones(url):
 MAKER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from released import KEY
+from keys import KEY
 from anonrisk.errors import LedgerError
 from anonrisk.releases.ledger import Ledger
 try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk import Policy
@@ -15,7 +16,6 @@ from anonrisk.policy.budgets.base import Value
 from anonrisk.policy.problem import Problem
 from anonrisk.releases.compare import compare_all, compare_states
 
-KEY = bytes(range(32))
 MARCH = pd.DataFrame(
     {
         "zip": ["1011"] * 6 + ["1012"] * 5,

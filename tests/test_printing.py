@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk import AnonRiskError, Policy, predict
@@ -130,7 +131,7 @@ def held(t):
 
 def ledger_of(t):
     """A ledger in which a release with long names is."""
-    ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=bytes(32), new=True)
+    ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=KEY, new=True)
     manifest = Manifest(
         release=f"release of {t.zip}",
         audience=t.born,
@@ -207,7 +208,7 @@ RESULTS = {
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),
     "KlStep": lambda t: t.anon.kl_after(t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),
-    "Approval": lambda t: Approval.given(t.zip, "sha256:" + "0" * 64, bytes(32)),
+    "Approval": lambda t: Approval.given(t.zip, "sha256:" + "0" * 64, KEY),
     "Chain": lambda _: Chain.of(Key.generate(), "0" * 32),
     "Ledger": ledger_of,
     "LedgerEntries": lambda t: ledger_of(t).entries(),
@@ -241,7 +242,7 @@ RESULTS = {
     "Release": release_of,
     "ReleaseVerdict": lambda t: release_of(t).check(),
     "Report": lambda t: t.anon.report(t.policy),
-    "Estimated": lambda t: t.anon.sketch(t.q, key=bytes(32)).uniqueness,
+    "Estimated": lambda t: t.anon.sketch(t.q, key=KEY).uniqueness,
     "Explorer": lambda t: t.anon.explore(t.q),
     "Repository": published,
     "Risk": lambda t: t.anon.risk(t.q),
@@ -250,9 +251,9 @@ RESULTS = {
     "SampledRisk": lambda t: t.sizes.risk(sampling_fraction=0.1, population_size=10 * len(t.df)),
     "SearchPlan": lambda t: t.anon.find_qids(explain=True),
     "SigningKey": lambda _: SigningKey.generate(),
-    "Sketch": lambda t: t.anon.sketch(t.q, key=bytes(32)),
+    "Sketch": lambda t: t.anon.sketch(t.q, key=KEY),
     "SigmaEstimate": lambda _: predict.sigma_from_singletons(8, group_size=10, width=0.5),
-    "State": lambda t: t.anon.state(t.q, sensitive=t.ill, unit=t.who, key=bytes(32)),
+    "State": lambda t: t.anon.state(t.q, sensitive=t.ill, unit=t.who, key=KEY),
     "Step": lambda t: RESULTS["Questionnaire"](t).steps[0],
     "Submissions": lambda t: published(t).query(),
     "Suda": lambda t: t.anon.suda(t.q, sampling_fraction=0.1),

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY
 
 from anonrisk import Policy
 from anonrisk.errors import ArgumentError, ReleaseBlocked
-from anonrisk.keys import Key
 from anonrisk.policy.finding import unknown
 from anonrisk.policy.verdict import Verdict
 from anonrisk.releases.approvals import Approval, finding
@@ -24,7 +24,7 @@ GOOD = pd.DataFrame({"zip": list("aabb")})
 BAD = pd.DataFrame({"zip": list("aab")})
 POLICY = Policy(quasi="zip", k=2, name="two <alike>")
 WAIVER = Waiver("k", "bad", "agreed | with @all", "A. Officer", "2999-12-31")
-APPROVAL = Approval.given("Grace", "sha256:0", Key.from_bytes(bytes(range(32))))
+APPROVAL = Approval.given("Grace", "sha256:0", KEY)
 
 
 def verdict(*names, waivers=(), **more):

@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from keys import KEY
 
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
 from anonrisk.errors import ArgumentError, LedgerMovedError, PolicyError
-from anonrisk.keys import Key
 from anonrisk.releases import release_check, release_document
 from anonrisk.releases.table_files import TableFiles
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
 SCHEMA = Path(anonrisk.__file__).parent / "releases" / "schema.json"
-KEY = Key.from_bytes(bytes(range(32)))
 # Six people in each of two classes, with two illnesses in each.
 PEOPLE = pd.DataFrame(
     {

@@ -13,6 +13,7 @@ import pytest
 import state_by_hand as by_hand
 from hypothesis import given
 from hypothesis import strategies as st
+from keys import KEY, OTHER, SECRET
 from tables import rows_of, without_rows
 
 import anonrisk
@@ -33,7 +34,6 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 
-KEY = Key.from_bytes(by_hand.SECRET)
 QID = ["zip", "age"]
 CELLS = {
     "zip": ["a", "a", "b", None, "a", "b", "b", "a"],
@@ -193,10 +193,10 @@ def test_what_does_not_fit_is_not_added_up():
     with pytest.raises(StateError, match=r"column 'a' was of type integer.*Int64"):
         made.merge(df.astype({"a": float}).anon.state("a", key=KEY))
     with pytest.raises(WrongKeyError, match=f"{made.key_id} here"):
-        made.merge(df.anon.state("a", key=bytes(16)))
+        made.merge(df.anon.state("a", key=OTHER))
     with pytest.raises(StateError, match="not with a KeyedCounts"):
         made.merge(made.counts)
-    assert made != df.anon.state("a", key=bytes(16))
+    assert made != df.anon.state("a", key=OTHER)
 
 
 def test_a_person_has_one_hash_in_columns_of_two_names():
@@ -274,11 +274,11 @@ def test_a_state_knows_columns_by_text(name):
 
 def test_the_key_is_nowhere():
     df = pd.DataFrame(CELLS)
-    made = df.anon.state(QID, sensitive="ill", key=by_hand.SECRET)
+    made = df.anon.state(QID, sensitive="ill", key=SECRET)
     asked = KeyedTally(Question((("b", "a"),)), ("z", "c"), KEY)
     assert (asked.question.qid, asked.sensitive) == (("a", "b"), ("c", "z"))
     data = made.to_bytes()
-    for secret in (by_hand.SECRET, KEY.derived("state class"), KEY.derived("state file")):
+    for secret in (SECRET, KEY.derived("state class"), KEY.derived("state file")):
         assert secret not in data
         for shown in (repr(made), repr(made.counts), repr(asked), made._repr_html_()):
             assert secret.hex() not in shown

@@ -11,6 +11,7 @@ import sys
 
 import pandas as pd
 import pytest
+from keys import KEY, SECRET
 
 from anonrisk import State
 from anonrisk.core.keys import Key
@@ -25,7 +26,6 @@ from anonrisk.releases import state_file
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-KEY = Key.from_bytes(bytes(range(32)))
 CELLS = {"zip": ["a", "a", "b", None], "ill": ["flu", "cold", "flu", None], "who": [1, 2, 3, 3]}
 
 
@@ -38,7 +38,7 @@ def made(**about):
 def test_what_is_saved_is_loaded(tmp_path, unit, sensitive):
     state, path = made(unit=unit, sensitive=sensitive), tmp_path / "state.parquet"
     state.save(path)
-    assert State.load(path, key=KEY) == State.load(str(path), key=bytes(range(32))) == state
+    assert State.load(path, key=KEY) == State.load(str(path), key=SECRET) == state
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     none = pd.DataFrame(CELLS)[:0].anon.state("zip", unit=unit, sensitive=sensitive, key=KEY)
     none.save(path)

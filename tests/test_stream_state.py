@@ -4,13 +4,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keys import KEY, OTHER
 
 from anonrisk import Policy, State
-from anonrisk.core.keys import Key
 from anonrisk.errors import StateError, WrongKeyError
 from anonrisk.releases.stream_state import StreamState
 
-KEY = Key.from_bytes(bytes(range(32)))
 POLICY = Policy(quasi="zip", k=2)
 
 
@@ -62,7 +61,7 @@ def test_another_checkpoint_is_refused(tmp_path):
     with pytest.raises(StateError, match="has seen batch 7 of another run, and this is batch 3"):
         run(union, 3, batch("aa"))
     with pytest.raises(WrongKeyError):
-        run(StreamState(tmp_path, Key.from_bytes(bytes(32))), 8, batch("aa"))
+        run(StreamState(tmp_path, OTHER), 8, batch("aa"))
 
 
 def test_what_cannot_be_counted_together_could_not_be_assessed(tmp_path):

@@ -7,13 +7,13 @@ import sys
 
 import pandas as pd
 import pytest
+from keys import KEY
 from tables import to_rows
 
 import anonrisk
 from anonrisk import Policy, errors
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.engines.held import HeldTable
-from anonrisk.keys import Key
 from anonrisk.recode import Prefix
 
 pa = pytest.importorskip("pyarrow")
@@ -62,7 +62,6 @@ REFUSED = {
 SENSITIVE = {
     *("alpha", "assess", "beta_likeness", "delta_disclosure", "ldiv", "profiles", "tcloseness")
 }
-KEY = Key.from_bytes(bytes(range(32)))
 PLAN = pd.DataFrame(CELLS).anon.plan(QID, k=2, max_suppression=0.5)
 
 

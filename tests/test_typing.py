@@ -15,6 +15,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from keys import KEY
 
 import anonrisk
 from anonrisk import Policy
@@ -90,7 +91,7 @@ WORDS = {
     "PlanPicture": lambda df, word: anonrisk.plan(df, "zip", 2).plot(kind=word),
     "OnUnseen": lambda df, word: anonrisk.apply(df, anonrisk.Plan({}), on_unseen=word),
     "Points": lambda df, word: anonrisk.trajectory(df, "zip", "ill", points=word),
-    "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=bytes(32), format=word),
+    "Alphabet": lambda df, word: anonrisk.pseudonymize(df, "zip", key=KEY, format=word),
     "Unlisted": lambda _, word: Policy(k=5, unlisted=word),
     "ScannedFormat": lambda _, word: anonrisk.scan("t.csv", format=word),
     "Spill": lambda _, word: anonrisk.scan("t.csv", spill=word),

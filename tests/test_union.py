@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keys import KEY
 
 from anonrisk import Policy
 from anonrisk.counts.question import Question
@@ -13,7 +14,6 @@ from anonrisk.engines import engine_for
 from anonrisk.releases.sketch import Sketch
 from anonrisk.releases.union import check_union
 
-KEY = bytes(range(32))
 ROWS = st.lists(st.tuples(*[st.sampled_from("ab")] * 3, st.integers(0, 4)), min_size=1, max_size=20)
 BUDGETS = {
     "k": 2,

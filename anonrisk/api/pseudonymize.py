@@ -96,7 +96,7 @@ def pseudonymize(
     >>> import pandas as pd
     >>> import anonrisk
     >>> from anonrisk.core.keys import Key
-    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> key = Key.generate()
     >>> df = pd.DataFrame({"patient": ["Ann", "Bob", "Ann", None], "ward": [1, 1, 2, 2]})
     >>> df.anon.pseudonymize("patient", key=key, length=16)["patient"].tolist()[:3]
     ['...', '...', '...']

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.weak_keys import why_weak
 from anonrisk.errors import SecretKeyError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Key:
 
     Examples
     --------
-    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> key = Key.generate()
     >>> key
     Key(hidden)
     >>> Key.from_bytes(b"too short")
@@ -50,6 +51,11 @@ class Key:
             )
         if len(secret) < LEAST_BYTES:
             raise SecretKeyError(f"a key needs at least {LEAST_BYTES} bytes; this one has fewer")
+        if weak := why_weak(bytes(secret)):
+            raise SecretKeyError(
+                f"this key can be guessed: {weak}; take 32 random bytes, for example what "
+                "secrets.token_hex(32) gives"
+            )
         self._secret = bytes(secret)
 
     @classmethod
@@ -130,7 +136,7 @@ class Key:
 
         Examples
         --------
-        >>> key = Key.from_bytes(bytes(range(32)))
+        >>> key = Key.generate()
         >>> key.derived("state class") == key.derived("state person")
         False
         """

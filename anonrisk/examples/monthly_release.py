@@ -5,6 +5,7 @@ Run it with: anonrisk example monthly_release
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # In earnest: Key.from_env("…"), and never beside the ledger.
-KEY = Key.from_bytes(bytes(range(32)))
+KEY = Key.from_bytes(hashlib.sha256(b"anonrisk example, not a secret").digest())
 POLICY = Policy(
     name="monthly admissions",
     quasi=["area", "decade_of_birth"],

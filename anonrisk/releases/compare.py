@@ -149,8 +149,9 @@ def compare_all(earlier: Sequence[State], now: State) -> Iterator[Comparison]:
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011"] * 5, "who": range(5)})
+    >>> key = anonrisk.keys.Key.generate()
     >>> parts = (df[:2], df[2:4], df)
-    >>> first, second, whole = (one.anon.state("zip", unit="who", key=bytes(32)) for one in parts)
+    >>> first, second, whole = (one.anon.state("zip", unit="who", key=key) for one in parts)
     >>> [one.exposed(2) for one in compare_all([first, second], whole)]
     [0, 0, 1]
     """

@@ -40,11 +40,13 @@ def content_digest(frame: Any, *, key: Key | bytes) -> str:
     Examples
     --------
     >>> import pandas as pd
+    >>> from anonrisk.keys import Key
     >>> df = pd.DataFrame({"zip": ["1011", "1012"], "age": [30, 40]})
-    >>> made = content_digest(df, key=bytes(range(32)))
-    >>> made == content_digest(df[::-1], key=bytes(range(32)))
+    >>> key = Key.generate()
+    >>> made = content_digest(df, key=key)
+    >>> made == content_digest(df[::-1], key=key)
     True
-    >>> made == content_digest(df[:1], key=bytes(range(32)))
+    >>> made == content_digest(df[:1], key=key)
     False
     """
     secret = as_key(key)

@@ -55,7 +55,7 @@ class Ledger:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "ledger.db"
-    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> key = Key.generate()
     >>> ledger = Ledger(path, key=key, new=True)
     >>> len(ledger.entries()), ledger.head[:2]
     (0, '0:')

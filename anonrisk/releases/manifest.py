@@ -97,7 +97,7 @@ class Manifest(PrintedTable):
     ...     tables=(PublishedTable("patients", verdict),),
     ...     verdict={"status": "pass"},
     ... )
-    >>> key = Key.from_bytes(bytes(range(32)))
+    >>> key = Key.generate()
     >>> sealed = manifest.sealed(key)
     >>> sealed.verify(file, key=key).release
     '2026-11'

@@ -63,7 +63,7 @@ class Seal:
         Examples
         --------
         >>> from anonrisk.keys import Key
-        >>> key = Key.from_bytes(bytes(range(32)))
+        >>> key = Key.generate()
         >>> seal = Seal.of(b"what was checked", key)
         >>> seal.kind, len(seal.value)
         ('hmac-sha256', 64)

@@ -57,8 +57,9 @@ class Sketch(render.PrintedLines):
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> monday = pd.DataFrame({"zip": ["1011", "1012"]}).anon.sketch("zip", key=bytes(32))
-    >>> tuesday = pd.DataFrame({"zip": ["1011", "1013"]}).anon.sketch("zip", key=bytes(32))
+    >>> key = anonrisk.keys.Key.generate()
+    >>> monday = pd.DataFrame({"zip": ["1011", "1012"]}).anon.sketch("zip", key=key)
+    >>> tuesday = pd.DataFrame({"zip": ["1011", "1013"]}).anon.sketch("zip", key=key)
     >>> week = monday.merge(tuesday)
     >>> week.uniqueness, week.n_classes, week.k
     (0.5 (exact), 3 (exact), 1)
@@ -325,7 +326,8 @@ def sketch(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"]})
-    >>> df.anon.sketch("zip", key=bytes(range(32))).uniqueness
+    >>> key = anonrisk.keys.Key.generate()
+    >>> df.anon.sketch("zip", key=key).uniqueness
     0.333333 (exact)
     """
     secret = as_key(key)

@@ -61,8 +61,9 @@ class State(render.PrintedLines):
     --------
     >>> import pandas as pd
     >>> import anonrisk
-    >>> monday = pd.DataFrame({"zip": ["1011", "1012"]}).anon.state("zip", key=bytes(32))
-    >>> tuesday = pd.DataFrame({"zip": ["1011", "1013"]}).anon.state("zip", key=bytes(32))
+    >>> key = anonrisk.keys.Key.generate()
+    >>> monday = pd.DataFrame({"zip": ["1011", "1012"]}).anon.state("zip", key=key)
+    >>> tuesday = pd.DataFrame({"zip": ["1011", "1013"]}).anon.state("zip", key=key)
     >>> week = monday.merge(tuesday)
     >>> week.k, week.uniqueness, week.classes().n_classes
     (1, 0.5, 3)
@@ -349,7 +350,8 @@ def state(
     >>> import pandas as pd
     >>> import anonrisk
     >>> df = pd.DataFrame({"zip": ["1011", "1011", "1012"], "illness": ["flu", "cold", "flu"]})
-    >>> df.anon.state("zip", sensitive="illness", key=bytes(range(32)))
+    >>> key = anonrisk.keys.Key.generate()
+    >>> df.anon.state("zip", sensitive="illness", key=key)
     State of zip: 3 rows, key ..., k = 1
     holds the values of illness
     pseudonymous personal data, not anonymous: keep it apart from its key

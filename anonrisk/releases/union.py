@@ -58,7 +58,8 @@ def check_union(
     >>> import anonrisk
     >>> monday = pd.DataFrame({"zip": ["1011", "1012"]})
     >>> tuesday = pd.DataFrame({"zip": ["1011", "1012"]})
-    >>> one, two = (day.anon.state("zip", key=bytes(32)) for day in (monday, tuesday))
+    >>> key = anonrisk.keys.Key.generate()
+    >>> one, two = (day.anon.state("zip", key=key) for day in (monday, tuesday))
     >>> policy = anonrisk.Policy(quasi="zip", k=2)
     >>> policy.check(tuesday).status, check_union(policy, tuesday, one.merge(two)).status
     ('fail', 'pass')
