@@ -234,6 +234,14 @@ class LedgerMovedError(LedgerError):
     """Somebody published since the ledger was looked at: check the release again."""
 
 
+class CollisionError(StoreError):
+    """Two different persons would share a pseudonym; nothing was done, and nobody is named."""
+
+
+class ErasedError(StoreError):
+    """The person was erased, and must not come back; nobody is named."""
+
+
 class MissingTimeError(AnonRiskError, ValueError):
     """The column that orders the records has missing values, or no such column was given."""
 

@@ -241,7 +241,7 @@ def test_an_end_cut_off_is_noticed_by_a_head_kept_elsewhere(three):
     kept = three.head
     change(three, f"DELETE FROM {ENTRY} WHERE number > 1", f"DELETE FROM {PART} WHERE number > 1")
     assert len(three.verify()) == 1
-    with pytest.raises(LedgerError, match="had an entry 3 and now has 1 entry: its end was cut"):
+    with pytest.raises(LedgerError, match="had entry 3 and now ends at entry 1: its end was cut"):
         three.verify(head=kept)
     for month in ("11", "12"):
         append(three, f"2026-{month}", by="B. Officer")

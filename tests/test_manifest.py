@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from keys import KEY, OTHER
 from released import append, manifest_of, verdict_of
 
+from anonrisk.core.documents import canonical
 from anonrisk.errors import (
     AnonRiskError,
     ArgumentError,
@@ -26,7 +27,6 @@ from anonrisk.errors import (
     UnwritableTableError,
     WrongKeyError,
 )
-from anonrisk.policy.document import canonical
 from anonrisk.releases import published_files as files_module
 from anonrisk.releases import seal as seal_module
 from anonrisk.releases.ledger import Ledger

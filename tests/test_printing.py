@@ -129,6 +129,22 @@ def held(t):
     return HeldTable(t.df, {ROLES_KEY: roles.to_dict()})
 
 
+def identities_of(t):
+    """A store of identities whose officer, clerk and recipient have long names."""
+    officer, clerk, recipient, why = map(one_line, (t.sex, t.who, t.zip, t.born * 20))
+    keeper = IdentityProtector(Key.generate(), "sqlite://", admin=officer)
+    for i in range(20):
+        rights = {"scope": recipient, "per_day": 9**i, "by": officer, "reason": why}
+        keeper.grant(clerk, "issue", **rights)
+    keeper.issue_all(["Ann", "Bob"], scope=recipient, by=clerk, reason=why)
+    return keeper
+
+
+def one_line(text):
+    """Leave out what names and reasons must not have."""
+    return "".join(character for character in text if character.isprintable())
+
+
 def ledger_of(t):
     """A ledger in which a release with long names is."""
     ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=KEY, new=True)
@@ -181,7 +197,7 @@ RESULTS = {
     "Attacker": lambda t: t.sizes.risk().prosecutor,
     "BoundedAttacker": bounded,
     "Bounds": lambda t: bounds(Sample.of(t.sizes, 10 * len(t.df))),
-    "Box": lambda t: t.anon.box_plot(t.q, by=t.sex).overall,
+    "Box": lambda t: t.anon.box_plot(t.q, by=one_line(t.sex)).overall,
     "BoxPlot": lambda t: t.anon.box_plot(t.q, by=t.zip),
     "Change": lambda t: t.anon.explain_risk(t.q).best,
     "ClassCounts": lambda t: ClassCounts([1, 3], [2, 10**9], qid=t.q, unit=t.who, n_dropped=4),
@@ -202,7 +218,13 @@ RESULTS = {
     "GoodToulmin": lambda _: good_toulmin({1: 400, 2: 100, 3: 20}, 1.5),
     "GroupDesign": lambda _: predict.best_group_size((95, 0.0), 10),
     "HeldTable": held,
-    "IdentityProtector": lambda _: IdentityProtector(Key.generate(), "sqlite://", admin="officer"),
+    "IdentityProtector": identities_of,
+    "IdentityStore": lambda t: identities_of(t)._session.store,
+    "AuditChain": lambda t: identities_of(t)._session.keys.chain,
+    "AuditTrail": lambda t: identities_of(t).audit(by=one_line(t.sex)),
+    "Event": lambda t: identities_of(t).audit(by=one_line(t.sex))[-2],
+    "Rights": lambda t: identities_of(t).rights(by=one_line(t.sex)),
+    "VerifiedStore": lambda t: identities_of(t).verify(by=one_line(t.sex)),
     "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
     "Key": lambda _: Key.generate(),
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),

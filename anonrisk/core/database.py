@@ -12,7 +12,7 @@ from anonrisk.errors import AnonRiskError, ArgumentError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Connection, Engine, MetaData
 
 # So long a writer waits for the one before it.
 SECONDS_TO_WAIT = 60
@@ -108,6 +108,36 @@ def open_store(url: Any, what: str) -> tuple[Engine, str]:
         return engine, place
     with withheld(f"{place} cannot be used"):
         return make_engine(parsed, poolclass=NullPool), place
+
+
+def keep_on_disk(engine: Engine) -> None:
+    """Let what SQLite has committed stay when the power fails, the folder's entry included."""
+    from sqlalchemy import event
+
+    def to_disk(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA synchronous = EXTRA")
+
+    event.listen(engine, "connect", to_disk)
+
+
+def has_tables(
+    connection: Connection,
+    tables: MetaData,
+    holds: str,
+    what: str,
+    error: type[StoreError] = StoreError,
+) -> bool:
+    """Tell whether all tables of a store are there, or none; refuse a part, and another's file."""
+    from sqlalchemy import inspect
+
+    present, ours = set(inspect(connection).get_table_names()), set(tables.tables)
+    if not present & ours:
+        if present and connection.dialect.name == "sqlite":
+            raise error(f"{holds} something else than {what}")
+        return False
+    if ours - present:
+        raise error(f"{holds} a part of {what} only")
+    return True
 
 
 def _with_driver(url: URL, what: str) -> URL:

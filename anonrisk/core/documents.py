@@ -31,6 +31,19 @@ _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
+def canonical(document: Any) -> str:
+    """Write plain values as JSON in the one form that a digest is taken of.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, "x"], "a": None})
+    '{"a":null,"b":[1,"x"]}'
+    """
+    return json.dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads one kind of document, and says what is wrong with it.

@@ -53,6 +53,25 @@ def make_private(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
+def private_file(path: Path, *, make: bool) -> str | None:
+    """Say why a file is not safe for what is kept about persons: nothing where it is.
+
+    None where there is no file, unless one is to be made.
+    """
+    # A link is as safe as its own folder and that of the file which it leads to.
+    problem = why_not_safe(path.absolute().parent) or why_not_safe(path.resolve().parent)
+    try:
+        if not problem and make and not path.exists():
+            os.close(make_private(path))
+    except FileExistsError:
+        pass  # Somebody else was quicker; whose file it is is told below.
+    except OSError as error:
+        problem = str(error.strerror)
+    if problem:
+        return problem
+    return why_not_private(path) if path.exists() else None
+
+
 def why_not_private(path: Path) -> str:
     """Say who else may use a file, and what to do; nothing where nobody may."""
     mode = path.stat().st_mode

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from great_expectations import ExpectationSuite
 
+from anonrisk.core.documents import canonical
 from anonrisk.errors import PolicyError
 from anonrisk.gx.columns import ExpectColumnsToBePublishable
 from anonrisk.gx.expectations import OF_BUDGET
 from anonrisk.gx.result import OURS
-from anonrisk.policy.document import canonical
 from anonrisk.policy.measure import context_of
 
 if TYPE_CHECKING:

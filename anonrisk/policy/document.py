@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,13 +67,6 @@ def to_file(path: str | Path, to_json: Callable[[], str], to_yaml: Callable[[], 
 def is_json(path: Path) -> bool:
     """Tell by its ending whether a file is JSON."""
     return path.suffix.casefold() == ".json"
-
-
-def canonical(document: Any) -> str:
-    """Write plain values as JSON in the one form that a digest is taken of."""
-    return json.dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
 
 
 def _parsed(source: Any, reader: documents.Reader, form: str) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
+from anonrisk.core.documents import canonical
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
 from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
@@ -183,7 +184,7 @@ class Terms:
         >>> anonrisk.Policy(k=5).digest == anonrisk.Policy.from_yaml(yaml).digest
         True
         """
-        text = document.canonical(self.to_dict())
+        text = canonical(self.to_dict())
         return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
     @property

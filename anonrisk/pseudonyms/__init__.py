@@ -5,6 +5,9 @@ Needs SQLAlchemy (``pip install anonrisk[store]``), which is imported when a kee
 
 from __future__ import annotations
 
-from anonrisk.pseudonyms.protector import Event, IdentityProtector
+from anonrisk.pseudonyms.audit import AuditTrail, Event
+from anonrisk.pseudonyms.protector import IdentityProtector
+from anonrisk.pseudonyms.rights import Right, Rights
+from anonrisk.pseudonyms.verifying import VerifiedStore
 
-__all__ = ["Event", "IdentityProtector"]
+__all__ = ["AuditTrail", "Event", "IdentityProtector", "Right", "Rights", "VerifiedStore"]

@@ -76,13 +76,7 @@ class Sealer:
 
     def seal(self, scope: str, pseudonym: str, identity: bytes, day: int) -> bytes:
         """Encrypt who is behind a pseudonym of a scope, and the day of the last issue."""
-        if not identity:
-            raise ArgumentError("an identity has at least one byte, which says its kind")
-        if len(identity) > LONGEST_IDENTITY + 1:
-            raise ArgumentError(
-                f"an identity takes at most {LONGEST_IDENTITY} bytes in UTF-8, so that all are "
-                "sealed in one length; this one has more"
-            )
+        check_identity(identity)
         return self._cipher.encrypt(_padded(identity, day), self._place(scope, pseudonym))
 
     def tombstone(self, scope: str, pseudonym: str) -> bytes:
@@ -151,6 +145,17 @@ class Sealer:
                 "the identity protector needs AES-SIV, which the OpenSSL of this cryptography "
                 "lacks: install the wheel of cryptography, which brings its own"
             ) from None
+
+
+def check_identity(identity: bytes) -> None:
+    """Refuse canonical bytes that cannot be sealed."""
+    if not identity:
+        raise ArgumentError("an identity has at least one byte, which says its kind")
+    if len(identity) > LONGEST_IDENTITY + 1:
+        raise ArgumentError(
+            f"an identity takes at most {LONGEST_IDENTITY} bytes in UTF-8, so that all are "
+            "sealed in one length; this one has more"
+        )
 
 
 def _padded(identity: bytes, day: int) -> bytes:

@@ -1,142 +1,222 @@
-"""The tables of the identity protector, in any database that SQLAlchemy knows."""
+"""The three tables of the identity protector, in an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
-import hmac
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.database import check_installed, make_engine, withheld
-from anonrisk.errors import ArgumentError, WrongKeyError
+from anonrisk.core.database import (
+    has_tables,
+    keep_on_disk,
+    open_store,
+    reading,
+    withheld,
+    writing,
+)
+from anonrisk.core.private_files import private_file
+from anonrisk.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import sqlalchemy as sa
+    from sqlalchemy import Connection, MetaData, Row, Table
 
-    from anonrisk.core.keys import Key
-
-# Rows that one statement holds; databases limit the number of its parameters.
-_ROWS = 300
+VERSION = "2"
+KEEPER, AUDIT, IDENTITY = "anonrisk_keeper", "anonrisk_audit", "anonrisk_identity"
+_WHAT = "a store of identities"
+# Tables that the first version had, and this one has not.
+_FIRST = {"anonrisk_setting", "anonrisk_grant", "anonrisk_event"}
+# Rows that one statement holds, and that are fetched at a time.
+_ROWS = 500
+_A_FEW = {"yield_per": _ROWS}
 
 
 class IdentityStore:
-    """Rows go in once and are never changed; all errors of the database become ours."""
+    """Opens transactions; all errors of the database become ours, and quote nobody."""
 
-    def __init__(self, url: Any, key: Key) -> None:
-        """Open the database, make its tables if they are not there, and check the key."""
-        check_installed("the identity protector")
-        import sqlalchemy
+    def __init__(self, url: Any) -> None:
+        """Make an engine; nothing is opened yet."""
+        self.engine, self.place = open_store(url, _WHAT)
+        if self.engine.dialect.name == "sqlite":
+            keep_on_disk(self.engine)
 
-        if not isinstance(url, str) or "://" not in url:
-            raise ArgumentError(
-                "url= is the address of a database, such as sqlite:///identities.db"
-            )
-        self.sa = sqlalchemy
-        with withheld("cannot open the store"):
-            self.engine = make_engine(url)
-        self.tables = _tables(sqlalchemy)
-        self._make_tables()
-        self._check(key)
+    def __repr__(self) -> str:
+        """Show where it is, and no password."""
+        return f"IdentityStore({self.place!r})"
 
-    def _make_tables(self) -> None:
-        metadata = self.tables["setting"].metadata
-        try:
-            metadata.create_all(self.engine)
-        except Exception:  # noqa: BLE001
-            # Another process may have made them between our looking and our making.
-            with withheld("cannot make the tables of the store"):
-                metadata.create_all(self.engine)
+    def check_file(self, *, make: bool) -> None:
+        """Refuse a file that others may use; make one that only its owner may, if told to."""
+        name = self.engine.url.database
+        if self.engine.dialect.name != "sqlite" or name in {None, "", ":memory:"}:
+            return
+        problem = private_file(Path(str(name)), make=make)
+        if problem is None:
+            raise self.none()
+        if problem:
+            raise StoreError(f"{self.place} is not taken for {_WHAT}: {problem}")
 
-    def _check(self, key: Key) -> None:
-        """Refuse a key other than the one that the store was made with."""
-        table, mine = self.tables["setting"], key.derived("identity check").hex()
-        self.insert("setting", [{"name": "key check", "value": mine}])
-        with self.read("read the settings") as connection:
-            query = self.sa.select(table.c.value).where(table.c.name == "key check")
-            kept = connection.execute(query).scalar_one()
-        if not hmac.compare_digest(kept, mine):
-            raise WrongKeyError("this store of identities was made with another key")
+    def none(self) -> StoreError:
+        """Say that there is no store here."""
+        return StoreError(
+            f"there is no store of identities in {self.place}. Is its address the right one? If "
+            "so, admin= makes a new one"
+        )
+
+    def holds(self) -> bool:
+        """Tell whether the database has our tables; refuse those of another version."""
+        from sqlalchemy import inspect
+
+        with withheld(f"{self.place} cannot be used"), reading(self.engine) as connection:
+            if _FIRST & set(inspect(connection).get_table_names()):
+                raise StoreError(
+                    f"{self.place} holds a store of identities of an earlier state of anonrisk, "
+                    "which is not read any more: issue anew in a new one"
+                )
+            return has_tables(connection, _tables(), f"{self.place} holds", _WHAT)
 
     @contextmanager
-    def read(self, doing: str) -> Iterator[sa.Connection]:
-        """Open a connection; errors that could quote a person are replaced."""
-        with withheld(f"cannot {doing}"), self.engine.connect() as connection:
-            yield connection
+    def reading(self) -> Iterator[StoreTransaction]:
+        """Open a transaction that sees one state."""
+        with withheld(f"{self.place} cannot be used"), reading(self.engine) as connection:
+            yield StoreTransaction(connection, _tables())
 
     @contextmanager
-    def write(self, doing: str) -> Iterator[sa.Connection]:
-        """Open a transaction that is committed at the end, or not at all."""
-        with withheld(f"cannot {doing}"), self.engine.begin() as connection:
-            yield connection
-
-    def insert(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Put rows in; those that are there already stay as they are."""
-        for start in range(0, len(rows), _ROWS):
-            part = [dict(row) for row in rows[start : start + _ROWS]]
-            if self.engine.dialect.name in ("sqlite", "postgresql"):
-                with self.write("write to the store") as connection:
-                    connection.execute(self._insert_new(name), part)
-            else:
-                for row in part:
-                    self.insert_together({name: [row]})
-
-    def _insert_new(self, name: str) -> Any:
-        from importlib import import_module
-
-        dialect = import_module(f"sqlalchemy.dialects.{self.engine.dialect.name}")
-        return dialect.insert(self.tables[name]).on_conflict_do_nothing()
-
-    def insert_together(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-        """Put rows into several tables, all or none; tell whether they were new."""
-        with withheld("cannot write to the store"):
-            try:
-                with self.engine.begin() as connection:
-                    for name, part in rows.items():
-                        connection.execute(self.tables[name].insert(), [dict(row) for row in part])
-            except self.sa.exc.IntegrityError:
-                return False
-        return True
+    def writing(self) -> Iterator[StoreTransaction]:
+        """Open a transaction that no other writer is in; committed at its end, or not at all."""
+        with withheld(f"{self.place} cannot be used"), writing(self.engine, "identity") as made:
+            yield StoreTransaction(made, _tables())
 
     def close(self) -> None:
         """Give back the connections."""
         self.engine.dispose()
 
 
-def _tables(sa: Any) -> dict[str, sa.Table]:
-    metadata = sa.MetaData()
+@dataclass(frozen=True)
+class StoreTransaction:
+    """What is read from and written to the tables inside one transaction."""
 
-    def text(name: str, **more: Any) -> Any:
-        return sa.Column(name, sa.String(255), nullable=False, **more)
+    connection: Connection
+    tables: MetaData
 
-    tables = [
-        sa.Table("anonrisk_setting", metadata, text("name", primary_key=True), text("value")),
-        sa.Table(
-            "anonrisk_identity",
-            metadata,
-            text("scope", primary_key=True),
-            text("pseudonym", primary_key=True),
-            sa.Column("sealed", sa.LargeBinary, nullable=False),
-        ),
-        sa.Table(
-            "anonrisk_grant",
-            metadata,
-            text("person", primary_key=True),
-            text("action", primary_key=True),
-        ),
-        sa.Table(
-            "anonrisk_event",
-            metadata,
-            sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
-            text("at"),
-            text("by"),
-            text("action"),
-            text("scope"),
-            # Whatever was asked for and why, in full.
-            sa.Column("subject", sa.Text, nullable=False),
-            text("target"),
-            sa.Column("reason", sa.Text, nullable=False),
-            text("outcome"),
-        ),
-    ]
-    return {table.name.removeprefix("anonrisk_"): table for table in tables}
+    def make_tables(self) -> None:
+        """Make those that are not there."""
+        self.tables.create_all(self.connection)
+
+    # ---- what the store says of itself ------------------------------------------------------
+
+    def about(self) -> dict[str, str]:
+        """Give what the store says of itself, by name."""
+        return {row.name: row.value for row in self.connection.execute(self._of(KEEPER).select())}
+
+    def say(self, name: str, value: str | None) -> None:
+        """Let the store say this of itself from now on; None: not any more."""
+        table = self._of(KEEPER)
+        self.connection.execute(table.delete().where(table.c.name == name))
+        if value is not None:
+            self.connection.execute(table.insert(), {"name": name, "value": value})
+
+    # ---- events -----------------------------------------------------------------------------
+
+    def events(self, after: int = 0) -> Iterator[Row[Any]]:
+        """Give the events behind a number, in order, a few at a time."""
+        table = self._of(AUDIT)
+        query = table.select().where(table.c.number > after).order_by(table.c.number)
+        yield from self.connection.execute(query, execution_options=_A_FEW)
+
+    def event(self, number: int) -> Row[Any] | None:
+        """Give one event, if it is there."""
+        table = self._of(AUDIT)
+        return self.connection.execute(table.select().where(table.c.number == number)).first()
+
+    def first_number(self) -> int:
+        """Give the number of the first event that is there; 0 if none is."""
+        from sqlalchemy import func, select
+
+        first = self.connection.execute(select(func.min(self._of(AUDIT).c.number))).scalar()
+        return first if isinstance(first, int) else 0
+
+    def add_event(self, row: Mapping[str, Any]) -> None:
+        """Store an event, and look whether it was kept as it is."""
+        self.connection.execute(self._of(AUDIT).insert(), dict(row))
+        kept = self.event(row["number"])
+        # A trigger or a rule of the database may have made something else of it.
+        if kept is None or kept._asdict() != dict(row):
+            raise StoreError("the database did not keep an event of the audit")
+
+    def drop_events(self, through: int) -> None:
+        """Delete the events up to a number and with it."""
+        table = self._of(AUDIT)
+        self.connection.execute(table.delete().where(table.c.number <= through))
+
+    # ---- identities -------------------------------------------------------------------------
+
+    def identities(self, scope: str, pseudonyms: Sequence[str]) -> dict[str, Row[Any]]:
+        """Give the rows of those pseudonyms that are there."""
+        table = self._of(IDENTITY)
+        found: dict[str, Row[Any]] = {}
+        for start in range(0, len(pseudonyms), _ROWS):
+            part = pseudonyms[start : start + _ROWS]
+            query = table.select().where(table.c.scope == scope, table.c.pseudonym.in_(part))
+            found |= {row.pseudonym: row for row in self.connection.execute(query)}
+        return found
+
+    def all_identities(self, epoch: int | None = None) -> Iterator[Row[Any]]:
+        """Give all rows, or those of one epoch, a few at a time."""
+        table = self._of(IDENTITY)
+        query = table.select() if epoch is None else table.select().where(table.c.epoch == epoch)
+        yield from self.connection.execute(query, execution_options=_A_FEW)
+
+    def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Store new rows: scope, pseudonym, epoch, sealed."""
+        told = [dict(row) for row in rows]
+        if told:
+            self.connection.execute(self._of(IDENTITY).insert(), told)
+
+    def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Give rows that are there, by scope and pseudonym, another epoch and seal."""
+        from sqlalchemy import bindparam
+
+        table = self._of(IDENTITY)
+        told = [{f"its_{name}": value for name, value in row.items()} for row in rows]
+        if told:
+            mine = (table.c.scope == bindparam("its_scope")) & (
+                table.c.pseudonym == bindparam("its_pseudonym")
+            )
+            changed: dict[str, Any] = {
+                name: bindparam(f"its_{name}") for name in ("epoch", "sealed")
+            }
+            self.connection.execute(table.update().where(mine).values(changed), told)
+
+    def _of(self, name: str) -> Table:
+        return self.tables.tables[name]
+
+
+@cache
+def _tables() -> MetaData:
+    from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text
+
+    tables = MetaData()
+    whole = BigInteger().with_variant(Integer(), "sqlite")
+    Table(KEEPER, tables, Column("name", String(255), primary_key=True), Column("value", Text))
+    Table(
+        AUDIT,
+        tables,
+        Column("number", whole, primary_key=True, autoincrement=False),
+        Column("epoch", Integer, nullable=False),
+        Column("content", Text, nullable=False),
+        Column("mac", String(64), nullable=False),
+    )
+    Table(
+        IDENTITY,
+        tables,
+        Column("scope", String(255), primary_key=True),
+        Column("pseudonym", String(64), primary_key=True),
+        Column("epoch", Integer, nullable=False),
+        Column("sealed", LargeBinary, nullable=False),
+        # Else the order of rows tells who was issued after whom.
+        sqlite_with_rowid=False,
+    )
+    return tables

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import skeleton
-from anonrisk.core.documents import Reader
+from anonrisk.core.documents import Reader, canonical
 from anonrisk.core.keys import as_key
 from anonrisk.core.render import PrintedFields, count_of
 from anonrisk.errors import PolicyError
-from anonrisk.policy import document, fields
+from anonrisk.policy import fields
 from anonrisk.policy.finding import FAIL, PASS, Finding
 from anonrisk.policy.verdict import now
 
@@ -129,5 +129,5 @@ def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding
 
 
 def _seal(by: str, at: str, digest: str, key: Key) -> str:
-    text = document.canonical({"by": by, "at": at, "digest": digest})
+    text = canonical({"by": by, "at": at, "digest": digest})
     return hmac.digest(key.derived("release approval"), text.encode("ascii"), "sha256").hex()

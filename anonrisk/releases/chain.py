@@ -12,11 +12,11 @@ import hmac
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core.documents import Reader
+from anonrisk.core.documents import Reader, canonical
+from anonrisk.core.hash_chain import ChainWords, linked
 from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
-from anonrisk.errors import ArgumentError, LedgerError
-from anonrisk.policy.document import canonical
+from anonrisk.errors import LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anonrisk.core.keys import Key
 
 _READER = Reader("entry of the ledger", LedgerError)
+_WORDS = ChainWords("entry", "entries", "ledger", "seal", LedgerError)
 _SHOWN = 20
 
 
@@ -107,20 +108,10 @@ class LedgerEntries(PrintedTable):
 
     def refuse_other(self, head: str) -> None:
         """Raise unless the ledger once had this head."""
-        if head in (self.beginning, *(entry.head for entry in self.items)):
-            return
-        number = str(head).partition(":")[0]
-        if not number.isdecimal():
-            raise ArgumentError("the head of a ledger is a number, a colon and a seal")
-        if int(number) > len(self.items):
-            ends = count_of(len(self.items), "entry", "entries")
-            raise LedgerError(
-                f"the ledger had an entry {int(number):,} and now has {ends}: its end was cut off"
-            )
-        raise LedgerError(
-            f"entry {int(number):,} of the ledger is another one than it was: the end was cut off "
-            "and written anew, or this is another ledger"
-        )
+        heads = (self.beginning, *(entry.head for entry in self.items))
+        number = _WORDS.number_of(head)
+        found = heads[number] if number < len(heads) else None
+        _WORDS.refuse_other(head, found, len(self.items))
 
     def __iter__(self) -> Iterator[LedgerEntry]:
         return iter(self.items)
@@ -181,10 +172,8 @@ class Chain:
 
     def link(self, head: str, about: Mapping[str, Any]) -> tuple[LedgerEntry, str]:
         """Make the entry that follows a head; give it with the content that is stored."""
-        number, _, previous = head.partition(":")
-        told = {**about, "number": int(number) + 1, "previous": previous}
-        content = canonical(told)
-        return LedgerEntry(**told, seal=self._seal(content)), content
+        content = linked(head, about)
+        return LedgerEntry(**_READER.json(content), seal=self._seal(content)), content
 
     def entries(self, rows: Iterable[Any]) -> LedgerEntries:
         """Read the rows of the database, in order; raise where the chain is broken."""
@@ -196,9 +185,8 @@ class Chain:
         return LedgerEntries(tuple(items), self.beginning)
 
     def _entry(self, number: int, previous: str, row: Any) -> LedgerEntry:
-        if row.number != number:
-            raise LedgerError(f"entry {number:,} of the ledger is missing: it was taken out")
-        changed = LedgerError(f"entry {number:,} of the ledger was changed, or put in")
+        _WORDS.check_place(number, row.number)
+        changed = _WORDS.changed(number)
         texts = (row.content, row.seal, row.release)
         if not all(isinstance(text, str) and text.isascii() for text in texts[:2]):
             raise changed
@@ -207,14 +195,8 @@ class Chain:
         stored = _READER.json(row.content)
         if stored["release"] != row.release:
             raise changed
-        if stored["number"] != number or stored["previous"] != previous:
-            raise LedgerError(
-                f"entry {number:,} of the ledger does not follow the one before it: entries were "
-                f"moved, or come from another ledger (it was written as entry {stored['number']:,})"
-            )
         names = {one.name for one in fields(LedgerEntry)} - {"seal"}
-        if set(stored) != names:
-            raise LedgerError(f"entry {number:,} of the ledger was written by a newer anonrisk")
+        _WORDS.check_link(stored, number, previous, names)
         return LedgerEntry(**stored, seal=row.seal)
 
     def _seal(self, content: str) -> str:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.database import check_installed, open_store, reading, withheld, writing
+from anonrisk.core.clock import CLOCKS_DIFFER
+from anonrisk.core.database import (
+    check_installed,
+    has_tables,
+    keep_on_disk,
+    open_store,
+    reading,
+    withheld,
+    writing,
+)
 from anonrisk.core.keys import Key, as_key
-from anonrisk.core.private_files import make_private, why_not_private, why_not_safe
+from anonrisk.core.private_files import private_file
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
 from anonrisk.releases.chain import Chain, LedgerEntries, LedgerEntry
-from anonrisk.releases.manifest import CLOCKS_DIFFER, Manifest, moment
+from anonrisk.releases.manifest import Manifest, moment
 from anonrisk.releases.state import State
 from anonrisk.releases.state_file import qid_of
 
@@ -68,14 +76,12 @@ class Ledger:
     def __init__(self, url: AnyPath, key: Key | bytes, *, new: bool = False) -> None:
         """Open the ledger, and check that it is one and that this is its key."""
         check_installed("a ledger")
-        from sqlalchemy import event
-
         self.key = as_key(key)
         self._engine, self.place = open_store(url, "a ledger")
         self._tables = _tables()
         if self._engine.dialect.name == "sqlite":
             self._check_file(new=new)
-            event.listen(self._engine, "connect", _to_disk)
+            keep_on_disk(self._engine)
         with self._withheld():
             about = self._about()
         if new:
@@ -313,35 +319,19 @@ class Ledger:
         name = self._engine.url.database
         if not name or name == ":memory:":
             raise ArgumentError("a ledger in memory forgets: name a file")
-        path = Path(name)
-        # A link is as safe as its own folder and that of the file which it leads to.
-        problem = why_not_safe(path.absolute().parent) or why_not_safe(path.resolve().parent)
-        try:
-            if not problem and new and not path.exists():
-                os.close(make_private(path))
-        except FileExistsError:
-            pass  # Somebody else was quicker; whose ledger it is is told below.
-        except OSError as error:
-            problem = str(error.strerror)
-        if not problem and not path.exists():
+        problem = private_file(Path(name), make=new)
+        if problem is None:
             raise self._none()
-        problem = problem or why_not_private(path)
         if problem:
             raise LedgerError(f"{self.place} is not taken for a ledger: {problem}")
 
     def _about(self) -> dict[str, str] | None:
         """What the database says of its ledger; None if it has none."""
-        from sqlalchemy import inspect
-
         with reading(self._engine) as connection:
-            present = set(inspect(connection).get_table_names())
-            ours = set(self._tables.tables)
-            if not present & ours:
-                if present and self._engine.dialect.name == "sqlite":
-                    raise LedgerError(f"{self.place} holds something else than a ledger")
+            if not has_tables(
+                connection, self._tables, f"{self.place} holds", "a ledger", LedgerError
+            ):
                 return None
-            if ours - present:
-                raise LedgerError(f"{self.place} holds a part of a ledger only")
             rows = connection.execute(self._tables.tables[_ABOUT].select())
             return {row.name: row.value for row in rows}
 
@@ -395,11 +385,6 @@ def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
         f"somebody published since this release was checked: the ledger is at entry "
         f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"
     )
-
-
-def _to_disk(connection: Any, _record: object) -> None:
-    # What was told to be published stays so when the power fails, the folder's entry included.
-    connection.execute("PRAGMA synchronous = EXTRA")
 
 
 @cache

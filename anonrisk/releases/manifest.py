@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk._version import __version__
+from anonrisk.core.clock import CLOCKS_DIFFER
 from anonrisk.core.documents import Reader
 from anonrisk.core.keys import Key, as_key
 from anonrisk.core.private_files import replace_file
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 # Clocks of two machines that are kept differ by less.
-CLOCKS_DIFFER = timedelta(minutes=5)
 _READER = Reader("manifest", ManifestError)
 _TEXTS = ("release", "audience", "by", "at", "library_version")
 

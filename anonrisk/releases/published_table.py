@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.documents import canonical
 from anonrisk.errors import ManifestError
-from anonrisk.policy.document import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest, skeleton
+from anonrisk.core.documents import canonical
 from anonrisk.errors import PolicyError
-from anonrisk.policy import Policy, document, fields
+from anonrisk.policy import Policy, fields
 from anonrisk.releases import release_document
 from anonrisk.releases import waivers as waiving
 from anonrisk.releases.table_files import TableFiles
@@ -94,7 +95,7 @@ class ReleaseParts:
 
     def digest_of(self, contents: Mapping[str, Any]) -> str:
         """Give the same for contents that were read already."""
-        text = document.canonical({**self.to_dict(), "contents": contents})
+        text = canonical({**self.to_dict(), "contents": contents})
         return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
     # ---- showing ----------------------------------------------------------------------------

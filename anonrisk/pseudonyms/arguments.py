@@ -1,0 +1,79 @@
+"""Names, reasons, scopes and pseudonyms as callers give them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from unicodedata import category
+
+from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.errors import ArgumentError
+from anonrisk.pseudonyms.rights import ACTIONS, ANY, ON_PERSONS
+
+LONGEST_NAME, LONGEST_REASON = 255, 2_000
+# Control characters, halves of characters, and ends of lines and paragraphs.
+_UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# What pseudonyms are made of, in any format and length.
+_PSEUDONYM = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def name_of(given: Any, what: str) -> str:
+    """Read the name of somebody."""
+    return _text(given, f"{what}= is the name of somebody", LONGEST_NAME)
+
+
+def reason_of(given: Any) -> str:
+    """Read why somebody does something."""
+    return _text(given, "reason= says why", LONGEST_REASON)
+
+
+def recipient_of(given: Any, what: str = "scope") -> str:
+    """Read the recipient that pseudonyms are for."""
+    scope = _text(given, f"{what}= names a recipient", LONGEST_NAME)
+    if scope == ANY:
+        raise ArgumentError(f"{what}={ANY!r} stands for every recipient: name one")
+    return scope
+
+
+def pseudonym_of(given: Any) -> str:
+    """Read a pseudonym; what cannot be one, such as most names, does not get into the audit."""
+    if not isinstance(given, str) or not _PSEUDONYM.fullmatch(given):
+        raise ArgumentError("a pseudonym is a text of at most 64 letters, digits, - and _")
+    return given
+
+
+def right_of(action: Any, scope: Any) -> tuple[str, str]:
+    """Read an action and the recipient that it is granted for, which an office has none of."""
+    word = one_of(action, "action", ACTIONS)
+    if word not in ON_PERSONS:
+        if scope is not None:
+            raise ArgumentError(f"{word!r} is for the whole store: it takes no scope=")
+        return word, ""
+    if scope is None:
+        raise ArgumentError(f"{word!r} is for a recipient: scope=…, or scope={ANY!r} for all")
+    return word, ANY if scope == ANY else recipient_of(scope)
+
+
+def volume_of(per_day: Any, action: str) -> int | None:
+    """Read how many persons a day are granted, which an office has no limit of."""
+    if action not in ON_PERSONS:
+        if per_day is not None:
+            raise ArgumentError(f"{action!r} is not done to persons: it takes no per_day=")
+        return None
+    if per_day is None:
+        raise ArgumentError(f"{action!r} needs per_day=, how many persons in any 24 hours")
+    return whole_number(per_day, "per_day", at_least=1)
+
+
+def at_least_one(given: Any, what: str) -> int | None:
+    """Read a number of days or of holders, if one is given."""
+    return None if given is None else whole_number(given, what, at_least=1)
+
+
+def _text(given: Any, what: str, longest: int) -> str:
+    told = f"{what}: a text of at most {longest:,} characters"
+    if not isinstance(given, str) or not given.strip() or len(given) > longest:
+        raise ArgumentError(f"{told} that is not blank")
+    if _UNFIT & set(map(category, given)):
+        raise ArgumentError(f"{told}, without control characters and ends of lines")
+    return given

@@ -1,0 +1,220 @@
+"""The audit: every event names the hash of the one before it, and the key vouches for the last.
+
+The content of an event is canonical JSON; its hash is SHA-256, without a key, so that a head that
+was kept elsewhere stays right when the key is rotated. Beside it stands a MAC, HMAC-SHA-256 over
+the id of the store, the epoch and the content, under a subkey of the key of that epoch. Events of
+earlier keys are vouched for by those of the present one, which follow them in the chain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from anonrisk.core.clock import microseconds
+from anonrisk.core.hash_chain import ChainWords, linked
+from anonrisk.core.pseudonyms import sized
+from anonrisk.core.render import PrintedFields, PrintedTable, count_of, named
+from anonrisk.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anonrisk.core.keys import Key
+
+WORDS = ChainWords("event", "events", "audit", "hash", StoreError)
+# The head before the first event.
+BEGINNING = "0:"
+_SHOWN = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Event(PrintedFields):
+    """One line of the audit: who did, or tried, what to whom, when and why.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the audit, from 1.
+    at : str
+        When, in UTC; never before the event before it.
+    by : str
+        Who.
+    action : str
+        The method that was called; ``"create"`` for the first of all, and ``"rotated"`` and
+        ``"prune"`` for what followed from a call.
+    scope : str
+        The recipient; for a right, the recipient that it is for.
+    pseudonyms : tuple of str
+        Those that were asked for or given, in an order that says nothing about persons.
+    target : str
+        The recipient that a pseudonym was converted for; the action that was granted or revoked.
+    person : str
+        Whom something was granted to or revoked from.
+    per_day : int or None
+        How many persons a day were granted.
+    reason : str
+        Why.
+    outcome : str
+        ``"done"``, ``"refused"``, ``"unknown"`` (no such pseudonym or right) or ``"failed"`` (an
+        identity in the store cannot be read, or two persons would share a pseudonym).
+    details : dict
+        What else the store must know of it; no identity, and nothing that one can be told by.
+    """
+
+    number: int
+    at: str
+    by: str
+    action: str
+    scope: str = ""
+    pseudonyms: tuple[str, ...] = ()
+    target: str = ""
+    person: str = ""
+    per_day: int | None = None
+    reason: str = ""
+    outcome: str = "done"
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def moment(self) -> int:
+        """When, in microseconds since 1970."""
+        return microseconds(datetime.fromisoformat(self.at))
+
+    @property
+    def persons(self) -> int:
+        """How many persons it is about."""
+        return int(self.details.get("persons", len(self.pseudonyms)))
+
+
+_NAMES = frozenset(one.name for one in fields(Event)) - {"number"}
+
+
+@dataclass(frozen=True, repr=False)
+class AuditTrail(PrintedTable):
+    """The events of a store, whose chain was found unbroken.
+
+    Attributes
+    ----------
+    items : tuple of Event
+        In the order in which they happened.
+    head : str
+        What names the audit as it is; keep it elsewhere, and give it to `verify`.
+    """
+
+    items: tuple[Event, ...]
+    head: str
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: int) -> Event:
+        return self.items[place]
+
+    def _lines(self) -> list[str]:
+        return [f"Audit of {count_of(len(self.items), 'event')}"]
+
+    def _header(self) -> tuple[str, ...]:
+        return "event", "at", "by", "action", "for", "persons", "outcome", "reason"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                *(f"{one.number:,}", one.at[:19], named(one.by), one.action),
+                *(named(one.scope) or "-", f"{one.persons:,}", one.outcome),
+                named(one.reason) or "-",
+            ]
+            for one in self.items[-_SHOWN:]
+        ]
+
+    def _notes(self) -> list[str]:
+        earlier = len(self.items) - _SHOWN
+        return [f"({earlier:,} earlier not shown)"] if earlier > 0 else []
+
+
+def head_of(content: str, number: int) -> str:
+    """Give the head of an audit whose last event has this content."""
+    return f"{number}:{hashlib.sha256(content.encode()).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class AuditChain:
+    """Makes and checks the events of one store, under the key of one epoch."""
+
+    secret: bytes
+    store: str
+    epoch: int
+
+    @classmethod
+    def of(cls, key: Key, store: str, epoch: int) -> Self:
+        """Derive what is needed from the key, for the store with this id."""
+        return cls(key.derived("identity audit"), store, epoch)
+
+    def __repr__(self) -> str:
+        """Show no key."""
+        return f"AuditChain({self.store}, epoch {self.epoch})"
+
+    def link(self, head: str, event: Mapping[str, Any]) -> tuple[Event, dict[str, Any]]:
+        """Make the event that follows a head; give it with the row that is stored."""
+        content = linked(head, event)
+        stored = json.loads(content)
+        row = {
+            "number": stored["number"],
+            "epoch": self.epoch,
+            "content": content,
+            "mac": self._mac(content),
+        }
+        return _event(stored), row
+
+    def read(self, rows: Iterable[Any], head: str) -> Iterator[tuple[Event, str]]:
+        """Give the events that follow a head, each with the head after it.
+
+        Raises where the chain is broken. Before the last row was read nothing of it is sure:
+        events of earlier keys are vouched for by what follows them.
+        """
+        epoch = 0
+        for row in rows:
+            number, _, previous = head.partition(":")
+            event = self._checked(row, int(number) + 1, previous, epoch)
+            epoch, head = row.epoch, head_of(row.content, row.number)
+            yield event, head
+        if epoch not in (0, self.epoch):
+            raise StoreError(
+                "the last event of the audit was not written with the present key: the end was "
+                "cut off, or the store was put together from two states"
+            )
+
+    def _checked(self, row: Any, number: int, previous: str, epoch: int) -> Event:
+        WORDS.check_place(number, row.number)
+        changed = WORDS.changed(number)
+        texts = (row.content, row.mac)
+        if not all(isinstance(text, str) and text.isascii() for text in texts):
+            raise changed
+        if not (isinstance(row.epoch, int) and epoch <= row.epoch <= self.epoch):
+            raise changed
+        if row.epoch == self.epoch and not hmac.compare_digest(self._mac(row.content), row.mac):
+            raise changed
+        try:
+            stored = json.loads(row.content)
+            WORDS.check_link(stored, number, previous, _NAMES)
+            event = _event(stored)
+            _ = event.moment
+        # Of an earlier key's event nothing is known before the chain was read to its end.
+        except (AttributeError, RecursionError, TypeError, ValueError):
+            raise changed from None
+        return event
+
+    def _mac(self, content: str) -> str:
+        message = sized(self.store.encode()) + sized(str(self.epoch).encode()) + content.encode()
+        return hmac.digest(self.secret, message, "sha256").hex()
+
+
+def _event(stored: Mapping[str, Any]) -> Event:
+    told = {name: value for name, value in stored.items() if name != "previous"}
+    return Event(**{**told, "pseudonyms": tuple(told["pseudonyms"])})

@@ -1,0 +1,201 @@
+"""Issuing pseudonyms, revealing who is behind one, and converting one for another recipient."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.core.pseudonyms import EPOCH, Pseudonymisation, canonical, hasher
+from anonrisk.core.render import count_of
+from anonrisk.errors import (
+    ArgumentError,
+    CollisionError,
+    ErasedError,
+    StoreError,
+    UnknownPseudonymError,
+)
+from anonrisk.pseudonyms.sealing import check_identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from anonrisk.core.keys import Key
+    from anonrisk.core.pseudonyms import Form
+    from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
+
+# So many persons are issued in one transaction, and named by one event.
+PART = 1_000
+_ERASED = "had been erased: nobody is issued a pseudonym; erased='skip' leaves such persons out"
+
+
+@dataclass(frozen=True)
+class WantedPersons:
+    """Persons that pseudonyms are wanted for.
+
+    Attributes
+    ----------
+    of : mapping
+        Their canonical bytes, by the identity that was given.
+    """
+
+    of: Mapping[Any, bytes]
+
+    @classmethod
+    def from_identities(cls, identities: Iterable[Any]) -> WantedPersons:
+        """Read identities; refuse equal ones that are not the same."""
+        of: dict[Any, bytes] = {}
+        for person in identities:
+            # Before equal ones become one: True == 1, but is not a person.
+            value = canonical(person)
+            check_identity(value)
+            if of.setdefault(person, value) != value:
+                raise ArgumentError(
+                    "two of the identities are different but equal in Python, as instants are in "
+                    "the hour that a clock change repeats; give instants in UTC: "
+                    "astimezone(dt.UTC)"
+                )
+        return cls(of)
+
+    def without(self, gone: set[bytes]) -> WantedPersons:
+        """Leave persons out."""
+        return WantedPersons(
+            {person: value for person, value in self.of.items() if value not in gone}
+        )
+
+    def values(self) -> list[bytes]:
+        """Give each person once."""
+        return list(dict.fromkeys(self.of.values()))
+
+
+def pseudonyms_of(values: Sequence[bytes], key: Key, form: Form, scope: str) -> list[str]:
+    """Make pseudonyms, as `anonrisk.pseudonymize` does."""
+    return hasher(Pseudonymisation("identity", key, form, scope))(values)
+
+
+def issue_all(
+    session: StoreSession, wanted: WantedPersons, form: Form, doing: Doing, *, skip_erased: bool
+) -> dict[Any, str]:
+    """Issue pseudonyms, in parts; each part is a transaction and an event.
+
+    Persons go by their pseudonyms, not as they were given: else the lists of two recipients could
+    be laid side by side.
+    """
+    made: dict[bytes, str] = {}
+    todo: list[tuple[str, bytes]] | None = None
+    while todo is None or todo:
+        with session.turn() as turn:
+            if todo is None:
+                turn.allow(doing, doing.scope, persons=len(wanted.values()))
+                gone = {value for value in wanted.values() if turn.is_erased(value)}
+                if gone and not skip_erased:
+                    error = ErasedError(f"{count_of(len(gone), 'person')} of those given {_ERASED}")
+                    turn.end(doing, "refused", error, persons=len(wanted.values()))
+                wanted = wanted.without(gone)
+                todo = _in_order(turn, wanted.values(), form, doing)
+            else:
+                turn.allow(doing, doing.scope, persons=len(todo))
+            part = dict(todo[:PART])
+            _issue(turn, part, doing)
+        made |= {value: pseudonym for pseudonym, value in part.items()}
+        todo = todo[PART:]
+    return {person: made[value] for person, value in wanted.of.items()}
+
+
+def _in_order(turn: Turn, values: list[bytes], form: Form, doing: Doing) -> list[tuple[str, bytes]]:
+    pseudonyms = pseudonyms_of(values, turn.keys.key, form, doing.scope)
+    if max(Counter(pseudonyms).values(), default=1) > 1:
+        turn.end(doing, "failed", _collision(), persons=len(values))
+    return sorted(zip(pseudonyms, values, strict=True))
+
+
+def _issue(turn: Turn, part: Mapping[str, bytes], doing: Doing) -> None:
+    try:
+        known = remember(turn, doing.scope, part)
+    except StoreError as error:
+        turn.end(doing, "failed", error, persons=len(part))
+    new = sorted(part.keys() - known)
+    turn.record(replace(doing, pseudonyms=(*new, *sorted(known))), known=len(known))
+
+
+def remember(turn: Turn, scope: str, part: Mapping[str, bytes]) -> set[str]:
+    """Store whose these pseudonyms are; give those that were there already.
+
+    Raises, before anything is stored, where one is there of somebody else.
+    """
+    rows = turn.tables.identities(scope, list(part))
+    again = {}
+    for pseudonym, row in rows.items():
+        opened = turn.unseal(row)
+        if opened.identity not in (None, part[pseudonym]):
+            raise _collision()
+        if opened.identity is None or opened.day != turn.day:
+            again[pseudonym] = part[pseudonym]
+    new = {pseudonym: value for pseudonym, value in part.items() if pseudonym not in rows}
+    turn.tables.put(turn.seal(scope, *one) for one in new.items())
+    turn.tables.replace(turn.seal(scope, *one) for one in again.items())
+    return set(rows)
+
+
+def reveal(session: StoreSession, doing: Doing) -> Any:
+    """Tell who is behind a pseudonym, after that is on record."""
+    with session.turn() as turn:
+        turn.allow(doing, doing.scope)
+        identity = look_up(turn, doing)
+        turn.record(doing)
+    return identity_of(identity)
+
+
+def convert(session: StoreSession, doing: Doing, form: Form) -> str:
+    """Give the pseudonym that the same person has for another recipient."""
+    with session.turn() as turn:
+        turn.allow(doing, doing.scope, doing.target)
+        identity = look_up(turn, doing)
+        (made,) = pseudonyms_of([identity], turn.keys.key, form, doing.target)
+        try:
+            known = remember(turn, doing.target, {made: identity})
+        except StoreError as error:
+            turn.end(doing, "failed", error)
+        tag = None if known else turn.tags.of_pseudonym(doing.target, made)
+        turn.record(doing, made=tag)
+    return made
+
+
+def look_up(turn: Turn, doing: Doing) -> bytes:
+    """Give the identity behind the pseudonym of somebody's doing; on record where there is none."""
+    (pseudonym,) = doing.pseudonyms
+    row = turn.tables.identities(doing.scope, [pseudonym]).get(pseudonym)
+    if row is None:
+        error = UnknownPseudonymError(
+            f"no such pseudonym was issued for scope {doing.scope!r}; it may belong to another "
+            "scope"
+        )
+        turn.end(doing, "unknown", error)
+    try:
+        identity = turn.unseal(row).identity
+    except StoreError as broken:
+        # Who asks for a row that somebody tampered with is on record too.
+        turn.end(doing, "failed", broken)
+    if identity is None or turn.is_erased(identity):
+        turn.end(doing, "unknown", ErasedError("the person behind this pseudonym was erased"))
+    return identity
+
+
+def identity_of(value: bytes) -> Any:
+    """Turn canonical bytes back into what they are of."""
+    kind, text = value[:1], value[1:].decode()
+    if kind == b"i":
+        return int(text)
+    if kind == b"d":
+        return dt.date.fromisoformat(text)
+    if kind == b"t":
+        return EPOCH + dt.timedelta(microseconds=int(text))
+    return text
+
+
+def _collision() -> CollisionError:
+    return CollisionError(
+        "two different persons would share a pseudonym: nothing was stored. Pseudonyms are too "
+        "short for so many persons: take a longer length="
+    )

@@ -1,0 +1,311 @@
+"""An open store: its keys, what its audit says, and transactions that end on record."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from anonrisk.core import clock
+from anonrisk.core.keys import Key, hkdf
+from anonrisk.core.pseudonyms import sized
+from anonrisk.core.render import count_of
+from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKeyError, raise_alone
+from anonrisk.pseudonyms.audit import AuditChain, head_of
+from anonrisk.pseudonyms.replay import Known, caught_up
+from anonrisk.pseudonyms.rights import DAY
+from anonrisk.pseudonyms.sealing import Sealer
+from anonrisk.pseudonyms.store import VERSION, IdentityStore, StoreTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Row
+
+    from anonrisk.pseudonyms.anchor import Anchor
+    from anonrisk.pseudonyms.audit import Event
+    from anonrisk.pseudonyms.rights import Keeping, StoreSettings
+    from anonrisk.pseudonyms.sealing import Opened
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What somebody does or tries, before one knows how it ends."""
+
+    by: str
+    action: str
+    scope: str = ""
+    pseudonyms: tuple[str, ...] = ()
+    target: str = ""
+    person: str = ""
+    per_day: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class StoreKeys:
+    """What follows from the key for one store and epoch."""
+
+    key: Key
+    store: str
+    epoch: int
+    chain: AuditChain
+    sealer: Sealer
+
+    @classmethod
+    def of(cls, key: Key, store: str, epoch: int) -> StoreKeys:
+        """Derive all of it."""
+        chain = AuditChain.of(key, store, epoch)
+        return cls(key, store, epoch, chain, Sealer.of(key, store, epoch))
+
+    @property
+    def check(self) -> str:
+        """What the store says of its key, so that another one is noticed."""
+        message = f"{VERSION} {self.store} {self.epoch}".encode()
+        return hmac.digest(self.key.derived("identity check"), message, "sha256").hex()
+
+
+class OnRecord(Exception):  # noqa: N818
+    """Ends a transaction whose event is written: it is committed, then the error is raised."""
+
+    def __init__(self, error: AnonRiskError) -> None:
+        """Keep what the caller is told."""
+        super().__init__()
+        self.error = error
+
+
+class Turn:
+    """One transaction of a writer: what holds, what is stored, and what goes on record."""
+
+    def __init__(self, keys: StoreKeys, tables: StoreTransaction, known: Known, at: int) -> None:
+        """Begin with what the audit says."""
+        self.keys, self.tables, self.known, self.at = keys, tables, known, at
+        self.about = tables.about()
+
+    @property
+    def keeping(self) -> Keeping:
+        """What holds now."""
+        return self.known.keeping
+
+    @property
+    def day(self) -> int:
+        """The days since 1970."""
+        return self.at // DAY
+
+    def record(
+        self,
+        doing: Doing,
+        outcome: str = "done",
+        *,
+        chain: AuditChain | None = None,
+        **details: Any,
+    ) -> Event:
+        """Put on record what somebody did or tried."""
+        told = {
+            **asdict(doing),
+            "at": clock.written(self.at),
+            "outcome": outcome,
+            "details": details,
+        }
+        event, row = (chain or self.keys.chain).link(self.known.head, told)
+        self.tables.add_event(row)
+        head = head_of(row["content"], event.number)
+        self.known = replace(self.known, head=head, keeping=self.keeping.after([event]))
+        return event
+
+    def end(self, doing: Doing, outcome: str, error: AnonRiskError, **details: Any) -> NoReturn:
+        """Put on record how it ended, and raise after that is committed."""
+        self.record(doing, outcome, **details)
+        raise OnRecord(error)
+
+    def allow(self, doing: Doing, *scopes: str, persons: int = 1) -> None:
+        """Refuse who may not do this to so many persons for all of these recipients."""
+        for scope in dict.fromkeys(scopes):
+            left = self.keeping.left(doing.by, doing.action, scope, self.at)
+            if left is None:
+                error = f"{doing.by!r} may not {doing.action} for {scope!r}; {_ASK}"
+            elif left < persons:
+                error = (
+                    f"{doing.by!r} may {doing.action} {count_of(left, 'person')} more for "
+                    f"{scope!r} now, not {persons:,}: the volume of 24 hours is used"
+                )
+            else:
+                continue
+            self.end(doing, "refused", NotAllowedError(error), persons=persons)
+
+    def allow_office(self, doing: Doing, *offices: str) -> None:
+        """Refuse who holds none of these offices."""
+        if not any(self.keeping.may(doing.by, office) for office in offices):
+            error = NotAllowedError(f"{doing.by!r} may not {doing.action}; {_ASK}")
+            self.end(doing, "refused", error)
+
+    def unseal(self, row: Row[Any]) -> Opened:
+        """Open the identity of a row; raise where it was changed."""
+        if row.epoch != self.keys.epoch:
+            raise StoreError("an identity in the store was sealed with a key of another epoch")
+        return self.keys.sealer.unseal(row.scope, row.pseudonym, row.sealed)
+
+    def seal(self, scope: str, pseudonym: str, identity: bytes) -> dict[str, Any]:
+        """Make the row of an identity that is issued today."""
+        sealed = self.keys.sealer.seal(scope, pseudonym, identity, self.day)
+        told = {"scope": scope, "pseudonym": pseudonym, "epoch": self.keys.epoch}
+        return {**told, "sealed": sealed}
+
+    @cached_property
+    def tags(self) -> Tags:
+        """Make keyed tags by which something is known again, also after a rotation."""
+        return Tags(unwrapped(self.keys.sealer, self.about, TAG_KEY))
+
+    def is_erased(self, identity: bytes) -> bool:
+        """Tell whether this person was erased."""
+        erased = self.keeping.erased
+        return bool(erased) and self.tags.of_person(identity) in erased
+
+
+# Under this name the store keeps the key of tags, wrapped by the present key.
+TAG_KEY = "tag key"
+_ASK = "somebody who may grant can allow it"
+
+
+class StoreSession:
+    """An open store, whose whole audit was checked; every turn checks what is new."""
+
+    def __init__(self, store: IdentityStore, key: Key, anchor: Anchor) -> None:
+        """Check the key and the audit."""
+        self.store, self.anchor = store, anchor
+        with store.reading() as tables:
+            about = tables.about()
+            self.keys = self._keys(about, key)
+            known = self._known = self._caught_up(tables, about, None)
+            anchor.check(lambda head: known.refuse_other(tables, head))
+
+    # ---- transactions -----------------------------------------------------------------------
+
+    @contextmanager
+    def turn(self, *, any_clock: bool = False) -> Iterator[Turn]:
+        """Open a writer's transaction; what it puts on record is committed with what it does."""
+        ended: AnonRiskError | None = None
+        with self.store.writing() as tables:
+            known = self._caught_up(tables, tables.about(), self._known)
+            at = microseconds_now() if any_clock else self._time(known)
+            turn = Turn(self.keys, tables, known, at)
+            try:
+                yield turn
+            except OnRecord as caught:
+                ended = caught.error
+        self._known = turn.known
+        self.anchor.keep(turn.known.head)
+        if ended is not None:
+            raise_alone(ended)
+
+    def seen(self) -> Known:
+        """Read what is new in the audit, and give what it says."""
+        with self.store.reading() as tables:
+            self._known = self._caught_up(tables, tables.about(), self._known)
+        return self._known
+
+    @staticmethod
+    def _time(known: Known) -> int:
+        """Give the time of an event that happens now, which is never before the last."""
+        at, last = microseconds_now(), known.keeping.at
+        behind = timedelta(microseconds=last - at)
+        if behind > clock.CLOCKS_DIFFER:
+            raise StoreError(
+                f"the clock of this machine is {behind} behind the last event of the audit: "
+                "nothing is done. Set it right; if the last event's was wrong, accept_clock"
+            )
+        return max(at, last)
+
+    # ---- reading the audit ------------------------------------------------------------------
+
+    def _keys(self, about: Mapping[str, str], key: Key) -> StoreKeys:
+        version, place = about.get("version"), self.store.place
+        if version != VERSION:
+            raise StoreError(
+                f"{place} holds version {version} of a store of identities, this library reads "
+                f"version {VERSION}: use the version of anonrisk that wrote it"
+            )
+        epoch = str(about.get("epoch", ""))
+        if epoch.isascii() and epoch.isdecimal():
+            keys = StoreKeys.of(key, str(about.get("store")), int(epoch))
+            if hmac.compare_digest(str(about.get("key check")).encode(), keys.check.encode()):
+                return keys
+        raise WrongKeyError(
+            f"{place} holds a store of identities of another key: it was made with another one, "
+            "its key was rotated, or what it says of itself was changed"
+        )
+
+    def _caught_up(
+        self, tables: StoreTransaction, about: Mapping[str, str], known: Known | None
+    ) -> Known:
+        if about.get("epoch") != str(self.keys.epoch):
+            raise WrongKeyError("the key of this store was rotated: open it with the new one")
+        if not hmac.compare_digest(str(about.get("key check")).encode(), self.keys.check.encode()):
+            raise WrongKeyError("what the store says of its key was changed")
+        return caught_up(tables, about, self.keys.chain, known)
+
+
+@dataclass(frozen=True, repr=False)
+class Tags:
+    """Keyed tags by which something is known again that is not written down."""
+
+    secret: bytes
+
+    def of_person(self, identity: bytes) -> str:
+        """Make the tag of a person who was erased."""
+        return self._tag("identity erased", identity)
+
+    def of_pseudonym(self, scope: str, pseudonym: str) -> str:
+        """Make the tag of a pseudonym that came of a conversion.
+
+        The audit must not name it beside the one that it was converted from: who reads it could
+        link the two recipients.
+        """
+        return self._tag("identity converted", sized(scope.encode()) + sized(pseudonym.encode()))
+
+    def _tag(self, purpose: str, about: bytes) -> str:
+        subkey = hkdf(self.secret, b"anonrisk", purpose.encode(), 32)
+        return hmac.digest(subkey, about, "sha256").hex()
+
+
+def create(store: IdentityStore, key: Key, settings: StoreSettings, anchor: Anchor) -> None:
+    """Make a new store with its first event, unless somebody else was quicker."""
+    keys = StoreKeys.of(key, secrets.token_hex(16), 1)
+    with store.writing() as tables:
+        # Of two who look and then make, one waits here for the other.
+        tables.make_tables()
+        if tables.about():
+            return
+        anchor.refuse_new()
+        tag_key = keys.sealer.wrap(secrets.token_bytes(32), TAG_KEY).hex()
+        for name, value in (
+            ("version", VERSION),
+            ("store", keys.store),
+            ("epoch", "1"),
+            ("key check", keys.check),
+            (TAG_KEY, tag_key),
+        ):
+            tables.say(name, value)
+        turn = Turn(keys, tables, Known(), microseconds_now())
+        told = {name: value for name, value in vars(settings).items() if name != "admin"}
+        doing = Doing(by=settings.admin, action="create", person=settings.admin)
+        turn.record(doing, settings=told, store=keys.store)
+    anchor.keep(turn.known.head)
+
+
+def unwrapped(sealer: Sealer, about: Mapping[str, str], what: str) -> bytes:
+    """Give a key that the store keeps wrapped; refuse one that was changed."""
+    try:
+        wrapped = bytes.fromhex(about.get(what, ""))
+    except (TypeError, ValueError):
+        wrapped = b""
+    return sealer.unwrap(wrapped, what)
+
+
+def microseconds_now() -> int:
+    """Give the time of this machine."""
+    return clock.microseconds(clock.now())

@@ -1,0 +1,131 @@
+"""Reading everything: every identity opens, and the audit knows all pseudonyms that are there."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anonrisk.core.pseudonyms import sized
+from anonrisk.core.render import PrintedFields, count_of
+from anonrisk.errors import StoreError
+
+if TYPE_CHECKING:
+    from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
+
+# A recipient and a pseudonym.
+Named = tuple[str, str]
+
+
+@dataclass(frozen=True, repr=False)
+class VerifiedStore(PrintedFields):
+    """A store in which everything was read and found as it was written.
+
+    Attributes
+    ----------
+    head : str
+        What names its audit as it is; keep it elsewhere.
+    events, pseudonyms, erased : int
+        How many events and pseudonyms there are, and behind how many of these nobody is any more.
+    """
+
+    head: str
+    events: int
+    pseudonyms: int
+    erased: int
+
+
+def verify(session: StoreSession, doing: Doing, head: str | None) -> VerifiedStore:
+    """Read everything; raise where anything is not as it was written."""
+    with session.turn() as turn:
+        turn.allow_office(doing, "audit")
+        try:
+            if head is not None:
+                turn.known.refuse_other(turn.tables, head)
+            erased, found = _opened(turn)
+            compare(turn, found)
+        except StoreError as error:
+            turn.end(doing, "failed", error)
+        turn.record(doing)
+        events = turn.known.number - turn.known.pruned
+    return VerifiedStore(turn.known.head, events, len(found), erased)
+
+
+def _opened(turn: Turn) -> tuple[int, set[Named]]:
+    """Open every identity; give how many were erased, and all pseudonyms."""
+    erased, found = 0, set()
+    for row in turn.tables.all_identities():
+        identity = turn.unseal(row).identity
+        erased += identity is None
+        if identity is not None and turn.is_erased(identity):
+            raise StoreError("an identity that was erased is in the store again")
+        found.add((row.scope, row.pseudonym))
+    return erased, found
+
+
+def compare(turn: Turn, found: set[Named]) -> set[Named]:
+    """Refuse pseudonyms that the audit does not know, and ones that it does and are not there.
+
+    Gives those of events that were pruned.
+    """
+    told = _told(turn)
+    for named, number in told.issued.items():
+        if named not in found:
+            raise _gone(number)
+    rest = found - told.issued.keys()
+    by_tag = {turn.tags.of_pseudonym(*named): named for named in rest} if told.converted else {}
+    for tag, number in told.converted.items():
+        if tag not in by_tag:
+            raise _gone(number)
+    rest -= {by_tag[tag] for tag in told.converted}
+    if digest_of(rest) != told.digest:
+        raise _other(len(rest), told.count)
+    return rest
+
+
+@dataclass
+class _Told:
+    """The pseudonyms that the audit says are there.
+
+    Those of events that are there, each with its event; of those that were pruned, how many they
+    were, and a hash.
+    """
+
+    issued: dict[Named, int]
+    converted: dict[str, int]
+    count: int
+    digest: str
+
+
+def _told(turn: Turn) -> _Told:
+    told = _Told({}, {}, 0, digest_of(set()))
+    for event, _ in turn.keys.chain.read(turn.tables.events(), turn.known.start):
+        if event.outcome != "done":
+            continue
+        if event.action == "issue":
+            new = event.pseudonyms[: len(event.pseudonyms) - event.details["known"]]
+            told.issued |= {(event.scope, pseudonym): event.number for pseudonym in new}
+        elif event.action == "convert" and event.details["made"]:
+            told.converted[event.details["made"]] = event.number
+        elif event.action == "prune" and str(event.number) == turn.known.hint:
+            told.count, told.digest = (event.details[name] for name in ("count", "digest"))
+    return told
+
+
+def digest_of(named: set[Named]) -> str:
+    """Give a hash of a set of pseudonyms."""
+    told = (sized(scope.encode()) + sized(one.encode()) for scope, one in sorted(named))
+    return hashlib.sha256(b"".join(told)).hexdigest()
+
+
+def _gone(number: int) -> StoreError:
+    return StoreError(f"a pseudonym that event {number:,} of the audit issued is not in the store")
+
+
+def _other(found: int, known: int) -> StoreError:
+    if known == 0:
+        return StoreError(f"the store holds {count_of(found, 'pseudonym')} that nobody issued")
+    return StoreError(
+        f"of the pseudonyms that were issued before the audit was pruned, {known:,}, there are "
+        f"now {found:,}, or others: rows were put in or taken out"
+    )
