@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keys import KEY, OTHER
+from released import manifest_of, verdict_of
 
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    ManifestError,
+    UnreadableTableError,
+    WrongKeyError,
+)
 from anonrisk.releases.content_digest import content_digest
+from anonrisk.releases.published_table import PublishedTable
+from anonrisk.releases.seal import SigningKey
 
 CELLS = {"zip": ["1011", "1012", "1011", None], "né": [1, 2, 1, 3]}
 
@@ -105,3 +114,52 @@ def test_no_digest_is_a_sum():
     assert with_row % 2**256 != alone
     assert numbers[0] ^ numbers[1] != alone
     assert numbers[3] - numbers[2] != alone
+
+
+# ---- verified -----------------------------------------------------------------------------------
+
+
+def published(digest):
+    """A manifest of a table that is no file, without a seal."""
+    return manifest_of(tables=(PublishedTable("patients", verdict_of("patients"), digest),))
+
+
+def test_a_table_that_is_no_file_is_verified_by_its_rows(frame):
+    table = frame(CELLS)
+    try:
+        manifest = published(content_digest(table, key=KEY)).sealed(KEY)
+    except AnonRiskError as error:
+        if "SQLite" not in str(error):
+            raise
+        pytest.skip(str(error))
+    found = manifest.verify([], tables={"patients": table}, key=KEY)
+    assert found.by_rows == ("patients",)
+    assert "0 files, 0 bytes, rows of 1 table" in repr(found)
+    other = frame({**CELLS, "né": [1, 2, 1, 4]})
+    with pytest.raises(ManifestError, match="'patients' is not what was checked"):
+        manifest.verify([], tables={"patients": other}, key=KEY)
+
+
+def test_rows_that_nobody_gives_are_not_verified(tmp_path):
+    manifest = published(content_digest(pd.DataFrame(CELLS), key=KEY)).sealed(KEY)
+    for files in ([], tmp_path):
+        with pytest.raises(UnreadableTableError, match="'patients' is no file"):
+            manifest.verify(files, key=KEY)
+    with pytest.raises(ArgumentError, match=r"tables= has 'patient', .* did you mean 'patients'"):
+        manifest.verify([], tables={"patient": pd.DataFrame(CELLS)}, key=KEY)
+    with pytest.raises(WrongKeyError):
+        manifest.verify([], tables={"patients": pd.DataFrame(CELLS)}, key=OTHER)
+
+
+def test_rows_of_a_release_that_a_public_key_verifies_need_the_key_of_the_ledger():
+    pytest.importorskip("cryptography", reason="needs the extra 'releases'")
+    seal, tables = SigningKey.generate(), {"patients": pd.DataFrame(CELLS)}
+    manifest = published(content_digest(tables["patients"], key=KEY)).sealed(seal)
+    found = manifest.verify([], tables=tables, key=KEY, public_key=seal.public)
+    assert found.sealed_by.startswith("ed25519")
+    with pytest.raises(ArgumentError, match="tables= takes key="):
+        manifest.verify([], tables=tables, public_key=seal.public)
+    with pytest.raises(ManifestError, match="the key is not the ledger's"):
+        manifest.verify([], tables=tables, key=OTHER, public_key=seal.public)
+    with pytest.raises(WrongKeyError):
+        manifest.verify([], tables=tables, key=KEY, public_key=SigningKey.generate().public)

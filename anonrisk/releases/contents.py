@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.columns import nearest
+from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
 from anonrisk.releases.content_digest import content_digest
 from anonrisk.releases.published_files import PublishedFile, published_files
 from anonrisk.releases.table_files import TableFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from anonrisk.core.keys import Key
+    from anonrisk.releases.published_table import PublishedTable
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,32 @@ def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
             if name not in paths
         },
     )
+
+
+def compare_rows(
+    stated: Iterable[PublishedTable], tables: Mapping[str, Any], key: Key | bytes | None
+) -> tuple[str, ...]:
+    """Raise unless tables that are no files have the rows that were checked; name them."""
+    known = {one.name: one.content_digest for one in stated if one.content_digest is not None}
+    for name in tables:
+        if name not in known:
+            raise ArgumentError(
+                f"tables= has {name!r}, which the manifest does not have as a table that is no "
+                f"file{nearest(name, known)}"
+            )
+    for name, digest in known.items():
+        if name not in tables:
+            raise UnreadableTableError(
+                f"table {name!r} is no file, and nobody can tell whether it is what was checked: "
+                "in Python give it to Manifest.verify, as tables={name: table}, and the ledger's key"
+            )
+        if key is None:
+            raise ArgumentError(
+                "tables= takes key= as well: the ledger's, which their digests have"
+            )
+        if content_digest(tables[name], key=key) != digest:
+            raise ManifestError(
+                f"table {name!r} is not what was checked: its rows or columns are others, or the "
+                "key is not the ledger's"
+            )
+    return tuple(known)

@@ -25,6 +25,7 @@ from anonrisk.errors import (
 from anonrisk.policy.finding import PASS, STATUSES
 from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.verdict import now as current_time
+from anonrisk.releases.contents import compare_rows
 from anonrisk.releases.published_files import PublishedFile, compare_files
 from anonrisk.releases.published_table import NOT_LOOKED_AT, PublishedTable, copied, written
 from anonrisk.releases.seal import PublicKey, Seal, SigningKey
@@ -272,6 +273,7 @@ class Manifest(PrintedTable):
         self,
         files: AnyPath | Sequence[AnyPath],
         *,
+        tables: Mapping[str, Any] | None = None,
         key: Key | bytes | None = None,
         public_key: PublicKey | None = None,
         now: datetime | None = None,
@@ -283,7 +285,10 @@ class Manifest(PrintedTable):
         ----------
         files : path or paths
             The folder that is about to be published, or all files of it; no link is followed. The
-            manifest itself may lie among them.
+            manifest itself may lie among them. An empty list if no table is a file.
+        tables : mapping of name to table, optional
+            Every table that is no file, whose rows are compared by their digest; `key` is then
+            needed, the ledger's, also where a public key checks the seal.
         key : Key or bytes
             Of a seal by HMAC, the key.
         public_key : PublicKey
@@ -297,20 +302,24 @@ class Manifest(PrintedTable):
         -------
         Verified
             What was compared. Whatever does not hold is raised: a `ManifestError` (exit code 1 of
-            the command line), or where nobody can tell (a file cannot be read, the key or the
-            ledger is another one) an `UnreadableTableError`, `WrongKeyError` or `StoreError` (3).
+            the command line), or where nobody can tell (a file cannot be read, a table that is no
+            file is not given, the key or the ledger is another one) an `UnreadableTableError`,
+            `WrongKeyError` or `StoreError` (3).
         """
-        sealed_by = self.check_seal(key=key, public_key=public_key)
+        of_seal = None if tables and public_key is not None else key
+        sealed_by = self.check_seal(key=of_seal, public_key=public_key)
         self.refuse_contradictions()
         if self.status != PASS:
             raise ManifestError(f"the release did not pass: its verdict is {self.status}")
         self._refuse_expired(datetime.now(UTC) if now is None else now)
         compare_files(self.files, files, self.to_bytes())
+        by_rows = compare_rows(self.tables, tables or {}, key)
         return Verified(
             *(self.release, self.audience, self.at, self.by),
             tables=tuple(table.name for table in self.tables),
             n_files=len(self.files),
             n_bytes=sum(file.size for file in self.files),
+            by_rows=by_rows,
             sealed_by=sealed_by,
             waivers=tuple(map(_told, self.waivers)),
             n_approvals=len(self.approvals),

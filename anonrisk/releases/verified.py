@@ -41,6 +41,8 @@ class Verified(PrintedTable):
         Its tables.
     n_files, n_bytes : int
         How much was read and compared.
+    by_rows : tuple of str
+        The tables that are no files, whose rows were compared.
     sealed_by : str
         Kind and id of the key.
     waivers : tuple of str
@@ -59,12 +61,15 @@ class Verified(PrintedTable):
     n_files: int
     n_bytes: int
     sealed_by: str
+    by_rows: tuple[str, ...] = ()
     waivers: tuple[str, ...] = ()
     n_approvals: int = 0
     ledger_entry: int | None = None
 
     def _lines(self) -> list[str]:
         size = f"{count_of(self.n_files, 'file')}, {bytes_of(self.n_bytes)}"
+        if self.by_rows:
+            size += f", rows of {count_of(len(self.by_rows), 'table')}"
         return [f"Verified: release {named(self.release)} for {named(self.audience)} ({size})"]
 
     def _header(self) -> tuple[str, str]:
