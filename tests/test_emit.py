@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sqlite3
 
 import pandas as pd
@@ -9,8 +10,8 @@ import pytest
 import tables
 import test_apply
 
-from anonrisk import Policy, errors
-from anonrisk.recode import Keep
+from anonrisk import Plan, Policy, errors
+from anonrisk.recode import Bins, Keep
 
 KNOWN, NEW = test_apply.KNOWN, test_apply.NEW
 BATCHES = {
@@ -101,6 +102,18 @@ def test_databases_do_what_apply_does(request, dialect, base, on_unseen):
     run = request.getfixturevalue(base)
     counted = [agrees(test_apply.next_month(*one), dialect, on_unseen, run) for one in PLANS]
     assert sum(counted) == {"refuse": 8, "suppress": 4, "top": 1}[on_unseen]
+
+
+def test_nan_of_parquet_is_missing_to_duckdb(tmp_path):
+    """The least and largest number that a file says it has leave NaN out."""
+    pa = pytest.importorskip("pyarrow")
+    base, path = pytest.importorskip("duckdb").connect(), tmp_path / "t.parquet"
+    importlib.import_module("pyarrow.parquet").write_table(
+        pa.table({"x": [0.5, float("nan"), 2.5]}), path
+    )
+    base.execute(f"CREATE VIEW t AS SELECT * FROM read_parquet('{path}')")
+    text = Plan({"x": Bins((1.0,))}).to_sql("duckdb", table="t")
+    assert base.execute(text).fetchall() == [("<1",), (None,), (">=1",)]
 
 
 @pytest.mark.spark("spark")

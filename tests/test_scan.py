@@ -30,6 +30,8 @@ from anonrisk.errors import (
     ArgumentError,
     EngineError,
     MissingLibraryError,
+    MissingUnitError,
+    MissingValuesError,
     UnreadableTableError,
     UnsupportedColumnError,
 )
@@ -160,6 +162,27 @@ def test_types_of_parquet(name, tmp_path):
     with anonrisk.scan(path) as table:
         assert table.anon.classes(["x", "y"]) == frame.anon.classes(["x", "y"])
         assert table.anon.tcloseness("y", "x") == frame.anon.tcloseness("y", "x")
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_nan_is_missing_where_a_file_says_that_nothing_is(kind, tmp_path):
+    """The least and largest number of a column in Parquet leave NaN out, and no cell is NULL."""
+    cells = pa.array([0.0, float("nan"), 0.5], kind)
+    path = written(tmp_path / "t.parquet", x=cells, y=["a", "b", "a"])
+    frame = by_pandas(path)
+    connection = duckdb.connect()
+    view = anonrisk.sql.table(connection, f"SELECT * FROM read_parquet('{path}')")
+    with anonrisk.scan(path) as scanned:
+        for table in (scanned, view):
+            found = table.anon.classes("x", missing="drop")
+            assert found == frame.anon.classes("x", missing="drop")
+            assert found.n_dropped == 1
+            with pytest.raises(MissingValuesError):
+                table.anon.k("x", missing="error")
+            with pytest.raises(MissingUnitError):
+                table.anon.k("y", unit="x")
+            with pytest.raises(MissingValuesError):
+                table.anon.ldiv("y", "x", missing_sensitive="error")
 
 
 OTHERWISE = {

@@ -193,6 +193,8 @@ def test_files(tmp_path):
     for cut in (0, 10, 40, len(data) - 1):
         with pytest.raises(StateError):
             Sketch.from_bytes(data[:cut], key=KEY)
+    with pytest.raises(StateError, match="not a sketch"):
+        Sketch.from_bytes(str(path), key=KEY)
     with pytest.raises(TypeError):
         pickle.dump(sketch, io.BytesIO())
 

@@ -225,6 +225,14 @@ def test_what_a_state_does_not_hold_is_refused_by_name():
         made.ldiv("ill", c=2)
 
 
+@pytest.mark.parametrize("name", ["ill, or not", "ill\nor not"])
+def test_names_with_a_comma_or_a_line_break_are_names(name):
+    df = pd.DataFrame({**CELLS, name: CELLS["ill"]})
+    made = df.anon.state(QID, sensitive=[name], key=KEY)
+    assert made.ldiv() == made.ldiv([name]) == df.anon.ldiv(QID, "ill")
+    assert made.tcloseness() == df.anon.tcloseness(QID, "ill")
+
+
 def test_of_several_sensitive_columns_the_worst_counts():
     df = pd.DataFrame({"x": list("aabb"), "s": list("ppqr"), "t": list("pqpq")})
     made = df.anon.state("x", sensitive=["s", "t"], key=KEY)

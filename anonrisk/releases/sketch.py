@@ -263,7 +263,7 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes, bytes]:
         header = json.loads(parts[0])
         if not isinstance(header, dict) or place + _CHECKSUM != len(data):
             raise ValueError  # noqa: TRY301
-    except ValueError:
+    except (AttributeError, TypeError, ValueError):
         raise_alone(StateError("this is not a sketch of anonrisk, or it is damaged"))
     return header, parts[1], parts[2]
 

@@ -201,7 +201,7 @@ class State(render.PrintedLines):
 
     def profiles(self, sensitive: Name) -> ValueCounts:
         """Count the values of a sensitive column in each class, a class a kind."""
-        (name,) = self._held(sensitive)
+        (name,) = self._held([sensitive])
         counts, found = self.counts, self.counts.values[name]
         if not len(found.rows):
             raise EmptyTableError("the state holds no record; there is nothing to measure")

@@ -57,8 +57,10 @@ def cell(table: SqlSource, name: Name, kind: str) -> Any:
         return column
     if table.dialect == "duckdb":
         # By the least and largest number that a file of Parquet says it has, which leave NaN out,
-        # DuckDB would hold a comparison with NaN for false without a look.
-        return sa.case((sa.func.isnan(column), sa.null()), else_=column)
+        # DuckDB would hold a comparison with NaN, and isnan too, for false without a look. What
+        # comes out of a list may be NULL for all it knows, so that it looks.
+        looked_at = sa.func.list_extract(sa.func.list_value(column), sa.literal_column("1"))
+        return sa.case((sa.func.isnan(looked_at), sa.null()), else_=column)
     type_: Any = sa.Numeric() if kind == "numeric" else sa.Double()
     return sa.func.nullif(column, sa.cast(sa.literal_column("'NaN'"), type_))
 
