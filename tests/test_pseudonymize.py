@@ -25,9 +25,11 @@ from anonrisk.core.weak_keys import least_different
 
 def by_hand(value, scope=b"", period=b"", secret=SECRET):
     """The message as its documentation says, by the standard library."""
-    message = b"anonrisk pseudonym 1"
+    extracted = hmac.new(b"anonrisk", secret, hashlib.sha256).digest()
+    subkey = hmac.new(extracted, b"pseudonym\x01", hashlib.sha256).digest()
+    message = b"anonrisk pseudonym 2"
     message += len(scope).to_bytes(4, "big") + scope + len(period).to_bytes(4, "big") + period
-    return hmac.new(secret, message + value, hashlib.sha256).digest()
+    return hmac.new(subkey, message + value, hashlib.sha256).digest()
 
 
 VALUES = {
@@ -373,7 +375,7 @@ kind, log = sys.argv[1:]
 b = SparkSession.builder
 b = b.remote("local[1]") if kind == "connect" else b.master("local[1]")
 for k, v in {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://" + log,
-             "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1",
+             "spark.ui.enabled": "true", "spark.ui.port": "0", "spark.sql.shuffle.partitions": "1",
              "spark.eventLog.compress": "false"}.items():
     b = b.config(k, v)
 spark = b.getOrCreate()
@@ -397,16 +399,27 @@ with contextlib.redirect_stdout(out):
     print(made, made.schema)
 shown = out.getvalue().encode()
 assert b"pseudonym" in shown
+pages = b""
+if kind == "spark":
+    import urllib.request
+    ask = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+    ui, of = spark.sparkContext.uiWebUrl, spark.sparkContext.applicationId
+    rest = f"api/v1/applications/{of}/"
+    for page in ("jobs/", "stages/", "environment/", "SQL/", "SQL/execution/?id=0", "storage/",
+                 rest + "sql?details=true&planDescription=true", rest + "jobs", rest + "stages"):
+        pages += ask(f"{ui}/{page}").read()
+    assert b"pseudonym" in pages
 spark.stop()
-block = secret.ljust(64, bytes(1))
-pads = [bytes(x ^ 0x36 for x in block), bytes(x ^ 0x5C for x in block)]
-pads += [key.derived(f"state {what}") for what in ("class", "person", "value")]
+subkeys = [key.derived(p) for p in ("pseudonym", "state class", "state person", "state value")]
+blocks = [part.ljust(64, bytes(1)) for part in (secret, *subkeys)]
+parts = [secret, *subkeys]
+parts += [bytes(x ^ pad for x in block) for block in blocks for pad in (0x36, 0x5C)]
 files = [p for p in pathlib.Path(log).rglob("*") if p.is_file()]
 logged = b"".join(p.read_bytes() for p in files)
 assert len(logged) > 10_000, "no event log"
 assert b"pseudonym" in logged
-for where, text in (("plan", shown), ("log", logged)):
-    for part in (secret, *pads):
+for where, text in (("plan", shown), ("log", logged), ("UI", pages)):
+    for part in parts:
         for written in (part, part[:32], part.hex().encode(), part[:32].hex().encode(),
                         base64.b64encode(part), base64.urlsafe_b64encode(part),
                         base64.b64encode(part[:30]), str(list(part))[1:60].encode(),
@@ -418,7 +431,7 @@ print("NOTHING", len(logged))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["spark", "connect"])
-def test_the_key_is_in_no_plan_and_no_event_log(kind, tmp_path, request):
+def test_no_key_is_in_a_plan_an_event_log_or_the_ui(kind, tmp_path, request):
     import os
     import subprocess
     import sys
@@ -455,6 +468,8 @@ def test_executors_need_nothing_of_ours(spark):
     sent = cloudpickle.dumps(
         _function(Pseudonymisation("who", KEY, Form.of("hex", None), "insurer"))
     )
+    assert SECRET not in sent
+    assert KEY.derived("pseudonym") in sent
     code = (
         "import sys, pickle, base64\n"
         "sys.modules['anonrisk'] = sys.modules['pandas'] = sys.modules['numpy'] = None\n"

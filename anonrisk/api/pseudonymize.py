@@ -77,11 +77,12 @@ def pseudonymize(
 
     Notes
     -----
-    HMAC-SHA-256 over the bytes that `anonrisk.core.pseudonyms` lists, the same on every engine. On
-    Spark the key is in no plan, event log or page of the UI, but it travels to the executors inside
-    the function that they run: encrypt Spark's network traffic (``spark.network.crypto.enabled``,
-    TLS for Connect). On Connect the client's debug log (``SPARK_CONNECT_LOG_LEVEL=debug``) must be
-    off: it writes every request, with the function and the key in it.
+    HMAC-SHA-256 over the bytes that `anonrisk.core.pseudonyms` lists, under a subkey of the key,
+    the same on every engine. On Spark neither is in a plan, event log or page of the UI, but the
+    subkey travels to the executors inside the function that they run: encrypt Spark's network
+    traffic (``spark.network.crypto.enabled``, TLS for Connect). On Connect the client's debug log
+    (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function and
+    the subkey in it.
 
     Transaction and relationship pseudonyms are Fischer-Hübner's; see also `anonrisk.linkability`,
     which tells whether a new pseudonym helped.
@@ -89,6 +90,7 @@ def pseudonymize(
     References
     ----------
     - RFC 2104, *HMAC: Keyed-Hashing for Message Authentication*, 1997.
+    - RFC 5869, *HMAC-based Extract-and-Expand Key Derivation Function (HKDF)*, 2010.
     - S. Fischer-Hübner, *Privacy Enhancing Security Criteria* (slides), 2.1, pseudonymity.
 
     Examples

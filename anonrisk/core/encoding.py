@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonrisk.core.keys import digester
+from anonrisk.core.keys import keyed_digest
 from anonrisk.core.pseudonyms import FLOATS, canonical, sized
 from anonrisk.errors import ArgumentError, StateError, UnsupportedColumnError
 
@@ -208,19 +208,33 @@ def class_hashes(key: Key, names: Sequence[Name], columns: Sequence[Sequence[byt
     columns : lists of encoded cells
         For each column the cell of every class.
     """
-    start = b"".join(sized(name_bytes(name)) for name in names)
-    ends = map(b"".join, zip(*columns, strict=True))
-    return _hashes(digester(key.derived("state class"), start), ends)
+    return _hashes(class_digest(key, names), map(b"".join, zip(*columns, strict=True)))
 
 
 def person_hashes(key: Key, cells: Iterable[bytes]) -> Hashes:
     """Hash the encoded cells of a unit."""
-    return _hashes(digester(key.derived("state person")), cells)
+    return _hashes(person_digest(key), cells)
 
 
 def value_hashes(key: Key, name: Name, cells: Iterable[bytes]) -> Hashes:
     """Hash the encoded cells of a sensitive column."""
-    return _hashes(digester(key.derived("state value"), sized(name_bytes(name))), cells)
+    return _hashes(value_digest(key, name), cells)
+
+
+def class_digest(key: Key, names: Iterable[Name]) -> Callable[[bytes], bytes]:
+    """Make the function from the cells of a class to its digest; names are sorted."""
+    start = b"".join(sized(name_bytes(name)) for name in names)
+    return keyed_digest(key.derived("state class"), start)
+
+
+def person_digest(key: Key) -> Callable[[bytes], bytes]:
+    """Make the function from the cell of a unit to its digest."""
+    return keyed_digest(key.derived("state person"))
+
+
+def value_digest(key: Key, name: Name) -> Callable[[bytes], bytes]:
+    """Make the function from a cell of a sensitive column to its digest."""
+    return keyed_digest(key.derived("state value"), sized(name_bytes(name)))
 
 
 def _hashes(digest: Callable[[bytes], bytes], ends: Iterable[bytes]) -> Hashes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import os
 import secrets
@@ -177,26 +176,25 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return made[:length]
 
 
-def digester(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
+def keyed_digest(secret: bytes, start: bytes = b"") -> Callable[[bytes], bytes]:
     """Make a function from the end of a message, after a start that all share, to its HMAC-SHA-256.
 
-    By the definition of HMAC: the two padded blocks are hashed once, not once a message, which
-    makes it twice as fast as the standard library's.
+    Nested, so that it travels to Spark's executors by value and needs the standard library only.
 
     Examples
     --------
-    >>> digester(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
+    >>> keyed_digest(b"secret", b"a")(b"b") == hmac.digest(b"secret", b"ab", "sha256")
     True
     """
-    block = (secret if len(secret) <= 64 else hashlib.sha256(secret).digest()).ljust(64, b"\0")
-    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block) + start)
-    outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+    # Key and start are hashed once, where messages are: such an object does not travel.
+    begun: list[hmac.HMAC] = []
 
     def digest(end: bytes) -> bytes:
-        first, second = inner.copy(), outer.copy()
-        first.update(end)
-        second.update(first.digest())
-        return second.digest()
+        if not begun:
+            begun.append(hmac.new(secret, start, "sha256"))
+        message = begun[0].copy()
+        message.update(end)
+        return message.digest()
 
     return digest
 

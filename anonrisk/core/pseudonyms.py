@@ -1,8 +1,10 @@
 """From a value to its pseudonym: canonical bytes, one message, HMAC-SHA-256, a format.
 
-The message is, in this order and with nothing between its parts::
+The key of the HMAC is the subkey ``pseudonym`` of the key that the caller gives (`Key.derived`), so
+that those who make pseudonyms need no more than that. The message is, in this order and with
+nothing between its parts::
 
-    "anonrisk pseudonym 1"
+    "anonrisk pseudonym 2"
     length of the scope, 4 bytes, big-endian;   the scope in UTF-8
     length of the period, 4 bytes, big-endian;  the period in ASCII
     the value
@@ -29,16 +31,16 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import one_of, whole_number
-from anonrisk.core.keys import digester
+from anonrisk.core.keys import keyed_digest
 from anonrisk.errors import ArgumentError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from anonrisk.core.columns import Name
     from anonrisk.core.keys import Key
 
-HEADER = b"anonrisk pseudonym 1"
+HEADER = b"anonrisk pseudonym 2"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 # Bits of a character in each format, and how many are needed so that people keep apart.
 FORMATS = {"hex": 4, "base32": 5, "base64url": 6}
@@ -212,13 +214,20 @@ def _integers(values: list[int], column: Name) -> list[bytes]:
         ) from None
 
 
-def hasher(
-    step: Pseudonymisation, *, periods: bool = False
-) -> Callable[[Iterable[bytes]], list[str]]:
-    """Make a function from the ends of messages (period if there are any, value) to pseudonyms."""
-    start = step.prefix if periods else step.prefix + sized(b"")
-    digest, write = digester(step.key.reveal(), start), writer(step.form)
-    return lambda ends: [write(digest(end)) for end in ends]
+def pseudonym_maker(step: Pseudonymisation) -> Callable[..., str]:
+    """Make the function from a value, and its period if there is one, to the pseudonym.
+
+    The only one that makes the message, for tables, executors of Spark and the protector: it holds
+    the subkey and not the key, and needs the standard library only.
+    """
+    digest = keyed_digest(step.key.derived("pseudonym"), step.prefix)
+    write = writer(step.form)
+
+    def pseudonym(value: bytes, period: bytes = b"") -> str:
+        # `sized` would have to be imported from here by those who run it.
+        return write(digest(len(period).to_bytes(4, "big") + period + value))
+
+    return pseudonym
 
 
 def writer(form: Form) -> Callable[[bytes], str]:

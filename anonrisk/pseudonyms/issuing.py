@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import EPOCH, Pseudonymisation, canonical, hasher
+from anonrisk.core.pseudonyms import EPOCH, Pseudonymisation, canonical, pseudonym_maker
 from anonrisk.core.render import count_of
 from anonrisk.errors import (
     ArgumentError,
@@ -71,7 +71,8 @@ class WantedPersons:
 
 def pseudonyms_of(values: Sequence[bytes], key: Key, form: Form, scope: str) -> list[str]:
     """Make pseudonyms, as `anonrisk.pseudonymize` does."""
-    return hasher(Pseudonymisation("identity", key, form, scope))(values)
+    make = pseudonym_maker(Pseudonymisation("identity", key, form, scope))
+    return list(map(make, values))
 
 
 def issue_all(

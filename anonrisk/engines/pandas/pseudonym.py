@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from anonrisk.core.pseudonyms import canonical_all, hasher, refused, sized, too_far
+from anonrisk.core.pseudonyms import canonical_all, pseudonym_maker, refused, too_far
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.clock import clock
 from anonrisk.engines.pandas.encode import column_of
@@ -16,8 +16,6 @@ from anonrisk.engines.times import missing_time
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from anonrisk.core.columns import Name
@@ -32,21 +30,18 @@ _REFUSED = "bfcmV"
 def pseudonymize(frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
     """Give the table with one column replaced."""
     codes, values = _distinct(column_of(frame, step.column), step.column)
+    make = pseudonym_maker(step)
     if step.time is None or step.every is None:
-        return _replaced(frame, step, codes, hasher(step)(values))
+        return _replaced(frame, step, codes, list(map(make, values)))
     known = codes >= 0
     numbers = np.zeros(len(codes), dtype=np.int64)
     numbers[known] = _numbers(frame, step, codes, known) // step.every
     pairs, firsts = _pairs(codes, numbers, known)
-    ends = _ends(step, codes[firsts], numbers[firsts], values)
-    return _replaced(frame, step, pairs, hasher(step, periods=True)(ends))
-
-
-def _ends(
-    step: Pseudonymisation, codes: Integers, numbers: Integers, values: list[bytes]
-) -> Iterator[bytes]:
-    for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
-        yield sized(step.period_label(number).encode()) + values[code]
+    made = [
+        make(values[code], step.period_label(number).encode())
+        for code, number in zip(codes[firsts].tolist(), numbers[firsts].tolist(), strict=True)
+    ]
+    return _replaced(frame, step, pairs, made)
 
 
 def _distinct(column: pd.Series[Any], name: Name) -> tuple[Integers, list[bytes]]:

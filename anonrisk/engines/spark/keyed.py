@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core import encoding
-from anonrisk.core.pseudonyms import sized
 from anonrisk.counts.keyed import KeyedCounts, KeyedValues
 from anonrisk.counts.sketch import ALL, SketchCounts, Smallest
 from anonrisk.engines import limits, refusals
@@ -208,23 +207,19 @@ def _hashes(asked: KeyedTally, letters: dict[Name, str]) -> Callable[..., bytes]
     encode = _encoder()
     kinds = list(letters.values())
     n_columns, persons = len(asked.question.qid), asked.question.unit is not None
-    class_key, class_start = _class_key(asked)
-    person_key = asked.key.derived("state person")
-    value_key = asked.key.derived("state value")
-    value_starts = [sized(encoding.name_bytes(name)) for name in asked.sensitive]
+    of_class = encoding.class_digest(asked.key, asked.question.qid)
+    of_person = encoding.person_digest(asked.key)
+    of_values = [encoding.value_digest(asked.key, name) for name in asked.sensitive]
     width = _WORD
 
     def hashes(*given: Any) -> bytes:
-        import hmac
-
         cells = list(map(encode, kinds, given))
         made = [bytes(cell is not None for cell in given)]
-        message = class_start + b"".join(cells[:n_columns])
-        made.append(hmac.digest(class_key, message, "sha256")[:width])
+        made.append(of_class(b"".join(cells[:n_columns]))[:width])
         if persons:
-            made.append(hmac.digest(person_key, cells[n_columns], "sha256")[:width])
-        for start, cell in zip(value_starts, cells[n_columns + persons :], strict=True):
-            made.append(hmac.digest(value_key, start + cell, "sha256")[:width])
+            made.append(of_person(cells[n_columns])[:width])
+        for of_value, cell in zip(of_values, cells[n_columns + persons :], strict=True):
+            made.append(of_value(cell)[:width])
         return b"".join(made)
 
     return hashes
@@ -234,20 +229,13 @@ def _first_bits(asked: SketchTally, letters: dict[Name, str]) -> Callable[..., i
     """Make the function that executors run: the first 64 bits of a class's hash, less 2**63."""
     encode = _encoder()
     kinds = list(letters.values())
-    key, start = _class_key(asked.whole)
+    of_class = encoding.class_digest(asked.whole.key, asked.whole.question.qid)
 
     def first_bits(*given: Any) -> int:
-        import hmac
-
-        digest = hmac.digest(key, start + b"".join(map(encode, kinds, given)), "sha256")
+        digest = of_class(b"".join(map(encode, kinds, given)))
         return int.from_bytes(digest[:8], "big") - 2**63
 
     return first_bits
-
-
-def _class_key(asked: KeyedTally) -> tuple[bytes, bytes]:
-    start = b"".join(sized(encoding.name_bytes(name)) for name in asked.question.qid)
-    return asked.key.derived("state class"), start
 
 
 def _encoder() -> Callable[[str, Any], bytes]:

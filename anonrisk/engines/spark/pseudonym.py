@@ -2,15 +2,15 @@
 
 HMAC written in SQL would put the padded key into every plan, log and page of the UI; a pandas
 function needs pandas on the executors, one of our modules needs anonrisk there. A nested plain
-function needs Python's standard library only, and travels with the key inside, as bytes that
-Spark neither prints nor logs.
+function needs Python's standard library only, and travels with the subkey of pseudonyms inside, as
+bytes that Spark neither prints nor logs. The key itself stays where it is.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.pseudonyms import refused
+from anonrisk.core.pseudonyms import pseudonym_maker, refused
 from anonrisk.engines.spark.clock import clock, instant, whole_part
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
@@ -43,23 +43,10 @@ def pseudonymize(frame: DataFrame, step: Pseudonymisation) -> DataFrame:
 
 def _function(step: Pseudonymisation) -> Callable[[str | None, str | None], str | None]:
     """Make the function that executors run: nested, so that it travels by value, and plain."""
-    secret, prefix = step.key.reveal(), step.prefix
-    format_, length = step.form.format, step.form.length
+    make = pseudonym_maker(step)
 
     def pseudonym(value: str | None, period: str | None) -> str | None:
-        import base64
-        import hmac
-
-        if value is None:
-            return None
-        label = (period or "").encode()
-        message = prefix + len(label).to_bytes(4, "big") + label + value.encode()
-        digest = hmac.digest(secret, message, "sha256")
-        if format_ == "hex":
-            return digest.hex()[:length]
-        if format_ == "base32":
-            return base64.b32encode(digest).decode("ascii").lower()[:length]
-        return base64.urlsafe_b64encode(digest).decode("ascii")[:length]
+        return None if value is None else make(value.encode(), (period or "").encode())
 
     return pseudonym
 
