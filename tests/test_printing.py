@@ -180,7 +180,7 @@ def release_of(t):
 
 
 def waiver_of(t):
-    return Waiver("k", " ".join(t.zip.split()), t.ill, t.sex, "9999-12-31")
+    return Waiver("k", t.zip, t.ill, t.sex, "9999-12-31")
 
 
 def verified(t):

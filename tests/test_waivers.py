@@ -56,6 +56,24 @@ def test_nothing_but_its_own_budget_and_table_is_waived():
     assert waived(table="others").status == "fail"
 
 
+def test_a_table_is_named_as_the_release_names_it():
+    odd = "two  blanks\nand a line"
+    (found,) = waive(POLICY.check(PEOPLE, name=odd), [Waiver(**WAIVER | {"table": odd})]).waived
+    assert found.severity == "waived"
+    refuse_wrong([Waiver(**WAIVER | {"table": odd})], {odd: POLICY})
+
+
+def test_what_is_said_stands_in_every_rendering_to_its_end():
+    last = "but only until the audit"
+    reason = f"{'r' * (999 - len(last))} {last}"
+    owner = "o" * 300
+    (found,) = waived(reason=reason, owner=owner).waived
+    assert limit_row(found)["sentence"].endswith(f"by {owner}: {reason}.")
+    for change in ({"reason": reason + "x"}, {"owner": owner + "x"}, {"owner": "half \ud800"}):
+        with pytest.raises(PolicyError, match=r"1,000 at most|300 at most|half a character"):
+            waived(**change)
+
+
 def test_what_nobody_can_tell_is_never_waived():
     doubt = replace(verdict(), findings=(unknown("k", "it failed"), unknown("table", "it failed")))
     assert waive(doubt, [Waiver(**WAIVER)]) == doubt

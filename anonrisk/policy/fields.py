@@ -77,14 +77,26 @@ def text(given: Any, where: str) -> str:
     """Read a text that is not empty."""
     if not isinstance(given, str) or not given.strip():
         raise PolicyError(f"{where} is a text that is not empty, not {_kind(given)}")
+    if not is_text(given):
+        raise PolicyError(f"{where} holds half a character, which no file can keep")
     return given
 
 
-def said(given: Any, where: str) -> str:
-    """Read a text that somebody can see, on one line."""
+def is_text(given: str) -> bool:
+    """Tell whether a text can be written: half of a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in given)
+
+
+def said(given: Any, where: str, *, most: int = 300) -> str:
+    """Read a text that somebody can see, on one line, short enough to stand in every rendering."""
     line = " ".join(text(given, where).split())
     if not skeleton(line):
         raise PolicyError(f"{where} is a text that says something: letters or digits")
+    if len(line) > most:
+        raise PolicyError(
+            f"{where} has {len(line):,} characters, and {most:,} at most: nobody reads more, and "
+            "what is cut off may be what matters"
+        )
     return line
 
 

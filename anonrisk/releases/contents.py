@@ -71,7 +71,7 @@ def compare_rows(
         if name not in tables:
             raise UnreadableTableError(
                 f"table {name!r} is no file, and nobody can tell whether it is what was checked: "
-                "in Python give it to Manifest.verify, as tables={name: table}, and the ledger's key"
+                "in Python give Manifest.verify tables={name: table} as well, and the ledger's key"
             )
         if key is None:
             raise ArgumentError(

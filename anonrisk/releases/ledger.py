@@ -21,6 +21,7 @@ from anonrisk.core.database import (
 )
 from anonrisk.core.keys import Key, as_key
 from anonrisk.core.private_files import private_file
+from anonrisk.core.render import shown
 from anonrisk.errors import ArgumentError, LedgerError, LedgerMovedError, WrongKeyError
 from anonrisk.policy.finding import PASS
 from anonrisk.releases.chain import Chain, LedgerEntries, LedgerEntry
@@ -380,7 +381,7 @@ class Ledger:
 
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
     """Say what was published since the release was checked."""
-    last = f" (release {entries[-1].release!r} by {entries[-1].by})" if entries.items else ""
+    last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""
     return LedgerMovedError(
         f"somebody published since this release was checked: the ledger is at entry "
         f"{len(entries):,}{last}, not at {str(head).partition(':')[0]}; check it again"

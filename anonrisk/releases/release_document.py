@@ -112,8 +112,9 @@ def tables_of(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not given:
         raise PolicyError("tables is a mapping of names to tables or files that is not empty")
     for name in given:
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str):
             raise PolicyError("tables: the name of a table is a text that is not empty")
+        fields.text(name, "tables: the name of a table")
     return given
 
 

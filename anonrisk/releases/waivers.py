@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.verdict import Verdict
 
 KEYS = ("budget", "table", "reason", "owner", "expires")
+# With it a finding's sentence is still shown to its end on every page.
+_LONGEST_REASON = 1_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,10 +62,13 @@ class Waiver(PrintedFields):
 
     def __post_init__(self) -> None:
         """Check every part."""
-        for key in KEYS[:-1]:
-            # On one line and without its full stop, as sentences of every rendering take it.
-            said = fields.said(getattr(self, key), f"{key} of a waiver")
-            object.__setattr__(self, key, said.rstrip("." if key == "reason" else None))
+        for key in ("budget", "owner"):
+            object.__setattr__(self, key, fields.said(getattr(self, key), f"{key} of a waiver"))
+        # On one line and without its full stop, as sentences of every rendering take it.
+        said = fields.said(self.reason, "reason of a waiver", most=_LONGEST_REASON)
+        object.__setattr__(self, "reason", said.rstrip("."))
+        # As the release writes it, blanks too.
+        fields.text(self.table, "table of a waiver")
         object.__setattr__(self, "expires", _day(self.expires))
         if budgets.named(self.budget) is None:
             raise PolicyError(_not_waived(self.budget))
