@@ -179,7 +179,12 @@ ENTRY, PART = "anonrisk_ledger", "anonrisk_ledger_part"
             "entry 2 of the ledger was changed",
         ),
         (
-            [f"UPDATE {ENTRY} SET seal = replace(seal, 'a', 'b') WHERE number = 3"],
+            [
+                (
+                    f"UPDATE {ENTRY} SET seal = (SELECT seal FROM {ENTRY} WHERE number = 2) "
+                    "WHERE number = 3"
+                )
+            ],
             "entry 3 .*changed",
         ),
         ([f"UPDATE {ENTRY} SET release = 'x' WHERE number = 1"], "entry 1 .*changed"),
