@@ -179,6 +179,20 @@ def release_of(t):
     return Release({t.zip: t.df}, t.policy, waivers=[waiver_of(t)], **about)
 
 
+def comparisons_of(t):
+    """The table beside a part of it that was published before."""
+    ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db", key=KEY, new=True)
+    about = {
+        "policy": Policy(quasi=t.q, k=1, unlisted="ignore", differencing={"k": 2, "net": True})
+    }
+    release, later = (
+        Release({t.zip: df}, **about, name=f"{name} of {t.born}", audience=t.sex)
+        for name, df in (("first", t.df.head(50)), ("second", t.df))
+    )
+    release.publish(ledger, by="A. Officer")
+    return later.compare(ledger)
+
+
 def waiver_of(t):
     return Waiver("k", t.zip, t.ill, t.sex, "9999-12-31")
 
@@ -205,6 +219,7 @@ RESULTS = {
     "ClassSizes": lambda t: t.anon.classes(t.q, unit=t.who),
     "Closeness": lambda t: t.anon.tcloseness(t.q, t.ill),
     "Comparison": lambda t: t.anon.compare(t.df.head(50), t.q, t.who, t.ill),
+    "Comparisons": comparisons_of,
     "DegreeOfAnonymity": lambda _: predict.degree([0.1, 0.2, 0.7]),
     "Disagreement": lambda t: published(t).disagreements()[0],
     "Disagreements": lambda t: published(t).disagreements(),
@@ -264,6 +279,7 @@ RESULTS = {
     "Release": release_of,
     "ReleaseVerdict": lambda t: release_of(t).check(),
     "Report": lambda t: t.anon.report(t.policy),
+    "EarlierComparison": lambda t: comparisons_of(t)[0],
     "Estimated": lambda t: t.anon.sketch(t.q, key=KEY).uniqueness,
     "Explorer": lambda t: t.anon.explore(t.q),
     "Repository": published,

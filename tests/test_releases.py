@@ -119,6 +119,26 @@ def test_every_earlier_release_is_compared_and_the_worst_is_told(ledger):
     assert "The worst of 3 comparisons" in found(third).sentence
 
 
+def test_comparisons_are_one_object_that_prints(ledger):
+    assert len(release().compare(ledger)) == 0
+    assert "No table of the release was published before" in repr(release().compare(ledger))
+    release().publish(ledger, by="me")
+    compared = release(PEOPLE.drop(index=11), "second").compare(ledger)
+    (one,) = compared.of("people")
+    assert compared.of("others") == ()
+    assert [(each.table, each.since) for each in compared] == [("people", "first")]
+    assert one.comparison.exposed(5) == 1
+    assert compared.to_dict() == {"compared": [one.to_dict()]}
+    assert repr(one).startswith("people, since first\nComparison of zip: 12 persons before, 11 now")
+    title, header, row = repr(compared).splitlines()
+    assert title == "1 comparison with earlier releases"
+    assert header.split() == [
+        *("table", "since", "before", "now"),
+        *("in", "groups", "below", "5", "value", "learned", "of"),
+    ]
+    assert row.split() == ["people", "first", "12", "11", "1", "1"]
+
+
 def test_a_ledger_without_the_budget_is_no_pass_from_the_first_release_on(ledger):
     verdict = release(policy=Policy(quasi="zip", insensitive=["who", "illness"], k=5)).check(ledger)
     assert found(verdict).status == verdict.status == "could_not_assess"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anonrisk.core.keys import Key
-    from anonrisk.releases.comparison import Comparison
+    from anonrisk.releases.comparisons import Comparisons
     from anonrisk.releases.ledger import Ledger
     from anonrisk.releases.manifest import Manifest
     from anonrisk.releases.release_verdict import ReleaseVerdict
@@ -143,7 +143,7 @@ class Release(render.PrintedTable, ReleaseParts):
 
         return check(self, ledger, approvals=approvals).verdict
 
-    def compare(self, ledger: Ledger) -> list[tuple[str, str, Comparison]]:
+    def compare(self, ledger: Ledger) -> Comparisons:
         """Compare each table with every earlier release of it, whether a budget asks or not.
 
         Parameters
@@ -153,7 +153,8 @@ class Release(render.PrintedTable, ReleaseParts):
 
         Returns
         -------
-        list of (table, earlier release, Comparison)
+        Comparisons
+            One for each table and earlier release, with its `Comparison`.
         """
         from anonrisk.releases.release_check import comparisons
 

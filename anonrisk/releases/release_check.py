@@ -19,6 +19,7 @@ from anonrisk.policy.wanted import wanted_by
 from anonrisk.releases import approvals as approving
 from anonrisk.releases import waivers as waiving
 from anonrisk.releases.compare import compare_all
+from anonrisk.releases.comparisons import Comparisons, EarlierComparison
 from anonrisk.releases.contents import Contents, contents_of
 from anonrisk.releases.difference import of_one_table
 from anonrisk.releases.links import linked
@@ -348,9 +349,9 @@ def _worst(
     return replace(one, sentence=one.sentence + every)
 
 
-def comparisons(release: ReleaseParts, ledger: Ledger) -> list[tuple[str, str, Comparison]]:
+def comparisons(release: ReleaseParts, ledger: Ledger) -> Comparisons:
     """Compare each table with every earlier release of it; see `Release.compare`."""
-    made: list[tuple[str, str, Comparison]] = []
+    made: list[EarlierComparison] = []
     with ExitStack() as opened:
         for name in release.tables:
             table = _judged(release, name, opened)
@@ -361,5 +362,5 @@ def comparisons(release: ReleaseParts, ledger: Ledger) -> list[tuple[str, str, C
             for before, found in _compared(name, now, held):
                 if isinstance(found, Problem):
                     raise StateError(f"table {name!r} and release {before!r}: {found.message}")
-                made.append((name, before, found))
-    return made
+                made.append(EarlierComparison(name, before, found))
+    return Comparisons(tuple(made))

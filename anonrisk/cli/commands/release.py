@@ -192,10 +192,7 @@ def _diff(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
     from anonrisk.releases.release import Release
 
     compared = Release.load(given.release).compare(_opened(given))
-    texts = [f"{shown(t)}, since {shown(before)}\n{one!r}" for t, before, one in compared]
-    told = [{"table": t, "since": before, **one.to_dict()} for t, before, one in compared]
-    text = "\n\n".join(texts) or "No table of the release was published before."
-    return Outcome(text, Outcome.of(compared=told).document)
+    return Outcome.of(compared, *compared, **compared.to_dict())
 
 
 def _ledger(given: argparse.Namespace) -> Ledger | None:
