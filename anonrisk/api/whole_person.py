@@ -68,7 +68,8 @@ def whole_person(
     References
     ----------
     - Y. He & J. F. Naughton, *Anonymization of Set-Valued Data via Top-Down, Local
-      Generalization*, PVLDB 2(1), 2009, 934-945: k-anonymity of whole transactions.
+      Generalization*, PVLDB 2(1), 2009, 934-945: k-anonymity of whole transactions, which are sets
+      there; here it also counts how often a row occurs.
 
     Examples
     --------
