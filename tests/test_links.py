@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections import Counter, defaultdict
 
 import oracle
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from anonrisk import errors
 from anonrisk.counts import bounds
-from anonrisk.releases.links import Link, linked
+from anonrisk.releases.link import Link
+from anonrisk.releases.linked_sizes import LinkedSizes, MatchedTable
+from anonrisk.releases.links import linked
 
 PATIENTS = {"id": [1, 2, 3, 4, 5], "zip": ["a", "a", "b", "b", None]}
 VISITS = {"id": [1, 1, 2, 3, 4, 9], "day": [1, 2, 1, 2, 2, 1]}
@@ -171,6 +174,53 @@ def test_columns_may_be_called_differently(frame):
     link = Link(["patients", "visits"], {"patients": "id", "visits": "who"})
     same = linked({"patients": frame(PATIENTS), "visits": frame(VISITS)}, LINK, QIDS)
     assert linked(tables, link, QIDS) == same
+
+
+def test_how_much_of_each_table_was_joined_is_told(frame):
+    found = linked({"patients": frame(PATIENTS), "visits": frame(VISITS)}, LINK, QIDS)
+    told = [(one.table, one.matched, one.n, one.who) for one in found.matched]
+    assert told == [("patients", 4, 5, "person"), ("visits", 4, 5, "person")]
+    assert found.hardly_matched == ()
+    assert "Matched: 4 of 5 persons of patients, 4 of 5 persons of visits" in repr(found)
+    assert found.to_dict()["matched"][0]["matched"] == 4
+
+
+def test_rows_that_match_along_shared_columns_are_told():
+    tables = {
+        "one": pd.DataFrame({"zip": ["a", "a", "b"], "age": [1, 2, 3]}),
+        "two": pd.DataFrame({"zip": ["a", "c", "c", "c"], "day": [1, 2, 3, 3]}),
+    }
+    qids = {"one": ["zip", "age"], "two": ["zip", "day"]}
+    assert linked(tables, Link(["one", "two"]), qids).told == (
+        "matched: 2 of 3 rows of one, 1 of 4 rows of two"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "matched", "hardly"),
+    [
+        ((100, 100), (9, 9), [0, 1]),
+        ((100, 100), (10, 10), []),
+        # A small table that is all in a large one.
+        ((1_000, 5), (5, 5), []),
+        # The third is written otherwise, the others are not.
+        ((100, 100, 50), (100, 100, 1), [2]),
+    ],
+)
+def test_hardly_anybody_is_less_than_a_tenth_of_who_could_match(n, matched, hardly):
+    of = [MatchedTable(str(i), *two) for i, two in enumerate(zip(n, matched, strict=True))]
+    found = LinkedSizes([1], [1], matched=of)
+    assert [int(one.table) for one in found.hardly_matched] == hardly
+    assert pickle.loads(pickle.dumps(found)).matched == found.matched
+
+
+def test_a_key_with_more_beside_it_is_told_what_to_write():
+    tables = {"patients": pd.DataFrame(PATIENTS), "visits": pd.DataFrame(VISITS).assign(zip="a")}
+    both = Link(["patients", "visits"], on=["id", "zip"])
+    with pytest.raises(errors.ArgumentError, match="Write on: id; zip counts if"):
+        linked(tables, both, QIDS, unit="id")
+    with pytest.raises(errors.ArgumentError, match=r"patients\.id, visits\.zip: 'id' is the unit"):
+        linked(tables, Link([*tables], {"patients": "id", "visits": "zip"}), QIDS, unit="id")
 
 
 @pytest.mark.parametrize("on", ["id", "zip"])

@@ -39,6 +39,8 @@ from anonrisk.recode import Prefix
 from anonrisk.releases.approvals import Approval
 from anonrisk.releases.chain import Chain
 from anonrisk.releases.ledger import Ledger
+from anonrisk.releases.link import Link
+from anonrisk.releases.links import linked
 from anonrisk.releases.manifest import Manifest
 from anonrisk.releases.published_files import PublishedFile
 from anonrisk.releases.published_table import PublishedTable
@@ -203,6 +205,11 @@ def verified(t):
     return manifest.verify([], key=ledger.key, ledger=ledger)
 
 
+def linked_sizes(t):
+    tables, link = {t.zip: t.df, t.sex: t.df.head(20)}, Link([t.zip, t.sex], on=t.who)
+    return linked(tables, link, {t.zip: [t.zip, t.born], t.sex: [t.sex]})
+
+
 # By class: what gives one, of a table.
 RESULTS = {
     "AgainstBase": lambda t: check_against(t.policy, t.df, t.df.head(20))[1],
@@ -251,9 +258,11 @@ RESULTS = {
     "LedgerEntries": lambda t: ledger_of(t).entries(),
     "LedgerEntry": lambda t: ledger_of(t).entries()[0],
     "Linkability": lambda t: t.anon.linkability(t.who, [t.zip], t.when, period="7D"),
+    "LinkedSizes": linked_sizes,
     "LookAlike": lambda t: t.df.assign(n=range(len(t.df))).anon.find_qids().direct[0],
     "LowerBound": lambda t: t.anon.rr(t.q),
     "Manifest": manifest_of,
+    "MatchedTable": lambda t: linked_sizes(t).matched[0],
     "ModelEstimate": lambda t: t.sizes.predict_population(10 * len(t.df))["pitman"],
     "Moved": lambda t: RESULTS["Utility"](t).moved[0],
     "Pitman": lambda _: Pitman(theta=20, alpha=0.4),

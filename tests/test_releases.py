@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,6 +14,8 @@ from keys import KEY
 
 import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
+from anonrisk.cli import junit, sarif
+from anonrisk.cli.outcome import Outcome
 from anonrisk.errors import ArgumentError, LedgerMovedError, PolicyError
 from anonrisk.releases import release_check, release_document
 from anonrisk.releases.table_files import TableFiles
@@ -241,6 +244,39 @@ def test_tables_that_each_pass_fail_joined():
     assert verdict.tables["visits"].passed
     kept = LINKED | {"people": Policy(quasi="zip", insensitive="illness", unit="who", linked=2)}
     assert Release(tables, kept, links=links).check().passed
+
+
+def test_a_join_that_matches_hardly_anybody_is_seen_everywhere():
+    """The second table has the keys of one person only, and everybody is alike in it."""
+    keys = [PEOPLE["who"][0], *(f"no. {i}" for i in range(11))]
+    tables = {"people": PEOPLE.assign(zip="1011"), "visits": VISITS.assign(day="Mon", who=keys)}
+    one = Policy(quasi="zip", insensitive="illness", unit="who", linked=1)
+    links = [{"tables": ["people", "visits"], "on": "who"}]
+    verdict = Release(tables, LINKED | {"people": one}, links=links).check()
+    assert verdict.passed
+    (warning,) = verdict.tables["people"].warnings
+    assert warning.sentence.startswith("Hardly anything was joined: only 1 of 12 persons of people")
+    told = (
+        "joined: people and visits; matched: 1 of 12 persons of people, 1 of 12 persons of visits"
+    )
+    outcome = Outcome.of_release(verdict)
+    given = SimpleNamespace(policy="p.yaml", table=["t.csv"], release="r.yaml")
+    for text in (
+        repr(verdict),
+        verdict._repr_html_(),
+        verdict.to_markdown(),
+        verdict.to_json(),
+        verdict.report().to_html(),
+        junit.document(outcome),
+        sarif.document(outcome, given),
+    ):
+        plain = " ".join(text.split())
+        assert f"oined: people and visits; {told}" in plain
+        assert "Hardly anything was joined" in plain
+    assert ReleaseVerdict.from_json(verdict.to_json()) == verdict
+    both = Release({**tables, "visits": VISITS}, LINKED | {"people": one}, links=links).check()
+    assert not both.tables["people"].warnings
+    assert "12 of 12 persons of visits" in " ".join(repr(both).split())
 
 
 def test_a_budget_without_a_link_and_a_link_without_a_budget():

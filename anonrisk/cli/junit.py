@@ -40,8 +40,9 @@ def document(outcome: Outcome) -> str:
     for name, number in numbers.items():
         suite.set(name, str(number))
     about = {key: said[key] for key in ("table", "checked_at") if said.get(key)}
-    if said.get("not_looked_at"):
-        about["not_looked_at"] = ", ".join(map(str, said["not_looked_at"]))
+    for key, between in (("not_looked_at", ", "), ("joined", "; ")):
+        if said.get(key):
+            about[key] = between.join(map(str, said[key]))
     if about:
         properties = ET.Element("properties")
         suite.insert(0, properties)

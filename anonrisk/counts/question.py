@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.counter import Counter
+from anonrisk.counts.linked import LinkedCounts
 from anonrisk.counts.matched import Attacker, Matched
 from anonrisk.counts.tally import PlacedTally, Tally
 from anonrisk.counts.weighted import Independence, WeightedClasses
@@ -129,7 +130,7 @@ class InHousehold(Asks[Attacker]):
 
 
 @dataclass(frozen=True)
-class LinkedClasses(Asks[ClassCounts]):
+class LinkedClasses(Asks[LinkedCounts]):
     """The combinations of classes that persons have in this table and others, by their units."""
 
     question: Question

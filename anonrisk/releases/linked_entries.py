@@ -77,3 +77,11 @@ def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, Integer
         links = np.repeat(links, times)
         persons = np.minimum(np.repeat(persons, times), one.persons[entry])
     return keys, links, persons
+
+
+def matching_rows(tables: Sequence[Entries], n_links: int) -> tuple[list[int], list[int]]:
+    """Count the rows of each table, and those whose link every other table has."""
+    there = np.stack([np.bincount(one.links, minlength=n_links) > 0 for one in tables])
+    everywhere = there.sum(axis=0) == len(tables)
+    every = [int(one.rows.sum()) for one in tables]
+    return every, [int(one.rows[everywhere[one.links]].sum()) for one in tables]

@@ -7,15 +7,14 @@ are their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.api.question import question_of
-from anonrisk.core import radix
-from anonrisk.core.columns import as_names, check_missing
+from anonrisk.core import radix, render
+from anonrisk.core.columns import check_missing
 from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
 from anonrisk.core.render import joined as listed
@@ -28,13 +27,20 @@ from anonrisk.engines.renumber import closed_up
 from anonrisk.errors import (
     ArgumentError,
     EmptyTableError,
-    PolicyError,
     UnsupportedFrameError,
 )
-from anonrisk.releases.linked_entries import Entries, combined, counts_of_whole, with_absent
+from anonrisk.releases.link import Link, columns_of
+from anonrisk.releases.linked_entries import (
+    Entries,
+    combined,
+    counts_of_whole,
+    matching_rows,
+    with_absent,
+)
+from anonrisk.releases.linked_sizes import LinkedSizes, MatchedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Names, Qid
@@ -45,80 +51,6 @@ if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
 
 
-@dataclass(frozen=True, init=False)
-class Link:
-    """Which tables an attacker joins, and along which columns.
-
-    Parameters
-    ----------
-    tables : names
-        Two tables or more.
-    on : name, names, or mapping of table to them, optional
-        The columns along which they are joined; a mapping where tables call them differently. Left
-        out, the quasi-identifiers that all of them have.
-
-    Examples
-    --------
-    >>> Link(["patients", "visits"], {"patients": "id", "visits": "patient"}).to_dict()
-    {'tables': ['patients', 'visits'], 'on': {'patients': ['id'], 'visits': ['patient']}}
-    """
-
-    tables: tuple[str, ...]
-    on: Qid | dict[str, Qid] | None
-
-    def __init__(
-        self, tables: Sequence[str], on: Names | Mapping[str, Names] | None = None
-    ) -> None:
-        """Check that it joins something."""
-        named = tuple(tables)
-        texts = not isinstance(tables, str) and all(isinstance(one, str) for one in named)
-        if not texts or len({*named}) < max(len(named), 2):
-            raise PolicyError("a link joins two tables or more, each named once")
-        columns: Qid | dict[str, Qid] | None = None
-        if isinstance(on, dict):
-            if {*on} != {*named}:
-                raise PolicyError(f"a link says for each of {listed(named)} which columns join it")
-            columns = {table: _columns(on[table]) for table in named}
-            if len({len(each) for each in columns.values()}) > 1:
-                raise PolicyError("a link joins tables by as many columns of each")
-        elif on is not None:
-            columns = _columns(on)
-        object.__setattr__(self, "tables", named)
-        object.__setattr__(self, "on", columns)
-
-    def columns(self, qids: Mapping[str, Qid]) -> dict[str, Qid]:
-        """Give the columns of each table that join it; those left out are what all share."""
-        if isinstance(self.on, dict):
-            return self.on
-        if self.on is not None:
-            return dict.fromkeys(self.tables, self.on)
-        first, *others = (qids[table] for table in self.tables)
-        shared = tuple(name for name in first if all(name in other for other in others))
-        if not shared:
-            raise ArgumentError(
-                f"tables {listed(self.tables)} share no quasi-identifier: say in the link along "
-                "which columns they are joined (on:)"
-            )
-        return dict.fromkeys(self.tables, shared)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
-        if self.on is None:
-            return {"tables": list(self.tables)}
-        if isinstance(self.on, dict):
-            on: Any = {table: list(names) for table, names in self.on.items()}
-        else:
-            on = list(self.on)
-        return {"tables": list(self.tables), "on": on}
-
-
-def _columns(given: Any) -> Qid:
-    try:
-        return as_names(given, "column of a link")
-    except ArgumentError as error:
-        raise PolicyError(str(error)) from None
-
-
 def linked(
     tables: Mapping[str, Any],
     link: Link,
@@ -127,7 +59,7 @@ def linked(
     unit: Name | Mapping[str, Name | None] | None = None,
     missing: Missing = "value",
     whole: bool = False,
-) -> ClassSizes:
+) -> LinkedSizes:
     r"""Count the persons whom an attacker finds who joins tables along a link.
 
     Parameters
@@ -147,9 +79,9 @@ def linked(
 
     Returns
     -------
-    ClassSizes
+    LinkedSizes
         A class is a combination of classes, one of each table; its size is the number of persons
-        who can have it.
+        who can have it. `matched` says how much of each table was joined.
 
     Raises
     ------
@@ -207,7 +139,7 @@ def linked(
         if name not in tables or name not in qids:
             raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
     units: Any = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
-    quasi = {name: _columns(qids[name]) for name in link.tables}
+    quasi = {name: columns_of(qids[name]) for name in link.tables}
     on = link.columns(quasi)
     asked = [
         _LinkedTable(name, tables[name], quasi[name], on[name], units.get(name), missing)
@@ -262,19 +194,32 @@ def _check_type(asked: Sequence[_LinkedTable], place: int, kinds: Sequence[str])
     refusals.check_one_type(list(zip(columns, kinds, strict=True)))
 
 
-def _sizes(asked: Sequence[_LinkedTable], n_dropped: int, **counted: Any) -> ClassSizes:
-    return ClassSizes(**counted, qid=_names(asked), missing=asked[0].missing, n_dropped=n_dropped)
+def _sizes(
+    asked: Sequence[_LinkedTable],
+    **counted: Any,
+) -> LinkedSizes:
+    return LinkedSizes(**counted, qid=_names(asked), missing=asked[0].missing)
+
+
+def _matched(
+    asked: Sequence[_LinkedTable], n: Iterable[int], n_shared: Iterable[int], who: str = "person"
+) -> list[MatchedTable]:
+    return [
+        MatchedTable(one.name, int(every), int(some), who)
+        for one, every, some in zip(asked, n, n_shared, strict=True)
+    ]
 
 
 # ---- along a person's key -----------------------------------------------------------------------
 
 
-def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
+def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> LinkedSizes:
     """Count along a person's key: on Spark where the tables are, else by hashes in one process."""
     if not whole and all(one.engine.name == "spark" for one in asked):
         first, *others = [(one.frame, one.question(one.qid, one.on[0])) for one in asked]
         found = asked[0].engine.match(first[0], LinkedClasses(first[1], tuple(others)))
-        return ClassSizes.of(replace(found, qid=_names(asked)))
+        matched = _matched(asked, found.n_persons, found.n_shared)
+        return LinkedSizes(**{**vars(found.sizes), "qid": _names(asked)}, matched=matched)
     key = Key.generate()
     counted = []
     for one in asked:
@@ -292,30 +237,31 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> ClassSizes:
         Entries(*_numbers(found.classes), links, np.ones(len(links), dtype=np.int64), found.rows)
         for found, links in zip(counted, np.split(persons, ends), strict=True)
     ]
-    _check_shared(asked, entries, n_persons)
-    n_dropped = sum(found.n_dropped for found in counted)
     about: dict[str, Any] = {
+        "n_dropped": sum(found.n_dropped for found in counted),
+        "matched": _shared_persons(asked, entries, n_persons),
         "unit": asked[0].on[0],
         "n_rows": sum(found.n_rows for found in counted),
     }
     if whole:
         sizes, classes = histogram(counts_of_whole(entries))
-        return _sizes(asked, n_dropped, sizes=sizes, classes=classes, whole_persons=True, **about)
+        return _sizes(asked, sizes=sizes, classes=classes, whole_persons=True, **about)
     keys, links, _ = combined([with_absent(one, n_persons) for one in entries], n_persons)
     order = np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
-    return _sizes(asked, n_dropped, sizes=sizes, classes=classes, records=records, **about)
+    return _sizes(asked, sizes=sizes, classes=classes, records=records, **about)
 
 
-def _check_shared(
+def _shared_persons(
     asked: Sequence[_LinkedTable], entries: Sequence[Entries], n_persons: int
-) -> None:
-    """Refuse a table that shares no person: absent everywhere, they would pass as unlinked."""
+) -> list[MatchedTable]:
+    """Count whom each table shares; one that shares nobody would pass as unlinked: refused."""
     there = np.zeros((len(entries), n_persons), dtype=bool)
     for own, one in zip(there, entries, strict=True):
         own[one.links] = True
-    shared = there & (there.sum(axis=0) > 1)
-    refusals.check_shared([one.on[0] for one in asked], shared.sum(axis=1).tolist())
+    n_shared = (there & (there.sum(axis=0) > 1)).sum(axis=1).tolist()
+    refusals.check_shared([one.on[0] for one in asked], n_shared)
+    return _matched(asked, there.sum(axis=1), n_shared)
 
 
 def _numbers(hashes: Any) -> tuple[Integers, int]:
@@ -327,7 +273,27 @@ def _numbers(hashes: Any) -> tuple[Integers, int]:
 # ---- along shared columns -----------------------------------------------------------------------
 
 
-def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
+def _refuse_half_keys(asked: Sequence[_LinkedTable]) -> None:
+    """Refuse a person's key that is joined with more beside it, or with something else."""
+    for one in asked:
+        if one.unit is None or one.unit not in one.on:
+            continue
+        if len(one.on) > 1:
+            rest = listed([name for name in one.on if name != one.unit])
+            raise ArgumentError(
+                f"a link along {listed(one.on)}: {one.unit!r} is the unit of {one.name!r} and "
+                f"tells persons apart by itself. Write on: {render.named(one.unit)}; {rest} "
+                "counts if it is a quasi-identifier"
+            )
+        each = ", ".join(f"{render.named(two.name)}.{render.named(two.on[0])}" for two in asked)
+        raise ArgumentError(
+            f"a link along {each}: {one.unit!r} is the unit of {one.name!r}, so that the others "
+            "have to be the units of their tables, and no quasi-identifiers, too"
+        )
+
+
+def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
+    _refuse_half_keys(asked)
     if len({type(one.engine) for one in asked}) > 1:
         engines = {one.engine.name for one in asked}
         raise UnsupportedFrameError(
@@ -357,8 +323,12 @@ def _matches(asked: Sequence[_LinkedTable]) -> ClassSizes:
     found = np.zeros(n_keys, dtype=np.int64)
     np.add.at(found, numbers, weights)
     sizes, classes = histogram(found)
-    about: dict[str, Any] = {"n_rows": sum(tally.n_records for tally, _ in tallies)}
-    return _sizes(asked, sum(n for _, n in tallies), sizes=sizes, classes=classes, **about)
+    about: dict[str, Any] = {
+        "n_rows": sum(tally.n_records for tally, _ in tallies),
+        "n_dropped": sum(n for _, n in tallies),
+        "matched": _matched(asked, *matching_rows(entries, n_links), who="row"),
+    }
+    return _sizes(asked, sizes=sizes, classes=classes, **about)
 
 
 def _kept(tally: Tally, question: Question) -> tuple[Tally, int]:

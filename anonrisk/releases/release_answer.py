@@ -29,6 +29,7 @@ class ReleaseAnswer:
     audience: str | None = None
     separate: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
     digest: str | None = None
     head: str | None = None
     waivers: tuple[Waiver, ...] = ()
@@ -86,7 +87,7 @@ class ReleaseAnswer:
             told.append(f"compared with {render.count_of(len(self.earlier), 'earlier release')}")
         if self.separate:
             told.append(f"not with those for {', '.join(self.separate)}, who share nothing")
-        lines = [", ".join(told)] if told else []
+        lines = [*([", ".join(told)] if told else []), *self.joined]
         if self.approvals_asked:
             who = ", ".join(f"{one.by} on {one.at[:10]}" for one in self.approvals)
             given = f"{len(self.approvals)} of {self.approvals_asked} approvals"

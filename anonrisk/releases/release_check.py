@@ -11,7 +11,7 @@ from anonrisk.core.render import count_of, shown
 from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import ReleaseBudget, Value
 from anonrisk.policy.check import checked
-from anonrisk.policy.finding import unknown
+from anonrisk.policy.finding import FAIL, Finding, unknown
 from anonrisk.policy.judge import told, worst
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.verdict import Verdict
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.core.keys import Key
-    from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Counted
     from anonrisk.policy.policy import Policy
     from anonrisk.releases.approvals import Approval
     from anonrisk.releases.comparison import Comparison
     from anonrisk.releases.ledger import Ledger
-    from anonrisk.releases.links import Link
+    from anonrisk.releases.link import Link
+    from anonrisk.releases.linked_sizes import LinkedSizes
     from anonrisk.releases.release_parts import ReleaseParts
 
 # What all earlier releases of a table are called, whoever holds every one of them.
@@ -118,7 +118,8 @@ def check(
     before = contents_of(release.tables, key)
     with ExitStack() as opened:
         tables = [_judged(release, name, opened) for name in release.tables]
-        tables = _joined(tables, release.links)
+        joins = _joins(tables, release.links)
+        tables = _joined(tables, joins)
         states: dict[str, State] = {}
         earlier: dict[str, None] = {}
         if ledger is not None:
@@ -138,6 +139,7 @@ def check(
         audience=release.audience,
         separate=release.separate,
         earlier=tuple(earlier),
+        joined=tuple(one.told for one in joins),
         digest=digest,
         head=head,
         waivers=release.waivers,
@@ -176,24 +178,63 @@ def _joining(links: Iterable[Link], table: str) -> list[Name]:
 # ---- joined -------------------------------------------------------------------------------------
 
 
-def _joined(tables: list[JudgedTable], links: Sequence[Link]) -> list[JudgedTable]:
-    """Judge the join along every link by the budgets of each of its tables."""
+@dataclass(frozen=True)
+class _Join:
+    """A link along which tables were joined, and what came of it."""
+
+    link: Link
+    sizes: LinkedSizes | Problem
+    columns: Qid
+
+    @property
+    def value(self) -> Value | Problem:
+        """The smallest combination, which decides."""
+        return self.sizes if isinstance(self.sizes, Problem) else Value(self.sizes.k)
+
+    @property
+    def told(self) -> str:
+        """Which tables, and how much of them was joined."""
+        of = f"joined: {' and '.join(map(shown, self.link.tables))}"
+        return of if isinstance(self.sizes, Problem) else f"{of}; {self.sizes.told}"
+
+    def warnings(self, qid: Qid) -> list[Finding]:
+        """Say it where hardly anything was joined: a pass is then of little."""
+        if isinstance(self.sizes, Problem) or not self.sizes.hardly_matched:
+            return []
+        few = ", ".join(map(str, self.sizes.hardly_matched))
+        said = (
+            f"Hardly anything was joined: only {few} could be. See whether the keys are written "
+            f"alike; whoever writes them alike joins more. {_sentence(self)}"
+        )
+        return [Finding("linked", FAIL, "warn", said, qid=qid)]
+
+
+def _joins(tables: Sequence[JudgedTable], links: Sequence[Link]) -> list[_Join]:
     by_name = {one.name: one for one in tables}
-    known = [(link, _sizes(link, by_name)) for link in links]
+    return [_Join(link, *_sizes(link, by_name)) for link in links]
+
+
+def _joined(tables: list[JudgedTable], joins: Sequence[_Join]) -> list[JudgedTable]:
+    """Judge the join along every link by the budgets of each of its tables."""
     made = []
     for one in tables:
-        own = [(link, found) for link, found in known if one.name in link.tables]
+        own = [join for join in joins if one.name in join.link.tables]
         nothing = Problem("no link of the release joins this table: name it under links")
-        values = [_Measured(_told_link(link), *found) for link, found in own]
+        values = [_Measured(_sentence(join), join.value, join.columns) for join in own]
         values = values or [_Measured("", nothing, one.qid)]
         budgets = one.budgets("linked")
         found = [_worst(one, budget, values, "link") for budget in budgets]
+        found += [warning for join in own for warning in join.warnings(one.qid)]
         made.append(one.with_findings("linked", found) if budgets else one)
     return made
 
 
-def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[Value | Problem, Qid]:
-    """Count the join along a link; the smallest combination decides."""
+def _sentence(join: _Join) -> str:
+    return f"{join.told[0].upper()}{join.told[1:]}."
+
+
+def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[LinkedSizes | Problem, Qid]:
+    """Count the join along a link."""
     asked = [tables[name] for name in link.tables]
     columns = tuple(f"{one.name}.{column}" for one in asked for column in one.qid)
     unread = [one.name for one in asked if one.counted is None]
@@ -203,21 +244,16 @@ def _sizes(link: Link, tables: Mapping[str, JudgedTable]) -> tuple[Value | Probl
     if others:
         return Problem("the joined tables' policies take missing values differently"), columns
 
-    def count() -> Value:
-        sizes = linked(
+    def count() -> LinkedSizes:
+        return linked(
             {one.name: one.frame for one in asked},
             link,
             {one.name: list(one.qid) for one in asked},
             unit={one.name: one.unit for one in asked},
             missing=missing,  # type: ignore[arg-type] # any value is refused there
         )
-        return Value(sizes.k)
 
     return attempt(count), columns
-
-
-def _told_link(link: Link) -> str:
-    return f"Joined: {' and '.join(map(shown, link.tables))}."
 
 
 # ---- after earlier releases ---------------------------------------------------------------------

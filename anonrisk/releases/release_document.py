@@ -9,7 +9,7 @@ from anonrisk.core.columns import nearest
 from anonrisk.core.documents import Reader
 from anonrisk.errors import PolicyError
 from anonrisk.policy import Policy, document, fields
-from anonrisk.releases.links import Link
+from anonrisk.releases.link import Link
 from anonrisk.releases.table_files import TableFiles
 from anonrisk.releases.waivers import Waiver
 

@@ -20,7 +20,7 @@ from anonrisk.releases.table_files import TableFiles
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anonrisk.releases.links import Link
+    from anonrisk.releases.link import Link
     from anonrisk.releases.waivers import Waiver
 
 PUBLIC = "public"

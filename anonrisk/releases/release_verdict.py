@@ -24,7 +24,7 @@ _READER = Reader("verdict of a release", ArgumentError)
 _WORDS = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
 # What is neither a finding nor a table: text, or a list of texts.
 _PLAIN = ("name", "audience", "digest", "head", "checked_at", "library_version")
-_LISTS = ("separate", "earlier")
+_LISTS = ("separate", "earlier", "joined")
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +46,8 @@ class ReleaseVerdict(ReleaseAnswer):
         Audiences that, somebody has said, share nothing with this one.
     earlier : tuple of str
         The earlier releases that it was compared with.
+    joined : tuple of str
+        Along each link, which tables were joined and how much of them matched, in words.
     digest : str or None
         `Release.digest`: what exactly was checked, and what approvals name.
     head : str or None

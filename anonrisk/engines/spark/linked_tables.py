@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
+from anonrisk.counts.linked import LinkedCounts
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.guard import guarded
@@ -32,7 +33,7 @@ _KINDS = {
 }
 
 
-def combinations(frame: DataFrame, asked: LinkedClasses) -> ClassCounts:
+def combinations(frame: DataFrame, asked: LinkedClasses) -> LinkedCounts:
     """Count the persons of each combination of classes; no person reaches the driver."""
     tables = [(frame, asked.question), *asked.others]
     refusals.check_one_type([(question.unit, _kind(one, question)) for one, question in tables])
@@ -40,13 +41,13 @@ def combinations(frame: DataFrame, asked: LinkedClasses) -> ClassCounts:
     sizes = [count.class_sizes(one, question)[0] for one, question in tables]
     with guarded("join the classes"):
         classes = [_classes(one, question, t) for t, (one, question) in enumerate(tables)]
-        n_combinations, n_shared = _sizes_of_join(classes)
+        n_combinations, n_persons, n_shared = _sizes_of_join(classes)
         refusals.check_shared([question.unit for _, question in tables], n_shared)
         refusals.check_combinations(n_combinations, MOST)
         rows = _histogram(classes).collect()
     found = sorted((row for row in rows if row["members"]), key=lambda row: row["n"])
     persons = {row["n"]: row["persons"] for row in rows if row["persons"]}
-    return ClassCounts(
+    counted = ClassCounts(
         [row["n"] for row in found],
         [row["members"] // row["n"] for row in found],
         [persons.get(row["n"], 0) for row in found],
@@ -55,6 +56,7 @@ def combinations(frame: DataFrame, asked: LinkedClasses) -> ClassCounts:
         n_rows=sum(one.n_rows for one in sizes),
         n_dropped=sum(one.n_dropped for one in sizes),
     )
+    return LinkedCounts(counted, n_persons, n_shared)
 
 
 def _kind(frame: DataFrame, question: Question) -> str:
@@ -81,8 +83,10 @@ def _outer(tables: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda one, other: one.join(other, "u", "full_outer"), tables)
 
 
-def _sizes_of_join(classes: Sequence[DataFrame]) -> tuple[float, list[int]]:
-    """Count what the join will have, and whom each table shares, from everybody's classes."""
+def _sizes_of_join(
+    classes: Sequence[DataFrame],
+) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
+    """Count what the join will have, whom each table has, and whom of them it shares."""
     f: Any = Projection.of(classes[0]).functions
     degrees = [
         one.groupBy("u").agg(f.count(f.lit(1)).alias(f"d{t}")) for t, one in enumerate(classes)
@@ -94,8 +98,10 @@ def _sizes_of_join(classes: Sequence[DataFrame]) -> tuple[float, list[int]]:
     there = [f.col(f"d{t}").isNotNull() for t in range(len(classes))]
     several = reduce(lambda one, other: one + other, (one.cast("int") for one in there)) > 1
     shared = [f.count(f.when(one & several, 1)) for one in there]
-    total, *n_shared = _outer(degrees).agg(f.sum(each), *shared).collect()[0]
-    return float(total or 0.0), n_shared
+    persons = [f.count(f.when(one, 1)) for one in there]
+    total, *numbers = _outer(degrees).agg(f.sum(each), *persons, *shared).collect()[0]
+    own = len(classes)
+    return float(total or 0.0), tuple(numbers[:own]), tuple(numbers[own:])
 
 
 def _histogram(classes: Sequence[DataFrame]) -> DataFrame:
