@@ -18,11 +18,12 @@ import textwrap
 from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.api.assess import MEANINGS
-from anonrisk.counts.question import Score
+from anonrisk.counts.question import Question, Score
 from anonrisk.measures.formula import Placeholders
 from anonrisk.measures.scores import FORMULAS
 from anonrisk.policy.budgets import BUDGETS
@@ -30,6 +31,8 @@ from anonrisk.reporting.meanings import BEHIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from anonrisk.core.columns import Name
 
 PACKAGE = Path(__file__).parent / "anonrisk"
 MEASURES = Path(__file__).parent / "docs" / "measures"
@@ -249,7 +252,25 @@ def formulas_sql() -> str:
         }
         for name, query in whole.items():
             found.setdefault(name, {})[dialect] = in_dialect(query, dialect)
+        found.setdefault("whole persons", {})[dialect] = whole_persons_sql(dialect)
     return json.dumps(found, indent=1) + "\n"
+
+
+def whole_persons_sql(dialect: str) -> str:
+    """Give the statement of `whole_person`, of a table whose cells are under our names already."""
+    import sqlalchemy as sa
+
+    from anonrisk.engines.sql.count import kinds_of_persons
+    from anonrisk.engines.sql.database import WRITERS
+    from anonrisk.engines.sql.records import Records
+
+    names: dict[str, Name] = {"q0": "zip", "q1": "age", "u": "who"}
+    question = Question((("zip", "age"),), unit="who", missing="drop")
+    rows = sa.table("r", *map(sa.column, names))
+    table: Any = SimpleNamespace(dialect=dialect)
+    query = kinds_of_persons(Records(table, question, question.qid, None, rows, names))
+    text = query.compile(dialect=WRITERS[dialect], compile_kwargs={"literal_binds": True})
+    return " ".join(str(text).split())
 
 
 # ---- the pages of measures ----------------------------------------------------------------------

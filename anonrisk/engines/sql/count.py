@@ -48,7 +48,7 @@ def class_sizes_by(table: SqlTable, question: Question, by: Name) -> list[list[G
 
 def whole_persons(table: SqlTable, question: Question) -> ClassCounts:
     """Count the persons who have the same rows, all of them together."""
-    (found,) = _counted(table, question, None, _kinds_of_persons)
+    (found,) = _counted(table, question, None, kinds_of_persons)
     return replace(found[None].class_sizes(question, question.qid), whole_persons=True)
 
 
@@ -157,7 +157,7 @@ def _histograms(records: Records) -> Any:
     return sa.select(*every.c).where(every.c.group_number <= bounds.MAX_GROUPS + 1)
 
 
-def _kinds_of_persons(records: Records) -> Any:
+def kinds_of_persons(records: Records) -> Any:
     """Write the one statement: how many persons have all their rows in common with how many.
 
     Classes get numbers, and a person's own, in order and each with its number of rows, become one

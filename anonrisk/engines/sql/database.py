@@ -187,7 +187,7 @@ def _writer(dialect: Any, **options: Any) -> Any:
 
 
 # DuckDB reads what is written for PostgreSQL.
-_WRITERS = {
+WRITERS = {
     "duckdb": _writer(postgresql.dialect, paramstyle="numeric_dollar"),
     "postgresql": _writer(postgresql.dialect, paramstyle="pyformat"),
     "sqlite": _writer(sqlite.dialect, paramstyle="qmark"),
@@ -276,7 +276,7 @@ class ThroughDriver:
 
     def _run(self, query: Any, cursor_name: str | None = None) -> Any:
         written = query.compile(
-            dialect=_WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
+            dialect=WRITERS[self.dialect], compile_kwargs={"render_postcompile": True}
         )
         cursor = self._cursor(cursor_name)
         if written.positiontup is None:
