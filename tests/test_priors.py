@@ -494,7 +494,7 @@ def test_no_password_is_shown(postgres_server):
         ("mysql://user:hunter2@host/db", "SQLite file or a PostgreSQL"),
         ("://hunter2", "not the URL"),
         ("postgresql+nodriver://user:hunter2@host/db", "needs the driver"),
-        (3, "url must be text"),
+        (3, "the url of a repository is a path"),
     ],
 )
 def test_bad_urls_are_refused_without_quoting_them(url, message):

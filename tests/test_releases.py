@@ -142,6 +142,23 @@ def test_comparisons_are_one_object_that_prints(ledger):
     assert row.split() == ["people", "first", "12", "11", "1", "1"]
 
 
+def test_what_is_no_ledger_and_no_approval_is_told(ledger, tmp_path):
+    for wrong in (None, str(tmp_path / "ledger.db"), 7):
+        for takes in (lambda one: release().publish(one, by="me"), release().compare):
+            with pytest.raises(ArgumentError, match=r"the ledger is an anonrisk\.Ledger, not a"):
+                takes(wrong)
+    with pytest.raises(ArgumentError, match=r"the ledger is an anonrisk\.Ledger, not a str"):
+        release().check("ledger.db")
+    with pytest.raises(ArgumentError, match="the url of a ledger is a path, or that of a database"):
+        Ledger(None, key=KEY)
+    manifest = release().publish(ledger, by="me")
+    with pytest.raises(ArgumentError, match=r"ledger= takes an anonrisk\.Ledger, not a int"):
+        manifest.verify([], key=KEY, ledger=7)
+    for wrong in (None, "B. Board", ["B. Board"]):
+        with pytest.raises(ArgumentError, match=r"approvals are what Release\.approve gives"):
+            release().check(ledger, approvals=wrong)
+
+
 def test_a_ledger_without_the_budget_is_no_pass_from_the_first_release_on(ledger):
     verdict = release(policy=Policy(quasi="zip", insensitive=["who", "illness"], k=5)).check(ledger)
     assert found(verdict).status == verdict.status == "could_not_assess"
@@ -256,9 +273,7 @@ def test_a_join_that_matches_hardly_anybody_is_seen_everywhere():
     assert verdict.passed
     (warning,) = verdict.tables["people"].warnings
     assert warning.sentence.startswith("Hardly anything was joined: only 1 of 12 persons of people")
-    told = (
-        "joined: people and visits; matched: 1 of 12 persons of people, 1 of 12 persons of visits"
-    )
+    told = f"matched: {', '.join(f'1 of 12 persons of {table}' for table in tables)}"
     outcome = Outcome.of_release(verdict)
     given = SimpleNamespace(policy="p.yaml", table=["t.csv"], release="r.yaml")
     for text in (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import AnonRiskError, ArgumentError, StoreError
@@ -88,15 +88,16 @@ def open_store(url: Any, what: str) -> tuple[Engine, str]:
     check_installed(what)
     from sqlalchemy import NullPool, StaticPool, event, make_url
 
-    if isinstance(url, Path) or (isinstance(url, str) and "://" not in url):
-        parsed = make_url("sqlite://").set(database=str(url))
+    if isinstance(url, os.PathLike) or (isinstance(url, str) and "://" not in url):
+        parsed = make_url("sqlite://").set(database=os.fspath(url))
     elif isinstance(url, str):
         try:
             parsed = make_url(url)
         except Exception:  # noqa: BLE001 - whatever it is, its message quotes the URL
             raise ArgumentError("this is not the URL of a database") from None
     else:
-        raise ArgumentError(f"url must be text or a path, not a {type(url).__name__}")
+        kind = type(url).__name__
+        raise ArgumentError(f"the url of {what} is a path, or that of a database, not a {kind}")
     parsed = _with_driver(parsed, what)
     place = _place(parsed)
     if parsed.get_backend_name() == "sqlite":

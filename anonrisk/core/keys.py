@@ -7,10 +7,10 @@ import binascii
 import hmac
 import os
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.weak_keys import why_weak
 from anonrisk.errors import SecretKeyError
 
@@ -104,15 +104,12 @@ class Key:
             ``"text"`` takes the bytes of the file as they are, but for one line end at its end,
             which editors add.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise SecretKeyError(f"the path of a key file is a text, not a {type(path).__name__}")
+        place = as_path(path, "a key file", SecretKeyError)
         try:
-            written = Path(path).read_bytes()
-        # Python refuses some characters before it looks for the file.
+            written = place.read_bytes()
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
             raise SecretKeyError(
-                f"cannot read the key file {os.fspath(path)!r}: {reason}"
+                f"cannot read the key file {os.fspath(path)!r}: {why_not(error)}"
             ) from None
         if encoding == "text":
             written = written.removesuffix(b"\n").removesuffix(b"\r")

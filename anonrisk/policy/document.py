@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import documents
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def from_json(source: str | Path) -> Any:
 
 def from_file(path: str | Path, reader: documents.Reader = _READER) -> Any:
     """Read a file by its ending: .json as JSON, anything else as YAML."""
-    where = Path(path)
+    where = as_path(path, f"a {reader.what}", PolicyError)
     return _parsed(where, reader, "json" if is_json(where) else "yaml")
 
 
@@ -55,13 +56,12 @@ def scalar(name: Any) -> str:
 
 def to_file(path: str | Path, to_json: Callable[[], str], to_yaml: Callable[[], str]) -> None:
     """Write a file by its ending, as `from_file` reads it: .json as JSON, anything else as YAML."""
-    where = Path(path)
+    where = as_path(path, "a policy", PolicyError)
     text = to_json() + "\n" if is_json(where) else to_yaml()
     try:
         where.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not a path, or not a text"
-        raise PolicyError(f"cannot write the policy {str(path)!r}: {why}") from None
+        raise PolicyError(f"cannot write the policy {str(path)!r}: {why_not(error)}") from None
 
 
 def is_json(path: Path) -> bool:
@@ -96,5 +96,4 @@ def _text(path: str | Path, what: str) -> str:
     except UnicodeDecodeError:
         raise PolicyError(f"{what} {str(path)!r} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not a path"
-        raise PolicyError(f"cannot read the {what} {str(path)!r}: {why}") from None
+        raise PolicyError(f"cannot read the {what} {str(path)!r}: {why_not(error)}") from None

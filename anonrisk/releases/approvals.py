@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ from anonrisk.core.columns import skeleton
 from anonrisk.core.documents import Reader, canonical
 from anonrisk.core.keys import as_key
 from anonrisk.core.render import PrintedFields, count_of
-from anonrisk.errors import PolicyError
+from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import fields
 from anonrisk.policy.finding import FAIL, PASS, Finding
 from anonrisk.policy.verdict import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from anonrisk.core.keys import Key
 
@@ -95,7 +96,7 @@ def counted(
     seen = set() if by is None else {skeleton(by)}
     kept: list[Approval] = []
     why: list[str] = []
-    for one in approvals:
+    for one in _each(approvals):
         name = skeleton(one.by)
         if not one.holds(key):
             why.append(f"{one.by}: the seal is not of this ledger's key, or the text was changed")
@@ -108,6 +109,14 @@ def counted(
             seen.add(name)
             kept.append(one)
     return tuple(kept), why
+
+
+def _each(given: Any) -> list[Approval]:
+    found = list(given) if isinstance(given, Iterable) else [given]
+    wrong = next((type(one).__name__ for one in found if not isinstance(one, Approval)), None)
+    if wrong is not None:
+        raise ArgumentError(f"approvals are what Release.approve gives, a list; not a {wrong}")
+    return found
 
 
 def finding(kept: Sequence[Approval], why: Sequence[str], asked: int) -> Finding:

@@ -379,6 +379,16 @@ class Ledger:
         return f"Ledger({self.place!r})"
 
 
+def as_ledger(given: Any) -> Ledger:
+    """Take the ledger that a caller gives."""
+    if not isinstance(given, Ledger):
+        raise ArgumentError(
+            f"the ledger is an anonrisk.Ledger, not a {type(given).__name__}: Ledger(path, key=…) "
+            "opens one, with new=True it makes one"
+        )
+    return given
+
+
 def _moved(entries: LedgerEntries, head: str | None) -> LedgerMovedError:
     """Say what was published since the release was checked."""
     last = f" (release {entries[-1].release!r} by {shown(entries[-1].by)})" if entries.items else ""

@@ -6,13 +6,13 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk._version import __version__
 from anonrisk.core.clock import CLOCKS_DIFFER
 from anonrisk.core.documents import Reader
 from anonrisk.core.keys import Key, as_key
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.private_files import replace_file
 from anonrisk.core.render import PrintedTable, count_of, named, shown
 from anonrisk.errors import (
@@ -81,6 +81,7 @@ class Manifest(PrintedTable):
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> import pandas as pd
     >>> from anonrisk import Policy
     >>> from anonrisk.releases.published_files import published_files
@@ -223,20 +224,22 @@ class Manifest(PrintedTable):
 
     def save(self, path: AnyPath) -> None:
         """Write a file, all of it or nothing."""
+        place = as_path(path, "a manifest")
         try:
             # It goes with the files, to whoever gets them.
-            replace_file(Path(path), self.to_bytes(), mode=0o644)
+            replace_file(place, self.to_bytes(), mode=0o644)
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or type(error).__name__
+            why = why_not(error)
             raise UnwritableTableError(f"cannot write manifest {str(path)!r}: {why}") from None
 
     @classmethod
     def load(cls, path: AnyPath) -> Self:
         """Read a file."""
+        place = as_path(path, "a manifest")
         try:
-            data = Path(path).read_bytes()
+            data = place.read_bytes()
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or type(error).__name__
+            why = why_not(error)
             raise UnreadableTableError(f"cannot read manifest {str(path)!r}: {why}") from None
         return cls.from_bytes(data)
 
@@ -358,6 +361,8 @@ class Manifest(PrintedTable):
                 )
 
     def _entry(self, ledger: Remembers) -> int:
+        if not isinstance(ledger, Remembers):
+            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
         entry = ledger.entry(self.release)
         if entry is None:
             raise ManifestError(f"release {self.release!r} is not in the ledger")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from anonrisk.core import render
-from anonrisk.errors import ArgumentError
+from anonrisk.core.paths import as_path
+from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.releases import release_document
 from anonrisk.releases.approvals import Approval
 from anonrisk.releases.release_parts import ReleaseParts
@@ -85,7 +85,7 @@ class Release(render.PrintedTable, ReleaseParts):
         -------
         Release
         """
-        return cls(**release_document.from_file(Path(path)))
+        return cls(**release_document.from_file(as_path(path, "a release", PolicyError)))
 
     def digest(self, key: Key | bytes | None = None) -> str:
         """Give the SHA-256 of all that is published and said of it; approvals name it.
@@ -139,9 +139,11 @@ class Release(render.PrintedTable, ReleaseParts):
         -------
         ReleaseVerdict
         """
+        from anonrisk.releases.ledger import as_ledger
         from anonrisk.releases.release_check import check
 
-        return check(self, ledger, approvals=approvals).verdict
+        known = None if ledger is None else as_ledger(ledger)
+        return check(self, known, approvals=approvals).verdict
 
     def compare(self, ledger: Ledger) -> Comparisons:
         """Compare each table with every earlier release of it, whether a budget asks or not.
@@ -156,9 +158,10 @@ class Release(render.PrintedTable, ReleaseParts):
         Comparisons
             One for each table and earlier release, with its `Comparison`.
         """
+        from anonrisk.releases.ledger import as_ledger
         from anonrisk.releases.release_check import comparisons
 
-        return comparisons(self, ledger)
+        return comparisons(self, as_ledger(ledger))
 
     def publish(
         self,
@@ -192,9 +195,10 @@ class Release(render.PrintedTable, ReleaseParts):
         ReleaseBlocked
             If the release does not pass, or too few have approved it.
         """
+        from anonrisk.releases.ledger import as_ledger
         from anonrisk.releases.publish import publish
 
-        return publish(self, ledger, by=by, approvals=approvals, seal=seal)
+        return publish(self, as_ledger(ledger), by=by, approvals=approvals, seal=seal)
 
     def _lines(self) -> list[str]:
         waived = render.count_of(len(self.waivers), "waiver")

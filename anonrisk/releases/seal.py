@@ -11,13 +11,15 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.private_files import make_private, why_not_private
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
@@ -146,8 +148,9 @@ class SigningKey:
         pem = self._secret.private_bytes(
             form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
         )
+        place = _place(path)
         try:
-            with os.fdopen(make_private(Path(path)), "wb") as file:
+            with os.fdopen(make_private(place), "wb") as file:
                 file.write(pem)
         except (OSError, ValueError) as error:
             raise _unusable("write", path, error) from None
@@ -203,8 +206,9 @@ class PublicKey:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that may be given to everybody."""
+        place = _place(path)
         try:
-            Path(path).write_bytes(self.to_bytes())
+            place.write_bytes(self.to_bytes())
         except (OSError, ValueError) as error:
             raise _unusable("write", path, error) from None
 
@@ -247,11 +251,10 @@ def _loaded(load: Any, pem: Any, **how: Any) -> Any:
 
 
 def _read(path: str | os.PathLike[str], *, private: bool) -> bytes:
-    if not isinstance(path, (str, os.PathLike)):
-        raise SecretKeyError(f"the path of a key file is a text, not a {type(path).__name__}")
+    place = _place(path)
     try:
-        open_to = why_not_private(Path(path)) if private else ""
-        written = Path(path).read_bytes()
+        open_to = why_not_private(place) if private else ""
+        written = place.read_bytes()
     except (OSError, ValueError) as error:
         raise _unusable("read", path, error) from None
     if open_to:
@@ -259,9 +262,14 @@ def _read(path: str | os.PathLike[str], *, private: bool) -> bytes:
     return written
 
 
-def _unusable(doing: str, path: str | os.PathLike[str], error: Exception) -> SecretKeyError:
-    why = getattr(error, "strerror", None) or type(error).__name__
-    return SecretKeyError(f"cannot {doing} the key file {os.fspath(path)!r}: {why}")
+def _unusable(
+    doing: str, path: str | os.PathLike[str], error: OSError | ValueError
+) -> SecretKeyError:
+    return SecretKeyError(f"cannot {doing} the key file {os.fspath(path)!r}: {why_not(error)}")
+
+
+def _place(path: str | os.PathLike[str]) -> Path:
+    return as_path(path, "a key file", SecretKeyError)
 
 
 def _library() -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from anonrisk.core.render import PrintedTable, bytes_of, count_of, named, shown
 
@@ -20,6 +20,7 @@ class Recorded(Protocol):
         """SHA-256 of the manifest."""
 
 
+@runtime_checkable
 class Remembers(Protocol):
     """What a manifest asks of a ledger."""
 

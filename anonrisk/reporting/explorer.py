@@ -6,18 +6,19 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonrisk.core import render
+from anonrisk.core.paths import as_path
 from anonrisk.errors import ArgumentError
 from anonrisk.planning.plan import Plan
 from anonrisk.reporting.page import Summarised, template, template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 # What the script needs of the summary beside the counts.
 _FOR_SCRIPT = (
@@ -59,7 +60,7 @@ class Explorer(Summarised):
 
     def written(self, path: str | Path) -> str:
         """Give what `save` writes: a page if it ends in .html, else JSON (.json)."""
-        suffix = Path(path).suffix.casefold()
+        suffix = as_path(path, "a page").suffix.casefold()
         if suffix in (".html", ".htm"):
             return self.to_html()
         if suffix == ".json":

@@ -7,14 +7,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.core.paths import as_path
 from anonrisk.core.render import escaped, escaped_json, fitted
 from anonrisk.errors import ArgumentError, MissingLibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from jinja2 import Template
 
@@ -54,7 +55,8 @@ class Summarised(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write a file; what it holds is told by the ending of its name, see `written`."""
-        Path(path).write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
+        place = as_path(path, "a page")
+        place.write_text(self.written(path), encoding="utf-8", errors="backslashreplace")
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +110,7 @@ class Report(Summarised):
             **dict.fromkeys((".md", ".markdown"), self.to_markdown),
             ".json": lambda: self.to_json() + "\n",
         }
-        writer = writers.get(Path(path).suffix.casefold())
+        writer = writers.get(as_path(path, "a page").suffix.casefold())
         if writer is None:
             raise ArgumentError(
                 f"{str(path)!r}: a report ends in .html, .md or .json; a browser prints the page "

@@ -1,0 +1,35 @@
+"""Paths that a caller gives, and what the system says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from anonrisk.errors import AnonRiskError
+
+
+def as_path(given: Any, what: str, error: type[AnonRiskError] = ArgumentError) -> Path:
+    """Read the path of something.
+
+    Examples
+    --------
+    >>> as_path("week.state", "a state").name
+    'week.state'
+    >>> as_path(None, "a state")
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: the path of a state is a text or a path, not a NoneType
+    """
+    try:
+        return Path(given)
+    except TypeError:
+        kind = type(given).__name__
+        raise error(f"the path of {what} is a text or a path, not a {kind}") from None
+
+
+def why_not(error: OSError | ValueError) -> str:
+    """Say what the system said; Python refuses some names before it asks."""
+    return getattr(error, "strerror", None) or "this is no name of a file"
