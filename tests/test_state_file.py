@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from keys import KEY, SECRET
 
-from anonrisk import State
+from anonrisk import Policy, Release, Sketch, State
 from anonrisk.core.keys import Key
 from anonrisk.errors import (
     AnonRiskError,
@@ -22,7 +22,8 @@ from anonrisk.errors import (
     UnwritableTableError,
     WrongKeyError,
 )
-from anonrisk.releases import state_file
+from anonrisk.releases.manifest import Manifest
+from anonrisk.releases.state_file import STATE_FILE
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -50,7 +51,7 @@ def test_the_file_says_what_it_is_and_reveals(tmp_path):
     path = tmp_path / "state.parquet"
     made(sensitive="ill").save(path)
     metadata = parquet.read_schema(path).metadata
-    header = json.loads(metadata[state_file.HEADER])
+    header = json.loads(metadata[STATE_FILE.header_name])
     assert header["version"] == 1
     assert "not anonymous" in header["reveals"]
     assert header["key_id"] == made().key_id
@@ -88,9 +89,9 @@ def changed(data, change):
 def with_header(**other):
     def change(table):
         metadata = dict(table.schema.metadata)
-        header = {**json.loads(metadata[state_file.HEADER]), **other}
+        header = {**json.loads(metadata[STATE_FILE.header_name]), **other}
         return table.replace_schema_metadata(
-            {**metadata, state_file.HEADER: json.dumps(header).encode()}
+            {**metadata, STATE_FILE.header_name: json.dumps(header).encode()}
         )
 
     return change
@@ -116,6 +117,9 @@ def test_a_newer_version_is_told():
         lambda table: table.set_column(4, "rows", [[9] * len(table)]),
         lambda table: table.set_column(1, "class", pa.nulls(len(table), pa.binary(16))),
         lambda table: table.drop_columns(["value"]),
+        # The same bits, which are other numbers.
+        lambda table: table.set_column(4, "rows", table["rows"].combine_chunks().view("float64")),
+        lambda table: table.set_column(4, "rows", table["rows"].combine_chunks().view("uint64")),
     ],
 )
 def test_a_changed_state_is_refused(change):
@@ -125,8 +129,12 @@ def test_a_changed_state_is_refused(change):
         State.from_bytes(changed(data, change), key=KEY)
 
 
-def test_damage_is_noticed():
-    state = made(sensitive="ill", unit="who")
+@pytest.mark.parametrize(
+    "state",
+    [made(sensitive="ill", unit="who"), pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)],
+    ids=["state", "sketch"],
+)
+def test_damage_is_noticed(state):
     data, draw = state.to_bytes(), random.Random(18)
     noticed = 0
     for place in draw.sample(range(len(data)), 200):
@@ -134,13 +142,13 @@ def test_damage_is_noticed():
         damaged[place] ^= 1 << draw.randrange(8)
         try:
             # Not every byte of Parquet matters: then the state is what it was.
-            assert State.from_bytes(bytes(damaged), key=KEY) == state
+            assert type(state).from_bytes(bytes(damaged), key=KEY) == state
         except AnonRiskError:
             noticed += 1
     assert noticed > 100
     for length in range(0, len(data), 97):
         with pytest.raises(StateError):
-            State.from_bytes(data[:length], key=KEY)
+            type(state).from_bytes(data[:length], key=KEY)
 
 
 def test_where_nothing_can_be_written_nothing_is_left(tmp_path):
@@ -157,17 +165,45 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(UnwritableTableError, match="it is a device or a pipe, not a file"):
-        state_file.write(pipe, b"counts")
+        STATE_FILE.write(pipe, b"counts")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_what_is_no_path_is_told_by_all_that_take_one():
+    sketch = pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)
+    for given in (None, 7, b"state"):
+        for what, takes in (
+            ("a state", made().save),
+            ("a state", lambda path: State.load(path, key=KEY)),
+            ("a sketch", sketch.save),
+            ("a sketch", lambda path: Sketch.load(path, key=KEY)),
+            ("a manifest", Manifest.load),
+            ("a release", Release.load),
+            ("a policy", Policy.load),
+            ("a policy", Policy(quasi="zip", k=2).save),
+            ("a key file", Key.from_file),
+            ("a page", pd.DataFrame(CELLS).anon.report("zip").save),
+        ):
+            with pytest.raises(AnonRiskError, match=f"the path of {what} is a text or a path, not"):
+                takes(given)
+
+
+def test_a_state_is_no_sketch():
+    sketch = pd.DataFrame(CELLS).anon.sketch("zip", key=KEY)
+    with pytest.raises(StateError, match="this is not a sketch of anonrisk"):
+        Sketch.from_bytes(made().to_bytes(), key=KEY)
+    with pytest.raises(StateError, match="this is not a state of anonrisk"):
+        State.from_bytes(sketch.to_bytes(), key=KEY)
+    assert sketch != made()
 
 
 @pytest.mark.parametrize("path", ["a\0b", ""])
 def test_what_is_no_name_of_a_file_is_told(path):
     with pytest.raises(UnwritableTableError, match=r"cannot write the state .* no name of a file"):
-        state_file.write(path, b"counts")
+        STATE_FILE.write(path, b"counts")
     with pytest.raises(StateError, match="cannot read the state"):
-        state_file.read(path)
+        STATE_FILE.read(path)
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
@@ -180,7 +216,8 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch):
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from anonrisk.releases import state_file
+from anonrisk.releases.manifest import Manifest
+from anonrisk.releases.state_file import STATE_FILE
 
 path, old, new = Path(sys.argv[1]), b"old" * int(sys.argv[2]), b"new" * int(sys.argv[2])
 
@@ -192,7 +229,7 @@ def killed(data, prepare=None, after=None):
     if not child:
         if prepare is not None:
             setattr(*prepare, die)
-        state_file.write(path, data)
+        STATE_FILE.write(path, data)
         signal.pause()
     if after is not None:
         time.sleep(after)
@@ -204,7 +241,7 @@ def killed(data, prepare=None, after=None):
 
 draw = random.Random(18)
 start = time.perf_counter()
-state_file.write(path, old)
+STATE_FILE.write(path, old)
 took = 2 * (time.perf_counter() - start)
 if sys.argv[3] == "at each step":
     for step in ((os, "fdopen"), (os, "fsync"), (Path, "replace")):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
-import json
-import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,28 +16,18 @@ from anonrisk.core.keys import Key, as_key
 from anonrisk.core.results import Estimated
 from anonrisk.counts.sketch import ALL, SketchCounts, SketchTally
 from anonrisk.engines.numpy.count import histogram
-from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError, raise_alone
+from anonrisk.errors import ArgumentError, EmptyTableError, StateError
 from anonrisk.measures.sketch import total
-from anonrisk.releases import state_file
+from anonrisk.releases.kept import Kept
+from anonrisk.releases.sketch_file import SKETCH_FILE
 
 if TYPE_CHECKING:
-    import os
-
     from anonrisk.core.columns import Names
     from anonrisk.core.literals import Missing
 
-_MAGIC = b"anonrisk sketch 1\n"
-_CHECKSUM = 32
-_LENGTH = 8
-REVEALS = (
-    "Pseudonymous personal data, not anonymous. With the key: everything that can be enumerated, "
-    "by trying values, of a sample of the classes. Without it: how large these classes are, and "
-    "which are the same in files of one key. Keep the key elsewhere."
-)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sketch(render.PrintedLines):
+class Sketch(Kept[SketchCounts]):
     """A sample of the classes of a table, each with its exact size: numbers with their error.
 
     Made by `anonrisk.sketch`. Where the table has fewer classes than are kept, every number is
@@ -65,13 +52,7 @@ class Sketch(render.PrintedLines):
     (0.5 (exact), 3 (exact), 1)
     """
 
-    counts: SketchCounts
-    key: Key = field(repr=False)
-
-    @property
-    def key_id(self) -> str:
-        """Tells keys apart, and says nothing else of them."""
-        return state_file.key_id(self.key)
+    file = SKETCH_FILE
 
     @property
     def is_exact(self) -> bool:
@@ -89,13 +70,7 @@ class Sketch(render.PrintedLines):
         A class among the smallest hashes of both is so in each that has it, so that the result is
         the sketch of the whole, number by number.
         """
-        if not isinstance(other, Sketch):
-            raise StateError(f"a sketch is merged with another one, not a {type(other).__name__}")
-        if self.key != other.key:
-            raise WrongKeyError(
-                f"sketches of different keys have nothing in common: {self.key_id} here, "
-                f"{other.key_id} there"
-            )
+        self.check_same(other, "merged")
         return Sketch(self.counts.merge(other.counts), self.key)
 
     # ---- numbers with their error ---------------------------------------------------------
@@ -158,76 +133,6 @@ class Sketch(render.PrintedLines):
         """Size of the smallest class, where no class was left out; see `anonrisk.k`."""
         return self.classes().k
 
-    # ---- on disk --------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, readable by its owner alone.
-
-        A writer that is killed leaves the file that was there, or the new one.
-        """
-        state_file.write(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, key: Key | bytes) -> Sketch:
-        """Read a file; refused are other keys, damaged and forged files, and newer versions."""
-        return cls.from_bytes(state_file.read(path), key=key)
-
-    def to_bytes(self) -> bytes:
-        """Give what `save` writes: a header (JSON), the hashes, the sizes and a keyed checksum."""
-        counts = self.counts
-        header = {
-            "reveals": REVEALS,
-            "key_id": self.key_id,
-            "qid": list(counts.qid),
-            "missing": counts.missing,
-            "kinds": counts.kinds,
-            "end": counts.end,
-            "most": counts.most,
-            "n_rows": counts.n_rows,
-            "n_dropped": counts.n_dropped,
-        }
-        told = json.dumps(header, sort_keys=True).encode()
-        # Most classes are small, so that sizes take little room.
-        sizes = zlib.compress(counts.rows.astype(">i8").tobytes(), 1)
-        hashes = counts.hashes.astype(">u8").tobytes()
-        body = _MAGIC + b"".join(
-            len(part).to_bytes(_LENGTH, "big") + part for part in (told, hashes, sizes)
-        )
-        return body + _checksum(body, self.key)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, key: Key | bytes) -> Sketch:
-        """Read what `to_bytes` gave."""
-        secret = as_key(key)
-        header, hashes, sizes = _parts(data)
-        if header.get("key_id") != state_file.key_id(secret):
-            raise WrongKeyError(
-                f"the sketch was made with another key: {header.get('key_id')!r}, not "
-                f"{state_file.key_id(secret)!r}"
-            )
-        if not hmac.compare_digest(data[-_CHECKSUM:], _checksum(data[:-_CHECKSUM], secret)):
-            raise StateError("the sketch is damaged, or was changed by somebody without the key")
-        counts = SketchCounts(
-            tuple(header["qid"]),
-            header["missing"],
-            header["kinds"],
-            np.frombuffer(hashes, dtype=">u8").astype(np.uint64),
-            np.frombuffer(zlib.decompress(sizes), dtype=">i8").astype(np.int64),
-            header["end"],
-            header["most"],
-            header["n_rows"],
-            header["n_dropped"],
-        )
-        return cls(counts, secret)
-
-    def __eq__(self, other: object) -> bool:
-        """Two are equal if they count the same under the same key."""
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        return self.key == other.key and self.counts == other.counts
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _lines(self) -> list[str]:
         counts = self.counts
         rows = render.count_of(counts.n_rows, "row")
@@ -240,32 +145,7 @@ class Sketch(render.PrintedLines):
             band = "" if self.is_exact else f" (95%: {100 * low:.3g}% to {100 * high:.3g}%)"
             alone = f"{100 * share:.3g}% of the records are singletons{band}"
             lines += [f"holds {kept} {of}", alone]
-        if counts.n_dropped:
-            dropped = render.count_of(counts.n_dropped, "row")
-            lines.append(f"{dropped} with a missing quasi-identifier left out")
-        return [*lines, "pseudonymous personal data, not anonymous: keep it apart from its key"]
-
-
-def _checksum(body: bytes, key: Key) -> bytes:
-    return hmac.digest(key.derived("sketch file"), body, "sha256")
-
-
-def _parts(data: bytes) -> tuple[dict[str, Any], bytes, bytes]:
-    """Take a file apart; what is wrong with it is said without its bytes."""
-    try:
-        if not data.startswith(_MAGIC):
-            raise ValueError  # noqa: TRY301
-        parts, place = [], len(_MAGIC)
-        for _ in range(3):
-            start = place + _LENGTH
-            place = start + int.from_bytes(data[place:start], "big")
-            parts.append(data[start:place])
-        header = json.loads(parts[0])
-        if not isinstance(header, dict) or place + _CHECKSUM != len(data):
-            raise ValueError  # noqa: TRY301
-    except (AttributeError, TypeError, ValueError):
-        raise_alone(StateError("this is not a sketch of anonrisk, or it is damaged"))
-    return header, parts[1], parts[2]
+        return [*lines, *self._last_lines()]
 
 
 @in_one_state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,17 +19,17 @@ from anonrisk.core.columns import as_names, nearest
 from anonrisk.core.encoding import placed
 from anonrisk.core.keys import Key, as_key
 from anonrisk.counts.class_profiles import ValueCounts
-from anonrisk.counts.keyed import KeyedTally
+from anonrisk.counts.keyed import KeyedCounts, KeyedTally
 from anonrisk.counts.question import Score
 from anonrisk.engines.numpy.count import histogram, histogram_of_persons, runs_of
 from anonrisk.engines.numpy.profile import distinct_counts
-from anonrisk.errors import ColumnNotFoundError, EmptyTableError, StateError, WrongKeyError
+from anonrisk.errors import ColumnNotFoundError, EmptyTableError, StateError
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.releases import state_file
 from anonrisk.releases.difference import compare_counts
+from anonrisk.releases.kept import Kept
+from anonrisk.releases.state_file import STATE_FILE
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     import pandas as pd
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.encoding import Hashes
     from anonrisk.core.literals import Diversity, Missing
-    from anonrisk.counts.keyed import KeyedCounts
     from anonrisk.releases.comparison import Comparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class State(render.PrintedLines):
+class State(Kept[KeyedCounts]):
     """The classes of a table under keyed hashes: counts that outlive the table and add up.
 
     Made by `anonrisk.state`. It is pseudonymous personal data: who has the key can try every
@@ -54,8 +53,8 @@ class State(render.PrintedLines):
     ----------
     counts : KeyedCounts
         The counts themselves.
-    key_id : str
-        Tells keys apart, and says nothing else of them.
+    key : Key
+        The key of its hashes.
 
     Examples
     --------
@@ -69,13 +68,7 @@ class State(render.PrintedLines):
     (1, 0.5, 3)
     """
 
-    counts: KeyedCounts
-    key: Key = field(repr=False)
-
-    @property
-    def key_id(self) -> str:
-        """Tells keys apart, and says nothing else of them."""
-        return state_file.key_id(self.key)
+    file = STATE_FILE
 
     def merge(self, other: State) -> State:
         """Add up the counts of two tables that share no row: the state of one below the other.
@@ -83,27 +76,15 @@ class State(render.PrintedLines):
         States of different keys, columns, types of columns or rules for missing values are
         refused.
         """
-        if not isinstance(other, State):
-            raise StateError(f"a state is merged with another one, not with {_kind(other)}")
-        self.check_key(other)
+        self.check_same(other, "merged")
         return State(self.counts.merge(other.counts), self.key)
-
-    def check_key(self, other: State) -> None:
-        """Refuse a state of another key, of which no hash is the same."""
-        if self.key != other.key:
-            raise WrongKeyError(
-                f"states of different keys have nothing in common: {self.key_id} here, "
-                f"{other.key_id} there"
-            )
 
     def compare(self, previous: State) -> Comparison:
         """Compare with the state of an earlier release; see `anonrisk.compare`.
 
         The quasi-identifier may be another one, if there is a unit.
         """
-        if not isinstance(previous, State):
-            raise StateError(f"a state is compared with another one, not with {_kind(previous)}")
-        self.check_key(previous)
+        self.check_same(previous, "compared")
         return compare_counts(previous.counts, self.counts)
 
     # ---- class sizes ----------------------------------------------------------------------
@@ -232,38 +213,6 @@ class State(render.PrintedLines):
             n_dropped=counts.n_dropped,
         )
 
-    # ---- on disk --------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file (Parquet), readable by its owner alone; needs pyarrow (extra ``arrow``).
-
-        A writer that is killed leaves the file that was there, or the new one.
-        """
-        state_file.write(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, key: Key | bytes) -> State:
-        """Read a file; refused are other keys, damaged and forged files, and newer versions."""
-        return cls.from_bytes(state_file.read(path), key=key)
-
-    def to_bytes(self) -> bytes:
-        """Give what `save` writes."""
-        return state_file.to_bytes(self.counts, self.key)
-
-    @classmethod
-    def from_bytes(cls, data: bytes, *, key: Key | bytes) -> State:
-        """Read what `to_bytes` gave."""
-        secret = as_key(key)
-        return cls(state_file.from_bytes(data, secret), secret)
-
-    def __eq__(self, other: object) -> bool:
-        """Two are equal if they count the same under the same key."""
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.key == other.key and self.counts == other.counts
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _lines(self) -> list[str]:
         counts = self.counts
         rows = render.count_of(counts.n_rows, "row")
@@ -274,20 +223,13 @@ class State(render.PrintedLines):
             lines.append(f"counts persons ({render.named(counts.unit)})")
         if counts.sensitive:
             lines.append(f"holds the values of {render.joined(counts.sensitive)}")
-        if counts.n_dropped:
-            dropped = render.count_of(counts.n_dropped, "row")
-            lines.append(f"{dropped} with a missing quasi-identifier left out")
-        return [*lines, "pseudonymous personal data, not anonymous: keep it apart from its key"]
+        return [*lines, *self._last_lines()]
 
 
 def _numbered(ascending: Hashes) -> Integers:
     """Number runs of equal hashes."""
     new = (ascending[1:] != ascending[:-1]).any(axis=1)
     return np.concatenate(([0], np.cumsum(new)))[: len(ascending)]
-
-
-def _kind(given: object) -> str:
-    return f"a {type(given).__name__}"
 
 
 @in_one_state
