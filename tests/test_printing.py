@@ -133,7 +133,7 @@ def held(t):
 
 def identities_of(t):
     """A store of identities whose officer, clerk and recipient have long names."""
-    officer, clerk, recipient, why = map(one_line, (t.sex, t.who, t.zip, t.born * 20))
+    officer, clerk, recipient, why = map(one_line, (t.sex, t.who, t.zip, (t.born * 20)[:2_000]))
     keeper = IdentityProtector(Key.generate(), "sqlite://", admin=officer)
     for i in range(20):
         rights = {"scope": recipient, "per_day": 9**i, "by": officer, "reason": why}

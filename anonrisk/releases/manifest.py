@@ -310,6 +310,8 @@ class Manifest(PrintedTable):
             `WrongKeyError` or `StoreError` (3).
         """
         of_seal = None if tables and public_key is not None else key
+        if ledger is not None and not isinstance(ledger, Remembers):
+            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
         sealed_by = self.check_seal(key=of_seal, public_key=public_key)
         self.refuse_contradictions()
         if self.status != PASS:
@@ -361,8 +363,6 @@ class Manifest(PrintedTable):
                 )
 
     def _entry(self, ledger: Remembers) -> int:
-        if not isinstance(ledger, Remembers):
-            raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
         entry = ledger.entry(self.release)
         if entry is None:
             raise ManifestError(f"release {self.release!r} is not in the ledger")
