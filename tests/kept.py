@@ -35,7 +35,10 @@ def change(url, *statements, **values):
     engine = sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool)
     with engine.begin() as connection:
         for statement in statements:
-            connection.execute(sqlalchemy.text(statement), values)
+            if values:
+                connection.execute(sqlalchemy.text(statement), values)
+            else:
+                connection.exec_driver_sql(statement)
 
 
 def rows_of(url, query):

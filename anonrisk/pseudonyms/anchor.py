@@ -71,6 +71,8 @@ class Anchor:
             raise StoreError(f"the anchor {str(path)!r} is not used: {problem}")
         try:
             with path.open(encoding="ascii") as file:
-                return file.read(_LONGEST).strip()
+                head = file.read(_LONGEST).strip()
+            WORDS.number_of(head)
         except (OSError, ValueError):
-            raise StoreError(f"the anchor {str(path)!r} cannot be read") from None
+            raise StoreError(f"the anchor {str(path)!r} cannot be read, or holds no head") from None
+        return head

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.errors import ArgumentError, NotAllowedError, StoreError
 from anonrisk.pseudonyms.audit import AuditTrail
+from anonrisk.pseudonyms.session import microseconds_now
 
 if TYPE_CHECKING:
     from anonrisk.pseudonyms.rights import Rights
@@ -66,6 +67,9 @@ def accept_clock(session: StoreSession, doing: Doing) -> None:
     """Go on with a clock that is behind the last event."""
     with session.turn(any_clock=True) as turn:
         turn.allow_office(doing, "grant")
-        if turn.at >= turn.keeping.at:
+        now = microseconds_now()
+        if now >= turn.keeping.at:
             raise StoreError("the clock is not behind the last event: there is nothing to accept")
+        # Not before it is allowed: who may not accept a clock must not set it back by asking.
+        turn.at = now
         turn.record(doing)

@@ -78,7 +78,7 @@ def caught_up(
     if known is not None and known.hint == hint:
         known.refuse_other(tables, known.head)
         return _read(tables, chain, known)
-    found = _read(tables, chain, _beginning(tables, hint))
+    found = _read(tables, chain, beginning(tables, hint))
     if known is not None and known.number >= found.pruned:
         found.refuse_other(tables, known.head)
     return found
@@ -106,7 +106,7 @@ def _read(tables: StoreTransaction, chain: AuditChain, known: Known) -> Known:
     return replace(known, head=head, keeping=keeping, promised="")
 
 
-def _beginning(tables: StoreTransaction, hint: str | None) -> Known:
+def beginning(tables: StoreTransaction, hint: str | None) -> Known:
     """Give what the audit begins with: nothing, or what was kept of events that were pruned."""
     if hint is None:
         return Known()

@@ -191,7 +191,7 @@ class StoreSession:
         ended: AnonRiskError | None = None
         with self.store.writing() as tables:
             known = self._caught_up(tables, tables.about(), self._known)
-            at = microseconds_now() if any_clock else self._time(known)
+            at = max(microseconds_now(), known.keeping.at) if any_clock else self._time(known)
             turn = Turn(self.keys, tables, known, at)
             try:
                 yield turn

@@ -31,7 +31,6 @@ _WHAT = "a store of identities"
 _FIRST = {"anonrisk_setting", "anonrisk_grant", "anonrisk_event"}
 # Rows that one statement holds, and that are fetched at a time.
 _ROWS = 500
-_A_FEW = {"yield_per": _ROWS}
 
 
 class IdentityStore:
@@ -122,9 +121,13 @@ class StoreTransaction:
 
     def events(self, after: int = 0) -> Iterator[Row[Any]]:
         """Give the events behind a number, in order, a few at a time."""
-        table = self._of(AUDIT)
-        query = table.select().where(table.c.number > after).order_by(table.c.number)
-        yield from self.connection.execute(query, execution_options=_A_FEW)
+        number = self._of(AUDIT).c.number
+        query = self._of(AUDIT).select().order_by(number).limit(_ROWS)
+        part = self.connection.execute(query.where(number > after)).all()
+        # No statement stays open: who keeps an error that is raised meanwhile would keep the lock.
+        while part:
+            yield from part
+            part = self.connection.execute(query.where(number > part[-1].number)).all()
 
     def event(self, number: int) -> Row[Any] | None:
         """Give one event, if it is there."""
@@ -165,9 +168,26 @@ class StoreTransaction:
 
     def all_identities(self, epoch: int | None = None) -> Iterator[Row[Any]]:
         """Give all rows, or those of one epoch, a few at a time."""
+        from sqlalchemy import tuple_
+
         table = self._of(IDENTITY)
-        query = table.select() if epoch is None else table.select().where(table.c.epoch == epoch)
-        yield from self.connection.execute(query, execution_options=_A_FEW)
+        key = tuple_(table.c.scope, table.c.pseudonym)
+        query = table.select().order_by(table.c.scope, table.c.pseudonym).limit(_ROWS)
+        if epoch is not None:
+            query = query.where(table.c.epoch == epoch)
+        part = self.connection.execute(query).all()
+        while part:
+            yield from part
+            last = (part[-1].scope, part[-1].pseudonym)
+            part = self.connection.execute(query.where(key > last)).all()
+
+    def all_names(self) -> set[tuple[str, str]]:
+        """Give the recipient and the pseudonym of all rows."""
+        from sqlalchemy import select
+
+        table = self._of(IDENTITY)
+        query = select(table.c.scope, table.c.pseudonym)
+        return {(scope, pseudonym) for scope, pseudonym in self.connection.execute(query)}
 
     def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Store new rows: scope, pseudonym, epoch, sealed."""

@@ -63,12 +63,16 @@ def _opened(turn: Turn) -> tuple[int, set[Named]]:
     return erased, found
 
 
-def compare(turn: Turn, found: set[Named]) -> set[Named]:
-    """Refuse pseudonyms that the audit does not know, and ones that it does and are not there.
+def compare(turn: Turn, found: set[Named]) -> None:
+    """Refuse pseudonyms that the audit does not know, and ones that it does and are not there."""
+    told = issued_after(turn)
+    rest = without(turn, found, told)
+    if digest_of(rest) != told.digest:
+        raise _other(len(rest), told.count)
 
-    Gives those of events that were pruned.
-    """
-    told = _told(turn)
+
+def without(turn: Turn, found: set[Named], told: Issued) -> set[Named]:
+    """Leave out the pseudonyms that the audit says are there; refuse if one is not."""
     for named, number in told.issued.items():
         if named not in found:
             raise _gone(number)
@@ -77,14 +81,11 @@ def compare(turn: Turn, found: set[Named]) -> set[Named]:
     for tag, number in told.converted.items():
         if tag not in by_tag:
             raise _gone(number)
-    rest -= {by_tag[tag] for tag in told.converted}
-    if digest_of(rest) != told.digest:
-        raise _other(len(rest), told.count)
-    return rest
+    return rest - {by_tag[tag] for tag in told.converted}
 
 
 @dataclass
-class _Told:
+class Issued:
     """The pseudonyms that the audit says are there.
 
     Those of events that are there, each with its event; of those that were pruned, how many they
@@ -97,10 +98,11 @@ class _Told:
     digest: str
 
 
-def _told(turn: Turn) -> _Told:
-    told = _Told({}, {}, 0, digest_of(set()))
+def issued_after(turn: Turn, number: int = 0) -> Issued:
+    """Read which pseudonyms were issued by the events behind a number, and were new then."""
+    told = Issued({}, {}, 0, digest_of(set()))
     for event, _ in turn.keys.chain.read(turn.tables.events(), turn.known.start):
-        if event.outcome != "done":
+        if event.outcome != "done" or event.number <= number:
             continue
         if event.action == "issue":
             new = event.pseudonyms[: len(event.pseudonyms) - event.details["known"]]
