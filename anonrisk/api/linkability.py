@@ -36,8 +36,8 @@ def linkability(
     Parameters
     ----------
     frame : DataFrame
-        A table of pandas, Spark or pandas-on-Spark, with the persons as they are before they get
-        pseudonyms, or with pseudonyms that do not change.
+        A table of pandas, Arrow, Spark or pandas-on-Spark, with the persons as they are before they
+        get pseudonyms, or with pseudonyms that do not change.
     user : name
         The column that tells the persons apart.
     qids : name or list of names
@@ -45,11 +45,12 @@ def linkability(
     time : name
         The column of times: dates, timestamps or whole numbers.
     at : date, datetime or int, optional
-        The moment of the change; records from it on are after. In the middle of the table's time
-        if neither this nor `period` is given.
+        The moment of the change; a record at that very moment is after it. Halfway between the
+        first and the last record if neither this nor `period` is given.
     period : str or timedelta, optional
         A change at every multiple of this since 1970-01-01 UTC, as in `anonrisk.pseudonymize`;
-        every two periods that follow each other are compared.
+        every two periods that follow each other are compared, and nobody is looked for beyond a
+        period without a record of theirs.
     missing : {"value", "drop", "error"}
         What a missing quasi-identifier is, as in `anonrisk.classes`.
 
@@ -67,23 +68,33 @@ def linkability(
 
     Notes
     -----
-    Fischer-Hübner's degrees of linkability, made countable. Of all persons with records both before
-    and after a change, *linked* are those with a value of the quasi-identifier that, before, no
-    other person has and, after, no other person has: whoever looks for it finds the same person
-    twice. A pseudonym links all values of a person in a period, so that a person is linked as well
-    if nobody else has exactly their set of values, before and after. *Expected* is the mean over
-    persons of the best chance that any one of their values, or their set, gives to an attacker who
-    guesses among all who have it after the change; 0 where nothing stays. Over the m pairs of a
-    person and a change, a the persons who have the value or set v after it:
+    Fischer-Hübner's degrees of linkability, made countable. A *value* is what one record has in all
+    columns of the quasi-identifier together. A pseudonym ties the values of a person in a period to
+    each other, so that an attacker has two kinds of clues to somebody: a value they have before
+    and after the change, and their whole set of values, if it is the same before and after. A clue
+    fits everybody with that value, or with exactly that set. Counted are pairs of a person and a
+    change with records on both sides of it: somebody who is there in five periods in a row counts
+    four times.
 
-    .. math:: \text{expected} = \frac{1}{m} \sum \max_v \frac{1}{a_v}
+    *Linked* are those to whom a clue leads that fits nobody else, neither before nor after.
+    *Expected* is the share of right links by an attacker who takes the best clue to everybody and
+    guesses among all whom it fits after the change; who leaves no clue is never found. *Chance* is
+    the same for an attacker without clues, who guesses among all persons after the change. Over the
+    m pairs, a the number of persons whom clue c fits after the change, N of all who are there then:
 
-    Values that one person has before and another one after link wrongly, and are counted too. All
-    shares are of pairs of a person and a change: somebody who is there in five periods in a row
-    counts four times.
+    .. math::
+
+        \text{expected} = \frac{1}{m} \sum \max_c \frac{1}{a_c}
+        \qquad \text{chance} = \frac{1}{m} \sum \frac{1}{N}
+
+    So linked is at most expected. A value that one person alone has before and another one alone
+    after links wrongly: `n_false` counts these values (not the sets), since an attacker takes them
+    for right ones.
 
     When it misleads: they are lower bounds: sets that resemble each other without being equal, and
-    times and numbers of records, link people too.
+    times and numbers of records, link people too, and so do periods that do not follow each other.
+    And a link is as certain as the table is complete: somebody who is not in it may have the same
+    value.
 
     References
     ----------

@@ -24,13 +24,15 @@ class Linkability(render.PrintedTable):
     n_both : int
         Pairs of a person and a change with records on both sides of it: what the shares are of.
     n_linked : int
-        Those with a value of the quasi-identifier, or a whole set of values, that one person has
-        before and one after, and it is theirs.
+        Those with a value of the quasi-identifier, or a whole set of values, that nobody else has,
+        neither before nor after.
     n_false : int
-        Quasi-identifiers that one person has before and another one after: links that are wrong.
+        Values that one person alone has before and another one alone after, over all changes: links
+        that are wrong.
     expected : float
-        Expected share of right links by an attacker who takes each person's rarest value, or their
-        whole set of values, and guesses among those who have it after the change.
+        Expected share of right links by an attacker who takes the rarest value that a person keeps,
+        or their whole set of values if it stays, and guesses among those who have it after the
+        change.
     chance : float
         The same for an attacker who guesses among all persons after the change.
     """
