@@ -9,6 +9,7 @@ import pytest
 from notebooks import FOLDER, elsewhere, read, run, run_cell, source, stale, told  # noqa: F401
 
 ALL = {
+    "a_release_over_time",
     "find_and_fix",
     "five_minutes",
     "gate_in_a_checkpoint",  # run by test_gx_notebook.py
@@ -86,6 +87,18 @@ def test_find_and_fix(tmp_path):
     assert names["after"].status == "pass"
     assert names["why"].best.column == "date_of_birth"
     assert "Keeps every limit" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_release_over_time():
+    pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+    pytest.importorskip("pyarrow", reason="needs the extra 'arrow'")
+    names = told("a_release_over_time")
+    assert names["blocked"].status == "fail"
+    assert names["mended"].status == "pass"
+    assert names["exposed"]["every 6 months"] == 0 < names["exposed"]["every month"]
+    assert (len(names["verified"].waivers), len(names["ledger"].entries())) == (1, 2)
+    assert "was changed" in str(names["refused"])
 
 
 @pytest.mark.slow
