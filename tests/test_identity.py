@@ -352,7 +352,7 @@ def test_names_and_reasons_are_texts_of_one_line(any_keeper, what, text):
         (lambda k: k.verify(head="7", by="officer"), "a number, a colon and a hash"),
         (lambda k: IdentityProtector(KEY, "nosuch://x"), "SQLite file or a PostgreSQL"),
         (lambda k: IdentityProtector(KEY, "oracle+oracledb://x"), "SQLite file or a PostgreSQL"),
-        (lambda k: IdentityProtector(KEY, 5), "url must be text or a path"),
+        (lambda k: IdentityProtector(KEY, 5), "the url of a store of identities is a path"),
         (lambda k: IdentityProtector(KEY, "sqlite://", admin="a", key_parts=0), "key_parts must"),
         (lambda k: IdentityProtector(KEY, "sqlite://", admin="a", anchor=5), "anchor= is the path"),
     ],
