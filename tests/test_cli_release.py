@@ -12,6 +12,7 @@ from keys import OTHER_SECRET, SECRET
 
 from anonrisk import Manifest, Policy, ReleaseVerdict
 from anonrisk.cli import main
+from anonrisk.keys import Key
 
 pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
 
@@ -202,3 +203,24 @@ def test_a_table_that_is_not_there_is_no_verdict(folder, capsys):
     Path("out/patients.csv").unlink()
     assert run("check", "release.json", key=False) == UNKNOWN
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_the_key_may_be_in_parts_or_in_a_file_that_a_container_mounts(folder, capsys):
+    secret = Key.from_bytes(SECRET.hex().encode())
+    for part in secret.split("Ann", "Bob"):
+        part.save(f"{part.holder}.part")
+    Path("mounted").write_bytes(secret.reveal())
+    Path("mounted").chmod(0o444)
+    asked = ("publish", "release.json", "--ledger", "ledger.db", "--by", "Eve", "-o", "m.json")
+    both = ("--key-part", "Ann.part", "--key-part", "Bob.part")
+    assert run(*asked, "--new", *both, key=False) == PASS
+    assert run("show", "--ledger", "ledger.db", "--key-file", "mounted", key=False) == UNKNOWN
+    assert "--key-shared" in capsys.readouterr().err
+    shared = ("--key-file", "mounted", "--key-shared")
+    assert run("show", "--ledger", "ledger.db", *shared, key=False) == PASS
+    assert run("show", "--ledger", "ledger.db", *both[:2], key=False) == UNKNOWN
+    assert "part 2 of 2 is missing" in capsys.readouterr().err
+    # Nothing is written over a part.
+    asked = (*asked[:-1], "Bob.part")
+    assert run(*asked, *both, key=False) == USAGE
+    assert "a part of the key" in capsys.readouterr().err

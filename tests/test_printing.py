@@ -249,6 +249,7 @@ RESULTS = {
     "VerifiedStore": lambda t: identities_of(t).verify(by=one_line(t.sex)),
     "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
     "Key": lambda _: Key.generate(),
+    "KeyPart": lambda t: KEY.split(one_line(t.zip), one_line(t.sex))[0],
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),
     "KlStep": lambda t: t.anon.kl_after(t.q, [{t.born: 5}]).steps[1],
     "KnownByKl": lambda _: predict.Distribution.from_kl(n_values=95, kl=0.03),

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import base64
-import copy
 import datetime as dt
 import hashlib
 import hmac
-import math
-import pickle
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -19,8 +15,6 @@ from tables import columns_of, to_rows
 
 from anonrisk import errors
 from anonrisk.core.keys import Key
-from anonrisk.core.pseudonyms import HEADER
-from anonrisk.core.weak_keys import least_different
 
 
 def by_hand(value, scope=b"", period=b"", secret=SECRET):
@@ -323,49 +317,6 @@ def test_wrong_calls(call, error, text):
     assert "secret" not in str(raised.value)
 
 
-# ---- keys ---------------------------------------------------------------------------------
-
-
-def test_keys_come_from_the_environment_a_file_or_bytes(monkeypatch, tmp_path):
-    monkeypatch.setenv("PLAIN", "q7-Vx2_Zp0mK=4rT")
-    monkeypatch.setenv("HEX", SECRET.hex())
-    monkeypatch.setenv("BASE64", base64.b64encode(SECRET).decode())
-    assert Key.from_env("PLAIN").reveal() == b"q7-Vx2_Zp0mK=4rT"
-    assert Key.from_env("HEX", "hex") == Key.from_env("BASE64", "base64") == KEY
-    (tmp_path / "key").write_bytes(SECRET + b"\n")
-    (tmp_path / "hex").write_text(SECRET.hex() + "\n")
-    assert Key.from_file(tmp_path / "key") == Key.from_file(tmp_path / "hex", "hex") == KEY
-    assert Key.from_bytes(bytearray(SECRET)) == KEY != Key.generate()
-    assert hash(Key.from_bytes(SECRET)) == hash(KEY)
-    monkeypatch.setenv("SHORT", "topsecret")
-    for call, text in (
-        (lambda: Key.from_env("SHORT"), "at least 16 bytes"),
-        (lambda: Key.from_env("PLAIN", "hex"), "not written as hex"),
-        (lambda: Key.from_env("NONE"), "'NONE' is not set"),
-        (lambda: Key.from_env(None), "a text, not a NoneType"),
-        (lambda: Key.from_file(None), "a text, not a NoneType"),
-        (lambda: Key.from_file(tmp_path / "no"), "cannot read the key file"),
-        (lambda: Key.from_bytes("k" * 32), "made of bytes"),
-    ):
-        with pytest.raises(errors.SecretKeyError, match=text) as raised:
-            call()
-        assert "topsecret" not in str(raised.value)
-        assert "q7-V" not in str(raised.value)
-    with pytest.raises(errors.ArgumentError, match="encoding"):
-        Key.from_env("PLAIN", "rot13")
-
-
-def test_a_key_shows_and_stores_nothing():
-    for shown in (repr(KEY), str(KEY), f"{KEY}", repr([KEY])):
-        assert "hidden" in shown
-        assert SECRET.hex() not in shown
-    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="not pickled"):
-            leak(KEY)
-    assert not hasattr(KEY, "__dict__")
-    assert HEADER.isascii()
-
-
 # ---- Spark --------------------------------------------------------------------------------
 
 LEAKS = """
@@ -520,61 +471,3 @@ def test_a_column_declared_direct_must_be_declared_again():
     again = made.anon.declare(quasi=["zip"], unit="who")
     assert tuple(again.anon.roles().direct) == ()
     assert again.anon.roles().unit == "who"
-
-
-RANDOM = hashlib.sha256(b"another").digest()
-
-
-@pytest.mark.parametrize(
-    ("secret", "told"),
-    [
-        (bytes(16), "all of its bytes are the same"),
-        (b"\xff" * 32, "all of its bytes are the same"),
-        (bytes(range(32)), "the same step more"),
-        (bytes((250 + 3 * i) % 256 for i in range(40)), "the same step more"),
-        (bytes(range(31, -1, -1)), "the same step more"),
-        (RANDOM[:8] * 4, "repeats a block"),
-        (RANDOM[:11] * 2, "repeats a block"),
-        (RANDOM[:26] + RANDOM[:6], "repeats a block"),
-        (RANDOM.hex()[:16].encode() * 2, "repeats a block"),
-        (bytes(RANDOM[0] & 1 << i and 200 + i for i in range(7)) + bytes(25), "fewer different"),
-        (bytes(31) + b"\x01", "fewer different"),
-        (b"a" * 63 + b"b", "fewer different"),
-        (b"4829105736482910", "estimated entropy"),
-        (b"passwordpassword", "estimated entropy"),
-        (b"correct horse battery staple", "estimated entropy"),
-        (b"St. Mary's Hospital", "estimated entropy"),
-        (b"Summer2024!Hospital", "estimated entropy"),
-        (RANDOM.hex()[:16].encode(), "estimated entropy"),
-    ],
-)
-def test_a_key_that_nobody_drew_by_chance_is_refused(secret, told):
-    for make in (Key.from_bytes, lambda given: T.anon.pseudonymize("who", key=given)):
-        with pytest.raises(errors.SecretKeyError, match=told) as raised:
-            make(secret)
-        assert "secrets.token_hex(32)" in str(raised.value)
-        assert not any(part in str(raised.value) for part in ("correct", "Mary", "4829", "Hosp"))
-
-
-def test_random_keys_are_taken_however_they_are_written():
-    drawn = np.random.default_rng(0)
-    for _ in range(500):
-        short, long = drawn.bytes(16), drawn.bytes(32)
-        for secret in (
-            *(short, long, short.hex().encode(), long.hex().encode(), long.hex().upper().encode()),
-            *(base64.b64encode(long), base64.urlsafe_b64encode(long), base64.b32encode(long)),
-        ):
-            assert Key.from_bytes(secret).reveal() == secret
-
-
-def test_so_many_different_bytes_are_drawn_by_chance():
-    """By hand: ways to have d different of n (Stirling numbers), over all ways."""
-    for n, alphabet in ((16, 256), (32, 256), (64, 16), (26, 32)):
-        ways = [[0] * (n + 1) for _ in range(n + 1)]
-        ways[0][0] = 1
-        for i in range(1, n + 1):
-            for d in range(1, i + 1):
-                ways[i][d] = d * ways[i - 1][d] + ways[i - 1][d - 1]
-        chances = [Fraction(ways[n][d] * math.perm(alphabet, d), alphabet**n) for d in range(n + 1)]
-        least = least_different(n, alphabet)
-        assert sum(chances[:least]) < Fraction(1, 2**40) <= sum(chances[: least + 1])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD
+from anonrisk.core.key_parts import KeyPart
 from anonrisk.core.keys import ENCODINGS, Key
 from anonrisk.core.literals import Cuts
 from anonrisk.engines import engine_for
@@ -138,11 +139,22 @@ def of_key(parser: argparse.ArgumentParser, what: str, *, required: bool = False
     one = group.add_mutually_exclusive_group(required=required)
     one.add_argument("--key-env", metavar="NAME", help="an environment variable")
     one.add_argument("--key-file", metavar="PATH", help="a file")
+    one.add_argument(
+        "--key-part",
+        metavar="PATH",
+        action="append",
+        help="a file of a part of the key; once for each part",
+    )
     group.add_argument(
         "--key-encoding",
         choices=ENCODINGS,
         default="text",
         help="how the key is written there (default: text)",
+    )
+    group.add_argument(
+        "--key-shared",
+        action="store_true",
+        help="take files of keys that others may read, as containers mount them",
     )
 
 
@@ -151,8 +163,11 @@ def key_of(given: argparse.Namespace) -> Key:
     if given.key_env is not None:
         return Key.from_env(given.key_env, given.key_encoding)
     if given.key_file is not None:
-        return Key.from_file(given.key_file, given.key_encoding)
-    raise ArgumentError("no key: say --key-env NAME or --key-file PATH")
+        return Key.from_file(given.key_file, given.key_encoding, shared=given.key_shared)
+    if given.key_part:
+        parts = [KeyPart.from_file(path, shared=given.key_shared) for path in given.key_part]
+        return Key.from_parts(parts)
+    raise ArgumentError("no key: say --key-env NAME, --key-file PATH, or --key-part for each part")
 
 
 def pair(what: str, words: tuple[str, ...] = ()) -> Callable[[str], tuple[str, str]]:

@@ -74,6 +74,8 @@ def _single(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     for option, what in known.items():
         if getattr(given, option, None) is not None:
             yield getattr(given, option), what
+    for part in getattr(given, "key_part", None) or ():
+        yield part, "a part of the key"
     for _, name in getattr(given, "hierarchies", None) or ():
         yield name, "a hierarchy that is read"
     if getattr(given, "ledger", None) is not None:

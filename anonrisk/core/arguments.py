@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# Control characters, halves of characters, and ends of lines and paragraphs.
+_UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 def _within(given: Any) -> bool:
@@ -85,3 +89,23 @@ def one_of(given: Any, what: str, words: Sequence[str]) -> str:
         shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
         raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
     return str(given)
+
+
+def line_of_text(given: Any, what: str, longest: int) -> str:
+    """Read a name or a reason: not blank, in one line, and encodable.
+
+    Examples
+    --------
+    >>> line_of_text("Ann", "by= is the name of somebody", 255)
+    'Ann'
+    >>> line_of_text(" ", "by= is the name of somebody", 255)
+    Traceback (most recent call last):
+    ...
+    anonrisk.errors.ArgumentError: by= is the name of somebody: a text of at most 255 characters ...
+    """
+    told = f"{what}: a text of at most {longest:,} characters"
+    if not isinstance(given, str) or not given.strip() or len(given) > longest:
+        raise ArgumentError(f"{told} that is not blank")
+    if _UNFIT & set(map(category, given)):
+        raise ArgumentError(f"{told}, without control characters and ends of lines")
+    return given

@@ -10,12 +10,13 @@ import secrets
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anonrisk.core.arguments import one_of
-from anonrisk.core.paths import as_path, why_not
+from anonrisk.core.key_files import read_key_file
+from anonrisk.core.key_parts import KeyPart, joined, split
 from anonrisk.core.weak_keys import why_weak
 from anonrisk.errors import SecretKeyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 # Fewer bytes can be guessed.
 LEAST_BYTES = 16
@@ -25,8 +26,10 @@ ENCODINGS = ("text", "hex", "base64")
 class Key:
     """A secret key that no repr, pickle or comparison gives away.
 
-    Make one with `from_env`, `from_file`, `from_bytes` or `generate`. It needs at least 16 bytes;
-    take 32 random ones (``python -c "import secrets; print(secrets.token_hex(32))"``).
+    Make one with `from_env`, `from_file`, `from_bytes`, `from_parts` or `generate`. It needs at
+    least 16 bytes; take 32 random ones
+    (``python -c "import secrets; print(secrets.token_hex(32))"``). Keys that nobody drew by chance
+    are refused: repeated or counted bytes, and texts of low estimated entropy.
 
     Examples
     --------
@@ -39,7 +42,7 @@ class Key:
     anonrisk.errors.SecretKeyError: a key needs at least 16 bytes; this one has fewer
     """
 
-    __slots__ = ("_secret",)
+    __slots__ = ("_holders", "_secret")
 
     def __init__(self, secret: bytes) -> None:
         """Check the length and keep the bytes."""
@@ -56,6 +59,7 @@ class Key:
                 "secrets.token_hex(32) gives"
             )
         self._secret = bytes(secret)
+        self._holders: tuple[str, ...] = ()
 
     @classmethod
     def from_bytes(cls, secret: bytes) -> Key:
@@ -93,8 +97,10 @@ class Key:
         return cls(_decoded(written.encode("utf-8", "surrogateescape"), encoding))
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], encoding: str = "text") -> Key:
-        """Read a file.
+    def from_file(
+        cls, path: str | os.PathLike[str], encoding: str = "text", *, shared: bool = False
+    ) -> Key:
+        """Read a file, unless others may read or exchange it.
 
         Parameters
         ----------
@@ -103,14 +109,12 @@ class Key:
         encoding : {"text", "hex", "base64"}
             ``"text"`` takes the bytes of the file as they are, but for one line end at its end,
             which editors add.
+        shared : bool
+            Take a file that others may read, though not write to: containers mount secrets so.
+            A folder that everybody may write to is then taken if its files are their owner's alone
+            (the sticky bit).
         """
-        place = as_path(path, "a key file", SecretKeyError)
-        try:
-            written = place.read_bytes()
-        except (OSError, ValueError) as error:
-            raise SecretKeyError(
-                f"cannot read the key file {os.fspath(path)!r}: {why_not(error)}"
-            ) from None
+        written = read_key_file(path, shared=shared)
         if encoding == "text":
             written = written.removesuffix(b"\n").removesuffix(b"\r")
         return cls(_decoded(written, encoding))
@@ -119,6 +123,50 @@ class Key:
     def generate(cls) -> Key:
         """Make a random key of 32 bytes, for tests and trials: it is gone with the process."""
         return cls(secrets.token_bytes(32))
+
+    def split(self, *holders: str) -> tuple[KeyPart, ...]:
+        """Make a part for each holder: all of them together have the key, fewer have nothing.
+
+        Whoever has the whole key can split it as they like, so generate it, split it and give the
+        parts away in one place where nobody keeps it.
+
+        Parameters
+        ----------
+        *holders : str
+            Who gets a part: two different persons or more.
+
+        Examples
+        --------
+        >>> key = Key.generate()
+        >>> parts = key.split("Ann", "Bob", "Cem")
+        >>> Key.from_parts(parts) == key
+        True
+        >>> Key.from_parts(parts[:2])
+        Traceback (most recent call last):
+        ...
+        anonrisk.errors.SecretKeyError: part 3 of 3 is missing; ask its holder
+        """
+        return split(self._secret, holders)
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[KeyPart]) -> Key:
+        """Put a key together from all of its parts; it then knows its `holders`.
+
+        Parameters
+        ----------
+        parts : parts
+            All that `split` gave, in any order, for example from `KeyPart.from_file`. A part that
+            somebody changed on purpose gives another key, which a store or a ledger refuses.
+        """
+        secret, holders = joined(parts)
+        key = cls(secret)
+        key._holders = holders
+        return key
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """Whose parts it was put together from; empty if it was not."""
+        return self._holders
 
     def reveal(self) -> bytes:
         """Give the bytes, for code that needs them; do not print them."""

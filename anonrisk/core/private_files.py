@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Windows has no such bits.
 _HAS_MODES = os.name == "posix"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
@@ -69,21 +70,31 @@ def private_file(path: Path, *, make: bool) -> str | None:
         problem = str(error.strerror)
     if problem:
         return problem
-    return why_not_private(path) if path.exists() else None
+    return why_not_private(path.stat().st_mode) if path.exists() else None
 
 
-def why_not_private(path: Path) -> str:
-    """Say who else may use a file, and what to do; nothing where nobody may."""
-    mode = path.stat().st_mode
-    if _HAS_MODES and mode & _OTHERS:
-        return f"others than its owner may use it (mode {mode & 0o777:04o}): chmod 600 it"
-    return ""
+def why_not_private(mode: int, *, shared: bool = False) -> str:
+    """Say who else may use a file of this mode, and what to do; nothing where nobody may.
+
+    `shared` lets others read it, though not write to it.
+    """
+    others = _MAY_WRITE if shared else _OTHERS
+    if not _HAS_MODES or not mode & others:
+        return ""
+    may = "write to it" if shared else "use it"
+    right = "go-w" if shared else "600"
+    return f"others than its owner may {may} (mode {mode & 0o777:04o}): chmod {right} it"
 
 
-def why_not_safe(folder: Path) -> str:
-    """Say why a file in this folder can be exchanged by anybody; nothing where it cannot."""
+def why_not_safe(folder: Path, *, shared: bool = False) -> str:
+    """Say why a file in this folder can be exchanged by anybody; nothing where it cannot.
+
+    `shared` takes a folder that everybody may write to, if files there are their owner's alone
+    (the sticky bit): containers mount secrets in such.
+    """
     if not folder.is_dir():
         return "the folder is not there"
-    if _HAS_MODES and folder.stat().st_mode & stat.S_IWOTH:
-        return "everybody may write to its folder, and exchange the file: take one of your own"
-    return ""
+    mode = folder.stat().st_mode
+    if not _HAS_MODES or not mode & stat.S_IWOTH or (shared and mode & stat.S_ISVTX):
+        return ""
+    return "everybody may write to its folder, and exchange the file: take one of your own"

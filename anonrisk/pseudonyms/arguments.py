@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from unicodedata import category
 
-from anonrisk.core.arguments import one_of, whole_number
+from anonrisk.core.arguments import line_of_text, one_of, whole_number
 from anonrisk.errors import ArgumentError
 from anonrisk.pseudonyms.rights import ACTIONS, ANY, ON_PERSONS
 
 LONGEST_NAME, LONGEST_REASON = 255, 2_000
-# Control characters, halves of characters, and ends of lines and paragraphs.
-_UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
 # What pseudonyms are made of, in any format and length.
 _PSEUDONYM = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def name_of(given: Any, what: str) -> str:
     """Read the name of somebody."""
-    return _text(given, f"{what}= is the name of somebody", LONGEST_NAME)
+    return line_of_text(given, f"{what}= is the name of somebody", LONGEST_NAME)
 
 
 def reason_of(given: Any) -> str:
     """Read why somebody does something."""
-    return _text(given, "reason= says why", LONGEST_REASON)
+    return line_of_text(given, "reason= says why", LONGEST_REASON)
 
 
 def recipient_of(given: Any, what: str = "scope") -> str:
     """Read the recipient that pseudonyms are for."""
-    scope = _text(given, f"{what}= names a recipient", LONGEST_NAME)
+    scope = line_of_text(given, f"{what}= names a recipient", LONGEST_NAME)
     if scope == ANY:
         raise ArgumentError(f"{what}={ANY!r} stands for every recipient: name one")
     return scope
@@ -68,12 +65,3 @@ def volume_of(per_day: Any, action: str) -> int | None:
 def at_least_one(given: Any, what: str) -> int | None:
     """Read a number of days or of holders, if one is given."""
     return None if given is None else whole_number(given, what, at_least=1)
-
-
-def _text(given: Any, what: str, longest: int) -> str:
-    told = f"{what}: a text of at most {longest:,} characters"
-    if not isinstance(given, str) or not given.strip() or len(given) > longest:
-        raise ArgumentError(f"{told} that is not blank")
-    if _UNFIT & set(map(category, given)):
-        raise ArgumentError(f"{told}, without control characters and ends of lines")
-    return given

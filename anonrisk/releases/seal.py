@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from anonrisk.core.paths import as_path, why_not
-from anonrisk.core.private_files import make_private, why_not_private
+from anonrisk.core.key_files import read_key_file, write_key_file
 from anonrisk.errors import ManifestError, MissingLibraryError, SecretKeyError, WrongKeyError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
@@ -138,9 +136,9 @@ class SigningKey:
         return cls(secret)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a private key; a file that others may read is refused."""
-        return cls.from_bytes(_read(path, private=True))
+    def from_file(cls, path: str | os.PathLike[str], *, shared: bool = False) -> Self:
+        """Read a private key, from a file as `anonrisk.keys.Key.from_file` takes it."""
+        return cls.from_bytes(read_key_file(path, shared=shared))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a new file that only its owner may read."""
@@ -148,12 +146,7 @@ class SigningKey:
         pem = self._secret.private_bytes(
             form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
         )
-        place = _place(path)
-        try:
-            with os.fdopen(make_private(place), "wb") as file:
-                file.write(pem)
-        except (OSError, ValueError) as error:
-            raise _unusable("write", path, error) from None
+        write_key_file(path, pem)
 
     @property
     def public(self) -> PublicKey:
@@ -194,7 +187,7 @@ class PublicKey:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Read a public key."""
-        return cls.from_bytes(_read(path, private=False))
+        return cls.from_bytes(read_key_file(path, secret=False))
 
     def to_bytes(self) -> bytes:
         """Write it in PEM."""
@@ -206,11 +199,7 @@ class PublicKey:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that may be given to everybody."""
-        place = _place(path)
-        try:
-            place.write_bytes(self.to_bytes())
-        except (OSError, ValueError) as error:
-            raise _unusable("write", path, error) from None
+        write_key_file(path, self.to_bytes(), secret=False)
 
     @property
     def key_id(self) -> str:
@@ -248,28 +237,6 @@ def _loaded(load: Any, pem: Any, **how: Any) -> Any:
         return load(pem, **how)
     except (TypeError, ValueError, UnsupportedAlgorithm):
         raise SecretKeyError(f"this is not {_PEM}") from None
-
-
-def _read(path: str | os.PathLike[str], *, private: bool) -> bytes:
-    place = _place(path)
-    try:
-        open_to = why_not_private(place) if private else ""
-        written = place.read_bytes()
-    except (OSError, ValueError) as error:
-        raise _unusable("read", path, error) from None
-    if open_to:
-        raise SecretKeyError(f"the key file {os.fspath(path)!r} is not taken: {open_to}")
-    return written
-
-
-def _unusable(
-    doing: str, path: str | os.PathLike[str], error: OSError | ValueError
-) -> SecretKeyError:
-    return SecretKeyError(f"cannot {doing} the key file {os.fspath(path)!r}: {why_not(error)}")
-
-
-def _place(path: str | os.PathLike[str]) -> Path:
-    return as_path(path, "a key file", SecretKeyError)
 
 
 def _library() -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anonrisk
 from anonrisk import Ledger, Manifest, Policy, ReleaseBlocked
-from anonrisk.keys import Key, PublicKey, SigningKey
+from anonrisk.keys import Key, KeyPart, PublicKey, SigningKey
 from anonrisk.recode import Bins
 
 if TYPE_CHECKING:
@@ -149,7 +149,9 @@ def gates(df: pd.DataFrame) -> bool:
 
 
 def published(folder: str) -> str:
-    key = Key.from_file("ledger.key")
+    key = Key.from_file("ledger.key", shared=True)
+    key = Key.from_parts([*key.split("Ann", "Bob")[:1], KeyPart.from_file("bob.part")])
+    print(key.holders)
     ledger = Ledger("ledger.db", key=key)
     manifest = Manifest.load("manifest.json")
     found = manifest.verify(folder, public_key=PublicKey.from_file("public.pem"), ledger=ledger)

@@ -131,7 +131,7 @@ def _publish(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG
     from anonrisk.releases.seal import SigningKey
 
     release = Release.load(given.release)
-    seal = None if given.seal is None else SigningKey.from_file(given.seal)
+    seal = None if given.seal is None else SigningKey.from_file(given.seal, shared=given.key_shared)
     try:
         manifest = release.publish(
             _opened(given, new=given.new), by=given.by, approvals=_approvals(given), seal=seal
