@@ -71,12 +71,14 @@ def by_values(tables, qids, on, unit=None):
         for number, row in enumerate(rows):
             who = number if unit is None else row[unit]
             seen[name][oracle.key(row, qids[name]), oracle.key(row, on)].add(who)
-    having = Counter()
+    having, of_table = Counter(), defaultdict(lambda: [set() for _ in tables])
     for entries in itertools.product(*(found.items() for found in seen.values())):
         if len({value for (_, value), _ in entries}) == 1:
             combination = tuple(own for (own, _), _ in entries)
             having[combination] += min(len(who) for _, who in entries)
-    return Counter(having.values())
+            for everybody, (_, who) in zip(of_table[combination], entries, strict=True):
+                everybody.update(who)
+    return Counter(min(n, *map(len, of_table[one])) for one, n in having.items())
 
 
 def test_two_tables_in_which_everybody_has_a_twin_may_tell_everybody_apart(frame):
@@ -113,6 +115,29 @@ def test_along_shared_columns_it_is_what_joining_by_hand_gives(frame):
             expected = by_values(rows, qids, ["zip"], unit)
             assert histogram(linked(tables, link, qids, unit=unit)) == expected
     assert linked(tables, Link(["patients", "visits"]), qids | {"patients": ["zip"]}).k == 1
+
+
+def test_who_matches_by_several_values_is_one_person(frame):
+    """One person in each table, in three years: nobody else can have the combination."""
+    patients = frame({"p": [1, 1, 1, 2], "zip": ["a"] * 4, "year": [1, 2, 3, 9]})
+    visits = frame({"q": [7, 7, 7], "day": ["x"] * 3, "year": [1, 2, 3]})
+    tables = {"patients": patients, "visits": visits}
+    link, unit = Link(["patients", "visits"], on="year"), {"patients": "p", "visits": "q"}
+    assert histogram(linked(tables, link, QIDS, unit=unit)) == {1: 1}
+    # Three persons who match by one value each are three.
+    several = frame({"q": [7, 8, 9], "day": ["x"] * 3, "year": [1, 2, 3]})
+    alone = frame({"p": [1, 2, 3], "zip": ["a"] * 3, "year": [1, 2, 3]})
+    for name, table, expected in (("visits", several, 1), ("patients", alone, 3)):
+        tables[name] = table
+        assert linked(tables, link, QIDS, unit=unit).k == expected
+
+
+def test_numbers_match_whether_they_happen_to_be_whole_or_not(frame):
+    link, shared = Link(["patients", "visits"], on=["dose"]), {"patients": "dose", "visits": "dose"}
+    tables = {"patients": frame({"dose": [1.0, 2.0, 2.0]}), "visits": frame({"dose": [2.0, 0.5]})}
+    assert histogram(linked(tables, link, shared)) == {1: 1}
+    tables["visits"] = frame({"dose": [None, 2.0]})
+    assert histogram(linked(tables, link, shared)) == {1: 1}
 
 
 ids = st.integers(0, 5)

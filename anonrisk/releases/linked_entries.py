@@ -30,6 +30,8 @@ class Entries:
     # The persons of each pair, and its rows.
     persons: Integers
     rows: Integers
+    # Who is in several pairs of one class: the place of a pair, ascending, and the person.
+    again: tuple[Integers, Integers] | None = None
 
 
 def with_absent(entries: Entries, n_links: int) -> Entries:
@@ -57,26 +59,67 @@ def counts_of_whole(entries: Sequence[Entries]) -> Integers:
     return counts_of_alike(links[order], classes[order], int(before[-1]), rows[order])
 
 
-def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, Integers, Integers]:
-    """Give each combination of classes that a link has in common, the link, and its persons."""
+def combined(tables: Sequence[Entries], n_links: int) -> tuple[Integers, list[Integers]]:
+    """Give each combination of classes that a link has in common, and its pairs in each table."""
     degrees = np.stack([np.bincount(one.links, minlength=n_links) for one in tables])
     total = degrees.astype(np.float64).prod(axis=0).sum()
     refusals.check_combinations(float(total), bounds.MAX_COMBINATIONS)
     everywhere = degrees.min(axis=0) > 0
     first, *others = tables
-    there = everywhere[first.links]
-    keys, bound = first.classes[there], first.n_classes
-    links, persons = first.links[there], first.persons[there]
+    places = [np.flatnonzero(everywhere[first.links])]
+    keys, bound = first.classes[places[0]], first.n_classes
     for one, degree in zip(others, degrees[1:], strict=True):
+        times, starts = degree[first.links[places[0]]], np.cumsum(degree) - degree
         order = np.argsort(one.links, kind="stable")
-        times = degree[links]
-        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        entry = order[np.repeat((np.cumsum(degree) - degree)[links], times) + place]
+        entry = order[_runs(starts[first.links[places[0]]], times)]
         columns = ((np.repeat(keys, times), bound), (one.classes[entry], one.n_classes))
         keys, bound = radix.keys_of(columns, closed_up)
-        links = np.repeat(links, times)
-        persons = np.minimum(np.repeat(persons, times), one.persons[entry])
-    return keys, links, persons
+        places = [*(np.repeat(place, times) for place in places), entry]
+    return keys, places
+
+
+def _runs(starts: Integers, times: Integers) -> Integers:
+    """Give so many places from each start on."""
+    before = np.cumsum(times) - times
+    return np.asarray(np.arange(times.sum()) + np.repeat(starts - before, times), dtype=np.int64)
+
+
+def most_persons(tables: Sequence[Entries], keys: Integers, places: list[Integers]) -> Integers:
+    """Count for each combination how many can have it at the most, by every value that matches.
+
+    Who matches by several values is one person in each table all the same.
+    """
+    numbers, n_keys = closed_up(keys)
+    persons = [one.persons[place] for one, place in zip(tables, places, strict=True)]
+    found = _sums(numbers, n_keys, np.minimum.reduce(persons))
+    for one, place, own in zip(tables, places, persons, strict=True):
+        if one.again is not None and len(one.again[0]):
+            several = _sums(numbers, n_keys, own) - _counted_again(one, numbers, n_keys, place)
+            found = np.minimum(found, several)
+    return found
+
+
+def _counted_again(one: Entries, numbers: Integers, n_keys: int, place: Integers) -> Integers:
+    """Count how often persons of a table are in a combination a second time, or a later one."""
+    assert one.again is not None  # noqa: S101
+    pairs, who = one.again
+    degree = np.bincount(pairs, minlength=len(one.links))
+    times = degree[place]
+    refusals.check_combinations(float(times.sum()), bounds.MAX_COMBINATIONS)
+    persons = who[_runs((np.cumsum(degree) - degree)[place], times)]
+    combination = np.repeat(numbers, times)
+    columns = (combination, n_keys), (persons, int(who.max()) + 1)
+    different, n_different = closed_up(radix.keys_of(columns, closed_up)[0])
+    once = np.empty(n_different, dtype=np.int64)
+    once[different] = combination
+    every, each = (np.bincount(x, minlength=n_keys) for x in (combination, once))
+    return np.asarray(every - each, dtype=np.int64)
+
+
+def _sums(numbers: Integers, n_keys: int, parts: Integers) -> Integers:
+    found = np.zeros(n_keys, dtype=np.int64)
+    np.add.at(found, numbers, parts)
+    return found
 
 
 def matching_rows(tables: Sequence[Entries], n_links: int) -> tuple[list[int], list[int]]:

@@ -18,6 +18,7 @@ from anonrisk.core.columns import check_missing
 from anonrisk.core.encoding import LETTERS
 from anonrisk.core.keys import Key
 from anonrisk.core.render import joined as listed
+from anonrisk.counts.domain import NUMBERS
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.question import ClassesWithValues, LinkedClasses
 from anonrisk.engines import engine_for, refusals
@@ -35,6 +36,7 @@ from anonrisk.releases.linked_entries import (
     combined,
     counts_of_whole,
     matching_rows,
+    most_persons,
     with_absent,
 )
 from anonrisk.releases.linked_sizes import LinkedSizes, MatchedTable
@@ -114,8 +116,10 @@ def linked(
 
     .. math:: n(c_1, \dots, c_m) = \sum_v \min_t n_t(c_t, v)
 
-    for every combination that matches at all. One is a person singled out: a row of each table, and
-    no other that it can be. It is the most persons who can have the combination, and in no table is
+    for every combination that matches at all. With a unit, who matches by several values is one
+    person all the same: n is then no more than the different persons of class c_t with a value that
+    matches, of the table that has the fewest. One is a person singled out: a row of each table, and
+    no other that it can be. No more than these can have the combination, and in no table is
     the attacker left with fewer rows; how many really have it, between none and these, neither the
     tables nor the attacker tell. Where the shared columns belong to the quasi-identifier of each
     table, it is the smallest of the matching classes, so that tables of a good k each are as good
@@ -246,8 +250,9 @@ def _persons(asked: Sequence[_LinkedTable], *, whole: bool) -> LinkedSizes:
     if whole:
         sizes, classes = histogram(counts_of_whole(entries))
         return _sizes(asked, sizes=sizes, classes=classes, whole_persons=True, **about)
-    keys, links, _ = combined([with_absent(one, n_persons) for one in entries], n_persons)
-    order = np.argsort(keys, kind="stable")
+    everybody = [with_absent(one, n_persons) for one in entries]
+    keys, places = combined(everybody, n_persons)
+    links, order = everybody[0].links[places[0]], np.argsort(keys, kind="stable")
     sizes, classes, records = histogram_of_persons(keys[order], links[order])
     return _sizes(asked, sizes=sizes, classes=classes, records=records, **about)
 
@@ -313,16 +318,13 @@ def _matches(asked: Sequence[_LinkedTable]) -> LinkedSizes:
         _of_tally(tally, one, own)
         for (tally, _), one, own in zip(tallies, asked, links, strict=True)
     ]
-    keys, _, weights = combined(entries, n_links)
+    keys, places = combined(entries, n_links)
     if not len(keys):
         raise EmptyTableError(
             f"no row of {asked[0].name!r} has {listed(asked[0].on)} in common with a row of every "
             "other table of the link: there is no join to measure"
         )
-    numbers, n_keys = closed_up(keys)
-    found = np.zeros(n_keys, dtype=np.int64)
-    np.add.at(found, numbers, weights)
-    sizes, classes = histogram(found)
+    sizes, classes = histogram(most_persons(entries, keys, places))
     about: dict[str, Any] = {
         "n_rows": sum(tally.n_records for tally, _ in tallies),
         "n_dropped": sum(n for _, n in tallies),
@@ -355,7 +357,7 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
     for place, _ in enumerate(asked[0].on):
         own = [one.on[place] for one in asked]
         domains = [tally.domains[name] for tally, name in zip(tallies, own, strict=True)]
-        _check_type(asked, place, [domain.kind for domain in domains])
+        _check_type(asked, place, [_kind(domain) for domain in domains])
         numbers, size = _common(domains)
         coded = [
             number[tally.codes[name]]
@@ -364,6 +366,13 @@ def _shared(asked: Sequence[_LinkedTable], tallies: Sequence[Tally]) -> tuple[li
         columns.append((np.concatenate(coded), size))
     links, n_links = closed_up(radix.keys_of(columns, closed_up)[0])
     return np.split(links, ends), n_links
+
+
+def _kind(domain: Domain) -> str:
+    """Say what values are, whether they happen to be whole or not; without any, they fit all."""
+    if not len(domain):
+        return "missing"
+    return "number" if domain.kind in NUMBERS else domain.kind
 
 
 def _common(domains: Sequence[Domain]) -> tuple[list[Integers], int]:
@@ -384,6 +393,18 @@ def _of_tally(tally: Tally, one: _LinkedTable, links: Integers) -> Entries:
     rows, persons = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     np.add.at(rows, pairs, tally.counts)
     # With a unit, each is a person; columns that are neither class nor link are one.
-    by_person = not {*tally.codes} <= {*one.qid, *one.on}
-    np.add.at(persons, pairs, 1 if by_person else tally.counts)
-    return Entries(classes[first], n_classes, links[first], persons, rows)
+    units = [name for name in tally.codes if name not in {*one.qid, *one.on}]
+    np.add.at(persons, pairs, 1 if units else tally.counts)
+    again = _again(pairs, classes, n_classes, tally.codes[units[0]]) if units else None
+    return Entries(classes[first], n_classes, links[first], persons, rows, again)
+
+
+def _again(
+    pairs: Integers, classes: Integers, n_classes: int, who: Integers
+) -> tuple[Integers, Integers]:
+    """Find the persons who have several shared values in one class."""
+    columns = (classes, n_classes), (who, int(who.max(initial=0)) + 1)
+    own = closed_up(radix.keys_of(columns, closed_up)[0])[0]
+    several = np.flatnonzero(np.bincount(own)[own] > 1)
+    order = several[np.argsort(pairs[several], kind="stable")]
+    return pairs[order], who[order]
