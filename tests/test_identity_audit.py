@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import secrets
 import shutil
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from keys import KEY
@@ -15,6 +18,7 @@ from anonrisk.errors import NotAllowedError, StoreError, WrongKeyError
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
+import sqlalchemy
 from kept import WHY, WORK, Clock, change, do_not_wait, grant, opened, rows_of
 
 from anonrisk.pseudonyms import IdentityProtector, pruning
@@ -105,6 +109,10 @@ BROKEN = {
     "a later key": (
         f"UPDATE {AUDIT} SET epoch = 2 WHERE number = {REVEALED}",
         f"event {REVEALED} of the audit was changed",
+    ),
+    "put in before the first": (
+        f"INSERT INTO {AUDIT} ({COLUMNS}) SELECT 0, epoch, content, mac FROM {AUDIT} LIMIT 1",
+        "event 1 of the audit is missing",
     ),
     "moved": (
         f"""UPDATE {AUDIT} SET number = 99 WHERE number = {GRANTED};
@@ -547,3 +555,53 @@ def test_the_disk_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.undo()
     with opened(tmp_path / "identities.db") as keeper, keeper._session.store.reading() as tables:
         assert tables.connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+
+
+# ---- accounts of PostgreSQL ----------------------------------------------------------------
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_service_needs_the_grants_of_the_docs_and_no_more(postgres, monkeypatch):
+    page = (Path(__file__).parents[1] / "docs" / "pseudonyms.md").read_text()
+    (block,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    statements = block.strip().split("\n")
+    service = f"s{secrets.token_hex(6)}"
+    fill(postgres)
+    change(postgres, f"CREATE ROLE {service} LOGIN PASSWORD 'p'")
+    address = sqlalchemy.make_url(postgres).set(username=service, password="p")
+    url = address.render_as_string(hide_password=False)
+    with pytest.raises(StoreError, match="the account lacks the right to it"):
+        IdentityProtector(KEY, url)
+    change(postgres, *(one.replace("service", service) for one in statements))
+    with IdentityProtector(KEY, url) as keeper:
+        ann = pseudonym_of(keeper, "Ann")
+        pseudonym_of(keeper, "Eve")
+        made = keeper.convert(ann, scope="hospital", to="third", **WORK)
+        assert keeper.reveal(made, scope="third", **WORK) == "Ann"
+        keeper.grant("clerk", "audit", **WHY)
+        keeper.revoke("clerk", "audit", **WHY)
+        assert keeper.verify(head=keeper.audit(by="officer").head, by="officer").pseudonyms == 5
+        for statement in (
+            f"DELETE FROM {AUDIT} WHERE number > 3",
+            f"UPDATE {AUDIT} SET content = ''",
+            f"DELETE FROM {IDENTITY}",
+            f"UPDATE {ABOUT} SET value = ''",
+            f"INSERT INTO {ABOUT} (name, value) VALUES ('pruned', '3')",
+        ):
+            with pytest.raises(sqlalchemy.exc.ProgrammingError, match="permission denied"):
+                change(url, statement)
+        with pytest.raises(StoreError, match="the account lacks the right to it"):
+            prune(keeper, days=-1)
+        # Each of them is needed; a row is changed when its person is issued again on another day.
+        Clock(monkeypatch).forward(days=1)
+        for one in statements:
+            right = one.replace("service", service)
+            *_, last = right.partition(" ON ")[0].split(", ")
+            last = last.removeprefix("GRANT ")
+            table = right.partition(" ON ")[2].partition(" TO ")[0]
+            change(postgres, f"REVOKE {last} ON {table} FROM {service}")
+            with pytest.raises(StoreError, match="the account lacks the right to it"):
+                keeper.issue_all(["Ann", last + table], scope="hospital", **WORK)
+            change(postgres, right)
+    change(postgres, f"DROP OWNED BY {service}", f"DROP ROLE {service}")

@@ -13,6 +13,7 @@ import hmac
 import json
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.clock import microseconds
@@ -79,7 +80,7 @@ class Event(PrintedFields):
     outcome: str = "done"
     details: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def moment(self) -> int:
         """When, in microseconds since 1970."""
         return microseconds(datetime.fromisoformat(self.at))

@@ -60,7 +60,7 @@ def _last_before(turn: Turn, before: int) -> Known:
 
     def going() -> Iterator[Event]:
         nonlocal last
-        for event, head in turn.keys.chain.read(turn.tables.events(known.pruned), known.start):
+        for event, head in turn.keys.chain.read(turn.tables.events(), known.start):
             # One event stays in any case, so that whoever has seen it finds it again.
             if event.moment >= before or event.number == known.number:
                 return

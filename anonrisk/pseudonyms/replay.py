@@ -87,11 +87,13 @@ def caught_up(
 def _read(tables: StoreTransaction, chain: AuditChain, known: Known) -> Known:
     """Read what follows."""
     head, prunings = known.head, set()
+    # Nothing stands before the beginning, not even an event 0.
+    after = None if known.head == known.start else known.number
 
     def events() -> Iterator[Event]:
         nonlocal head
-        for event, after in chain.read(tables.events(known.number), known.head):
-            head = after
+        for event, then in chain.read(tables.events(after), known.head):
+            head = then
             if str(event.number) == known.hint:
                 prunings.add((event.action, event.outcome, canonical(event.details)))
             yield event

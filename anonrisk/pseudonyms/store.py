@@ -119,11 +119,13 @@ class StoreTransaction:
 
     # ---- events -----------------------------------------------------------------------------
 
-    def events(self, after: int = 0) -> Iterator[Row[Any]]:
-        """Give the events behind a number, in order, a few at a time."""
+    def events(self, after: int | None = None) -> Iterator[Row[Any]]:
+        """Give all events, or those behind a number, in order, a few at a time."""
         number = self._of(AUDIT).c.number
         query = self._of(AUDIT).select().order_by(number).limit(_ROWS)
-        part = self.connection.execute(query.where(number > after)).all()
+        part = self.connection.execute(
+            query if after is None else query.where(number > after)
+        ).all()
         # No statement stays open: who keeps an error that is raised meanwhile would keep the lock.
         while part:
             yield from part
