@@ -17,6 +17,7 @@ import pytest
 from keys import KEY, OTHER
 
 from anonrisk import errors
+from anonrisk.core.keys import Key
 from anonrisk.core.pseudonyms import Form
 
 pytest.importorskip("sqlalchemy")
@@ -198,9 +199,28 @@ def test_the_database_alone_says_nothing(path):
 
 
 def test_a_key_of_too_few_holders_is_refused(path):
+    asked = {"admin": "officer", "key_parts": 2}
     with pytest.raises(errors.SecretKeyError, match="parts of 2 holders at least"):
-        IdentityProtector(KEY, path, admin="officer", key_parts=2)
+        IdentityProtector(KEY, path, **asked)
     assert not path.exists()
+    parts = KEY.split("Ann", "Bob")
+    IdentityProtector(Key.from_parts(parts), path, **asked).close()
+    IdentityProtector(Key.from_parts(KEY.split("Ann", "Bob", "Cem")), path).close()
+    with pytest.raises(errors.SecretKeyError, match="parts of 2 holders at least"):
+        IdentityProtector(KEY, path)
+    # It is in the audit, and cannot be unsaid by who makes the store "again".
+    with pytest.raises(errors.SecretKeyError, match="parts of 2 holders at least"):
+        IdentityProtector(KEY, path, admin="officer")
+
+
+def test_what_a_store_was_made_with_is_not_changed_by_opening_it(path):
+    settings = {"keep_identities": 90, "keep_audit": 365}
+    with IdentityProtector(KEY, path, admin="officer", **settings) as keeper:
+        kept = keeper._session.seen().keeping.settings
+        assert (kept.keep_identities, kept.keep_audit, kept.key_parts) == (90, 365, 1)
+    IdentityProtector(KEY, path, admin="officer", **settings).close()
+    with pytest.raises(errors.ArgumentError, match="keep_audit=30 is not what this store has, 365"):
+        IdentityProtector(KEY, path, admin="officer", keep_audit=30)
 
 
 # ---- collisions ----------------------------------------------------------------------------

@@ -147,6 +147,12 @@ class IdentityProtector:
         refuse_parts(secret, settings)
         if admin not in (None, settings.admin):
             raise NotAllowedError("this store has an administrator already; ask them for a grant")
+        for name, value in settled.items():
+            if getattr(settings, name) != value:
+                raise ArgumentError(
+                    f"{name}={value} is not what this store has, {getattr(settings, name)}: it is "
+                    "settled when a store is made; leave it out"
+                )
 
     def __repr__(self) -> str:
         """Show where, and neither the key nor a password in the address."""
@@ -375,8 +381,7 @@ class IdentityProtector:
 
 def refuse_parts(key: Key, settings: StoreSettings) -> None:
     """Refuse a key that fewer persons hold than the store asks for."""
-    holders = len(getattr(key, "holders", ()))
-    if settings.key_parts > max(holders, 1):
+    if settings.key_parts > max(len(key.holders), 1):
         raise SecretKeyError(
             f"this store takes a key put together from the parts of {settings.key_parts} holders "
             "at least: Key.from_parts"
