@@ -438,6 +438,8 @@ class AnonAccessor(Generic[FrameT]):
         scope: str | None = None,
         format: Alphabet = "hex",
         length: int | None = None,
+        people: int | None = None,
+        max_collision: float = 1e-06,
     ) -> FrameT:
         """Replace an identifier by keyed pseudonyms, in a new table of the same kind."""
     def risk(

@@ -29,7 +29,7 @@ from anonrisk.core.results import Interval
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.held import ROLES_KEY, HeldTable
-from anonrisk.identity import IdentityProtector
+from anonrisk.identity import IdentityProtector, collision_chance
 from anonrisk.planning.goal import PlannedBudget
 from anonrisk.policy.against import UniqueChange, check_against
 from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
@@ -248,6 +248,7 @@ RESULTS = {
     "Rights": lambda t: identities_of(t).rights(by=one_line(t.sex)),
     "VerifiedStore": lambda t: identities_of(t).verify(by=one_line(t.sex)),
     "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
+    "CollisionChance": lambda t: collision_chance(10 ** len(t.df), length=16),
     "Key": lambda _: Key.generate(),
     "KeyPart": lambda t: KEY.split(one_line(t.zip), one_line(t.sex))[0],
     "KlAfter": lambda t: t.anon.kl_after(t.q, [{t.born: 5}, {t.zip: Prefix(2), t.born: 10}]),

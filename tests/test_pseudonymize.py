@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import functools
 import hashlib
 import hmac
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,9 @@ from keys import KEY, OTHER_SECRET, SECRET
 from tables import columns_of, to_rows
 
 from anonrisk import errors
+from anonrisk.core import pseudonyms
 from anonrisk.core.keys import Key
+from anonrisk.identity import IdentityProtector, collision_chance
 
 
 def by_hand(value, scope=b"", period=b"", secret=SECRET):
@@ -65,7 +69,8 @@ def test_formats_lengths_scopes_and_keys_keep_people_apart(frame):
         ("base64url", None): base64.urlsafe_b64encode(digest).decode()[:22],
     }
     for (form, length), pseudonym in expected.items():
-        rows = to_rows(table.anon.pseudonymize("who", key=KEY, format=form, length=length))
+        asked = {"format": form, "length": length, "people": 1000}
+        rows = to_rows(table.anon.pseudonymize("who", key=KEY, **asked))
         assert pseudonym in {row["who"] for row in rows}
     long = Key.from_bytes(SECRET * 2 + OTHER_SECRET)
     made = [
@@ -332,7 +337,9 @@ for k, v in {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file://" +
 spark = b.getOrCreate()
 import hashlib
 import anonrisk
+from anonrisk.core import pseudonyms
 from anonrisk.core.keys import Key
+from anonrisk.identity import IdentityProtector, collision_chance
 secret = hashlib.sha256(b"anonrisk example, not a secret").digest()
 rows = [("Ann", dt.datetime(2026, 1, 1)), ("Bob", dt.datetime(2026, 2, 1))]
 df = spark.createDataFrame(rows, "who string, at timestamp")
@@ -471,3 +478,99 @@ def test_a_column_declared_direct_must_be_declared_again():
     again = made.anon.declare(quasi=["zip"], unit="who")
     assert tuple(again.anon.roles().direct) == ()
     assert again.anon.roles().unit == "who"
+
+
+# ---- collisions ---------------------------------------------------------------------------
+
+
+def drawn_apart(people, bits):
+    """The chance by hand: each person misses all before them (exact, for few people)."""
+    apart = Fraction(1)
+    for before in range(people):
+        apart *= 1 - Fraction(before, 2**bits)
+    return float(1 - apart)
+
+
+def test_the_chance_of_a_collision_is_that_of_birthdays():
+    # 2.7% for a milliard people of 64 bits, as the birthday paradox has it.
+    assert collision_chance(10**9, length=16).chance == pytest.approx(0.02674, rel=1e-3)
+    for people, asked, bits in (
+        (2, {"length": 16}, 64),
+        (500, {"length": 16}, 64),
+        (500, {"format": "base32", "length": 13}, 65),
+        (500, {"format": "base64url"}, 132),
+    ):
+        found = collision_chance(people, **asked)
+        assert (found.people, found.bits) == (people, bits)
+        assert found.chance == pytest.approx(drawn_apart(people, bits), rel=1e-6)
+    assert collision_chance(1).chance == 0
+    assert collision_chance(10**299, length=64).chance == 1
+    assert collision_chance(10**30, length=64).bits == 256
+    assert collision_chance(10**30, format="base64url", length=43).bits == 256
+    # The largest number of people within one in a million, by its formula.
+    most = int((2**65 * 1e-6) ** 0.5)
+    assert collision_chance(most, length=16).is_within
+    assert not collision_chance(most + 10, length=16).is_within
+    assert repr(collision_chance(1000)).endswith("within the limit (one in 1,000,000)")
+
+
+@pytest.mark.parametrize("format_", ["hex", "base32", "base64url"])
+def test_short_pseudonyms_need_a_number_of_people(frame, format_):
+    table = frame({"who": ["Ann", "Bob"]})
+    short = {"hex": 31, "base32": 25, "base64url": 21}[format_]
+    ask = functools.partial(table.anon.pseudonymize, "who", key=KEY, format=format_)
+    with pytest.raises(errors.ArgumentError, match="fewer than the usual 128: say people="):
+        ask(length=short)
+    assert len(to_rows(ask(length=short + 1))) == 2
+    assert len(to_rows(ask(length=short, people=10**6))) == 2
+    least = {"hex": 16, "base32": 13, "base64url": 11}[format_]
+    with pytest.raises(errors.ArgumentError, match=r"people=1,000,000,000 .* above max_collision="):
+        ask(length=least, people=10**9)
+    assert len(to_rows(ask(length=least, people=10**9, max_collision=0.03))) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"people": 0}, "people"),
+        ({"people": 2.5}, "people"),
+        ({"people": "many"}, "people"),
+        ({"people": True}, "people"),
+        ({"people": 5, "max_collision": 0}, "max_collision= is a chance"),
+        ({"people": 5, "max_collision": 1.5}, "max_collision= is a chance"),
+        ({"people": 5, "max_collision": float("nan")}, "max_collision= is a chance"),
+        ({"people": 5, "max_collision": "1e-6"}, "max_collision= is a chance"),
+        ({"people": 5, "max_collision": True}, "max_collision= is a chance"),
+        # The usual length is not safe for everybody either.
+        ({"people": 10**17}, "above max_collision="),
+    ],
+)
+def test_numbers_of_people_that_make_no_sense_are_refused(asked, told):
+    with pytest.raises(errors.ArgumentError, match=told):
+        T.anon.pseudonymize("who", key=KEY, **asked)
+
+
+def test_two_values_with_one_pseudonym_are_refused(monkeypatch):
+    """Forced: pseudonyms of one character, as `Form.of` never allows."""
+    forced = pseudonyms.Form("hex", 1)
+    monkeypatch.setattr(pseudonyms.Form, "of", classmethod(lambda *_: forced))
+    table = pd.DataFrame({"who": [f"Person {i}" for i in range(40)], "at": range(40)})
+    for more in ({}, {"period": 1, "time": "at"}):
+        ask = functools.partial(table.anon.pseudonymize, "who", key=KEY, **more)
+        with pytest.raises(errors.CollisionError, match="share a pseudonym") as raised:
+            ask(people=2, max_collision=1)
+        assert "Person" not in str(raised.value)
+    # One value in many records is no collision.
+    same = pd.DataFrame({"who": ["Ann"] * 40})
+    assert len(set(same.anon.pseudonymize("who", key=KEY, people=1)["who"])) == 1
+
+
+def test_the_protector_refuses_short_pseudonyms_too():
+    pytest.importorskip("sqlalchemy")
+    ask = functools.partial(IdentityProtector, KEY, "sqlite://", admin="officer", length=16)
+    with pytest.raises(errors.ArgumentError, match="say people="):
+        ask()
+    with pytest.raises(errors.ArgumentError, match="above max_collision="):
+        ask(people=10**9)
+    ask(people=10**9, max_collision=0.03).close()
+    ask(people=10**5).close()

@@ -30,6 +30,8 @@ def pseudonymize(
     scope: str | None = None,
     format: Alphabet = "hex",  # noqa: A002
     length: int | None = None,
+    people: int | None = None,
+    max_collision: float = 1e-6,
 ) -> FrameT:
     """Replace an identifier by keyed pseudonyms, in a new table of the same kind.
 
@@ -59,8 +61,13 @@ def pseudonymize(
     format : {"hex", "base32", "base64url"}
         The alphabet of the pseudonyms.
     length : int, optional
-        Number of characters: 128 bits if left out, at least 64 bits, so that nobody comes to
-        share a pseudonym.
+        Number of characters: 128 bits if left out, at least 64 bits.
+    people : int, optional
+        How many persons will ever get a pseudonym of this key and scope, each counted once a
+        period; needed for a length of fewer than 128 bits. See
+        `anonrisk.identity.collision_chance`.
+    max_collision : float
+        The largest chance, that any two of them share a pseudonym, which is taken.
 
     Returns
     -------
@@ -84,6 +91,9 @@ def pseudonymize(
     (``SPARK_CONNECT_LOG_LEVEL=debug``) must be off: it writes every request, with the function and
     the subkey in it.
 
+    In process, a table in which two values have got one pseudonym is refused (`CollisionError`).
+    Spark is lazy, and does not look: there the chance is all that speaks against it.
+
     Transaction and relationship pseudonyms are Fischer-Hübner's; see also `anonrisk.linkability`,
     which tells whether a new pseudonym helped.
 
@@ -100,17 +110,19 @@ def pseudonymize(
     >>> from anonrisk.core.keys import Key
     >>> key = Key.generate()
     >>> df = pd.DataFrame({"patient": ["Ann", "Bob", "Ann", None], "ward": [1, 1, 2, 2]})
-    >>> df.anon.pseudonymize("patient", key=key, length=16)["patient"].tolist()[:3]
+    >>> df.anon.pseudonymize("patient", key=key, length=16, people=1000)["patient"].tolist()[:3]
     ['...', '...', '...']
     >>> shared = df.anon.pseudonymize("patient", key=key, scope="insurer")
     >>> int(shared["patient"].nunique()), int(shared["patient"].isna().sum())
     (2, 1)
     """
+    from anonrisk.core.collisions import safe_form
     from anonrisk.core.keys import as_key
     from anonrisk.core.periods import microseconds
-    from anonrisk.core.pseudonyms import Form, Pseudonymisation, check_scope
+    from anonrisk.core.pseudonyms import Pseudonymisation, check_scope
 
-    secret, form, recipient = as_key(key), Form.of(format, length), check_scope(scope)
+    secret, recipient = as_key(key), check_scope(scope)
+    form = safe_form(format, length, people, max_collision)
     by_records = isinstance(period, Integral)
     every = None
     if by_records:

@@ -76,7 +76,7 @@ class Form:
         if not least <= number <= most:
             raise ArgumentError(
                 f"length={number} is not from {least} to {most} characters of {name}: "
-                "in fewer, two people may come to share a pseudonym"
+                "in fewer, two people come to share a pseudonym"
             )
         return cls(name, number)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from anonrisk.core.arguments import one_of
+from anonrisk.core.collisions import safe_form
 from anonrisk.core.keys import Key, as_key
-from anonrisk.core.pseudonyms import Form
 from anonrisk.errors import ArgumentError, NotAllowedError, SecretKeyError
 from anonrisk.pseudonyms import granting, issuing, verifying
 from anonrisk.pseudonyms.anchor import Anchor
@@ -59,7 +59,7 @@ class IdentityProtector:
     keep_identities, keep_audit : int, optional
         Of a new store: after how many days identities that were not issued again, and events,
         expire.
-    format, length
+    format, length, people, max_collision
         How pseudonyms are written, as in `anonrisk.pseudonymize`.
 
     Notes
@@ -120,10 +120,12 @@ class IdentityProtector:
         keep_audit: int | None = None,
         format: Alphabet = "hex",  # noqa: A002
         length: int | None = None,
+        people: int | None = None,
+        max_collision: float = 1e-6,
     ) -> None:
         """Open the store, and check its key and its audit."""
         secret = as_key(key)
-        self._form = Form.of(format, length)
+        self._form = safe_form(format, length, people, max_collision)
         asked = {
             "key_parts": at_least_one(key_parts, "key_parts"),
             "keep_identities": at_least_one(keep_identities, "keep_identities"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import anonrisk
 from anonrisk import Ledger, Manifest, Policy, ReleaseBlocked
+from anonrisk.identity import collision_chance
 from anonrisk.keys import Key, KeyPart, PublicKey, SigningKey
 from anonrisk.recode import Bins
 
@@ -103,6 +104,8 @@ def changes(df: pd.DataFrame) -> pd.DataFrame:
     df = anonrisk.perturb(df, "income", 2, seed=1, law="laplace")
     df = anonrisk.permute(df, "income", seed=1, by=["zip"])
     df = anonrisk.pseudonymize(df, "patient", key=Key.from_env("KEY"), period="30D", time="day")
+    print(collision_chance(10**9, format="base32", length=20).is_within)
+    df = anonrisk.pseudonymize(df, "patient", key=Key.generate(), length=16, people=1000)
     df = anonrisk.declare(df, quasi=["zip", "age"], sensitive="illness", unit="patient")
     roles = anonrisk.roles(df)
     print(anonrisk.k(df, roles.quasi, unit=roles.unit), anonrisk.was_perturbed(df))

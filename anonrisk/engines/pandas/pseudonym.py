@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from anonrisk.core.collisions import refuse_collisions
 from anonrisk.core.pseudonyms import canonical_all, pseudonym_maker, refused, too_far
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.clock import clock
@@ -32,15 +33,19 @@ def pseudonymize(frame: pd.DataFrame, step: Pseudonymisation) -> pd.DataFrame:
     codes, values = _distinct(column_of(frame, step.column), step.column)
     make = pseudonym_maker(step)
     if step.time is None or step.every is None:
-        return _replaced(frame, step, codes, list(map(make, values)))
+        made = list(map(make, values))
+        refuse_collisions(made, values)
+        return _replaced(frame, step, codes, made)
     known = codes >= 0
     numbers = np.zeros(len(codes), dtype=np.int64)
     numbers[known] = _numbers(frame, step, codes, known) // step.every
     pairs, firsts = _pairs(codes, numbers, known)
-    made = [
-        make(values[code], step.period_label(number).encode())
+    named = [
+        (values[code], step.period_label(number).encode())
         for code, number in zip(codes[firsts].tolist(), numbers[firsts].tolist(), strict=True)
     ]
+    made = [make(value, period) for value, period in named]
+    refuse_collisions(made, named)
     return _replaced(frame, step, pairs, made)
 
 
