@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.keys import as_key
+from anonrisk.core.paths import as_path
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import Policy
@@ -95,7 +96,7 @@ def foreach_batch(
     _check(policy, release, quarantine, fail_on)
     if (state is None) != (key is None):
         raise ArgumentError("state and key go together: a folder, and the key of its counts")
-    union = None if state is None else StreamState(state, as_key(key))
+    union = None if state is None else StreamState(as_path(state, "a state"), as_key(key))
 
     def gate(batch: Any, batch_id: int) -> None:
         from anonrisk.engines.spark import stream

@@ -182,6 +182,28 @@ def test_an_expired_waiver_and_a_ledger_that_is_not_there(folder, capsys):
     assert not (folder / "ledger.db").exists()
 
 
+def test_an_end_that_was_cut_off_is_missed_by_a_head_that_was_kept(folder, capsys):
+    import sqlite3
+
+    assert publish("--new") == PASS
+    capsys.readouterr()
+    assert run("show", "--ledger", "ledger.db", "--json") == PASS
+    head = json.loads(capsys.readouterr().out)["head"]
+    check = ("check", "release.json", "--ledger", "ledger.db")
+    assert run(*check, "--head", head) == PASS
+    with sqlite3.connect("ledger.db") as connection:
+        connection.execute("DELETE FROM anonrisk_ledger")
+        connection.execute("DELETE FROM anonrisk_ledger_part")
+    connection.close()
+    assert run(*check) == PASS
+    capsys.readouterr()
+    for action in (check, ("diff", *check[1:]), ("show", *check[2:])):
+        assert run(*action, "--head", head) == UNKNOWN
+        assert "its end was cut off" in capsys.readouterr().err
+    assert publish("--head", head) == UNKNOWN
+    assert run("verify", "out/manifest.json", "out", "--head", head) == USAGE
+
+
 def test_another_key_is_refused(folder, monkeypatch, capsys):
     assert publish("--new") == PASS
     monkeypatch.setenv("LEDGER_KEY", OTHER_SECRET.hex())

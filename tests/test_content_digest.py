@@ -147,6 +147,10 @@ def test_rows_that_nobody_gives_are_not_verified(tmp_path):
             manifest.verify(files, key=KEY)
     with pytest.raises(ArgumentError, match=r"tables= has 'patient', .* did you mean 'patients'"):
         manifest.verify([], tables={"patient": pd.DataFrame(CELLS)}, key=KEY)
+    with pytest.raises(ArgumentError, match="tables= maps names to tables, and is no list"):
+        manifest.verify([], tables=["patients"], key=KEY)
+    with pytest.raises(ArgumentError, match="now= takes a datetime, not a str"):
+        manifest.verify([], key=KEY, now="2026-11-16")
     with pytest.raises(WrongKeyError):
         manifest.verify([], tables={"patients": pd.DataFrame(CELLS)}, key=OTHER)
 

@@ -175,6 +175,7 @@ def test_files_as_they_were_are_verified(sealed, folder, tmp_path):
     [
         (lambda f: (f / "a.csv").write_bytes(b"zip\n1012\n"), "'a.csv' was changed: its bytes"),
         (lambda f: (f / "a.csv").write_bytes(b"zip\n"), "'a.csv' was changed: it has 4 bytes"),
+        (lambda f: (f / "a.csv").write_bytes(b"x" * 1050), "it has 1,050 bytes, not 9"),
         (lambda f: (f / "a.csv").unlink(), "'a.csv' is missing"),
         (lambda f: (f / "c.csv").write_bytes(b""), "'c.csv' is not in the manifest"),
         (lambda f: (f / "a.csv").rename(f / "c.csv"), "'a.csv' is missing; 'c.csv' is not in"),

@@ -470,6 +470,13 @@ def test_what_is_wrong_is_said(change, said):
         read(DOCUMENT | change)
 
 
+@pytest.mark.parametrize("key", ["links", "waivers", "separate"])
+@pytest.mark.parametrize("given", [None, 1, {"a": 1}, {"a"}])
+def test_what_is_no_list_is_said(key, given):
+    with pytest.raises(PolicyError, match=f"{key} is a list, not"):
+        Release({"people": PEOPLE}, POLICY, **{key: given})
+
+
 VALUES = st.sampled_from([None, 1, 0, "x", "", [], ["x"], {}, {"x": "y"}, True, 2.5])
 PATHS = st.sampled_from(
     [

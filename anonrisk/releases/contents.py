@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from anonrisk.releases.published_files import PublishedFile, published_files
 from anonrisk.releases.table_files import TableFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from anonrisk.core.keys import Key
@@ -60,6 +61,8 @@ def compare_rows(
     stated: Iterable[PublishedTable], tables: Mapping[str, Any], key: Key | bytes | None
 ) -> tuple[str, ...]:
     """Raise unless tables that are no files have the rows that were checked; name them."""
+    if not isinstance(tables, Mapping):
+        raise ArgumentError(f"tables= maps names to tables, and is no {type(tables).__name__}")
     known = {one.name: one.content_digest for one in stated if one.content_digest is not None}
     for name in tables:
         if name not in known:

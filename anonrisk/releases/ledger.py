@@ -201,6 +201,8 @@ class Ledger:
             The entry; `LedgerEntry.head` names the ledger from then on.
         """
         self._refuse_unfit(manifest)
+        if not isinstance(states, (dict, type(None))):
+            raise ArgumentError(f"states= maps tables to states, and is no {type(states).__name__}")
         kept = {table: self._bytes_of(state, table) for table, state in (states or {}).items()}
         about = {
             "release": manifest.release,

@@ -310,6 +310,8 @@ class Manifest(PrintedTable):
             `WrongKeyError` or `StoreError` (3).
         """
         of_seal = None if tables and public_key is not None else key
+        if now is not None and not isinstance(now, datetime):
+            raise ArgumentError(f"now= takes a datetime, not a {type(now).__name__}")
         if ledger is not None and not isinstance(ledger, Remembers):
             raise ArgumentError(f"ledger= takes an anonrisk.Ledger, not a {type(ledger).__name__}")
         sealed_by = self.check_seal(key=of_seal, public_key=public_key)

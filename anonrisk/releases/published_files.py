@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.core.render import bytes_of, count_of
+from anonrisk.core.render import count_of
 from anonrisk.engines.reading.files import without_values
 from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
 
@@ -131,7 +131,7 @@ def compare_files(
             if sha256 != hashlib.sha256(own).hexdigest():
                 told.append(f"{without_values(name)!r} is not in the manifest")
         elif size != expected.size:
-            sizes = f"{bytes_of(size)}, not {bytes_of(expected.size)}"
+            sizes = f"{count_of(size, 'byte')}, not {expected.size:,}"
             told.append(f"{without_values(name)!r} was changed: it has {sizes}")
         elif sha256 != expected.sha256:
             told.append(f"{without_values(name)!r} was changed: its bytes are others")

@@ -54,17 +54,15 @@ class ReleaseParts:
         """Check every part, before any table is read."""
         named = release_document.tables_of(tables)
         policies = _policies(policy, named)
+        alone = [separate] if isinstance(separate, str) else separate
         parts = {
             "tables": {key: _table(one, key) for key, one in named.items()},
             "policies": policies,
-            "links": release_document.read_links(links),
+            "links": release_document.read_links(_several(links, "links")),
             "audience": _text(audience, "audience"),
-            "separate": tuple(
-                _text(one, "separate")
-                for one in ([separate] if isinstance(separate, str) else separate)
-            ),
+            "separate": tuple(_text(one, "separate") for one in _several(alone, "separate")),
             "name": None if name is None else _text(name, "name"),
-            "waivers": release_document.read_waivers(waivers),
+            "waivers": release_document.read_waivers(_several(waivers, "waivers")),
             "approvals": fields.whole(approvals, "approvals", at_least=0),
         }
         for key, value in parts.items():
@@ -120,6 +118,11 @@ def _table(given: Any, name: str) -> Any:
     if isinstance(given, (str, os.PathLike, list, tuple, dict)):
         return TableFiles.of(given, f"tables.{name}", Path())
     return given
+
+
+def _several(given: Any, where: str) -> Sequence[Any]:
+    """Read a list, which may be empty here: it is when nothing is said."""
+    return () if isinstance(given, (list, tuple)) and not given else fields.listed(given, where)
 
 
 def _text(given: Any, where: str) -> str:

@@ -92,6 +92,11 @@ def _of_ledger(parser: argparse.ArgumentParser, *, required: bool = False) -> No
         required=required,
         help="an SQLite file, or the URL of a database: what was published before",
     )
+    parser.add_argument(
+        "--head",
+        help="a head that the ledger once had, kept elsewhere: without one nobody misses what is "
+        "cut off at its end",
+    )
     options.of_key(parser, "the ledger's key", required=required)
 
 
@@ -196,13 +201,18 @@ def _diff(given: argparse.Namespace, source: Source) -> Outcome:  # noqa: ARG001
 
 
 def _ledger(given: argparse.Namespace) -> Ledger | None:
+    if given.ledger is None and given.head is not None:
+        raise ArgumentError("--head is that of a ledger: say --ledger as well")
     return None if given.ledger is None else _opened(given)
 
 
 def _opened(given: argparse.Namespace, *, new: bool = False) -> Ledger:
     from anonrisk.releases.ledger import Ledger
 
-    return Ledger(given.ledger, key=options.key_of(given), new=new)
+    ledger = Ledger(given.ledger, key=options.key_of(given), new=new)
+    if given.head is not None:
+        ledger.verify(head=given.head)
+    return ledger
 
 
 def _place(given: argparse.Namespace) -> str:
