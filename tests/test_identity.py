@@ -7,8 +7,12 @@ import copy
 import datetime as dt
 import os
 import pickle
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
+import time
 from contextlib import closing
 from zoneinfo import ZoneInfo
 
@@ -397,3 +401,59 @@ def test_text_is_never_sql(keeper, text):
         keeper.reveal("f00d", **names)
     assert keeper.verify(by="officer").pseudonyms == 1
     assert keeper.audit(by="officer")[-3].by == text
+
+
+# ---- writers that work side by side, and one that is killed ----------------------------------
+
+WRITER = """
+import sys
+sys.path[:0] = sys.argv[4:]
+from keys import KEY
+from anonrisk.pseudonyms import IdentityProtector
+url, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+keeper = IdentityProtector(KEY, url)
+for i in range(count):
+    # Half of the people are everybody's, half are this writer's own.
+    person = f"common {i}" if i % 2 else f"own {number} {i}"
+    told = keeper.issue(person, scope="hospital", by="worker", reason="test")
+    print(person, told, sep="|", flush=True)
+"""
+
+
+def start(url, number, count):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, str(number), str(count), *sys.path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_eight_writers_and_a_killed_one_lose_nothing(url, keeper):
+    """Whatever was told to be issued is there, and on record; what was not is not by halves."""
+    doomed = start(url, 99, 100_000)
+    writers = [start(url, number, 25) for number in range(8)]
+    told = [doomed.stdout.readline() for _ in range(10)]
+    time.sleep(0.5)
+    doomed.send_signal(signal.SIGKILL)
+    # Not communicate(), which would lose what readline() has read ahead.
+    with doomed:
+        out = doomed.stdout.read()
+    # The last line may be cut off in the middle by the kill.
+    told += [line for line in out.splitlines(keepends=True) if line.endswith("\n")]
+    for writer in writers:
+        out, err = writer.communicate(timeout=300)
+        assert writer.returncode == 0, err[-2000:]
+        told += out.splitlines()
+    issued = dict(line.strip().split("|") for line in told)
+    assert len(issued) >= 8 * 13 + 12
+    for person, pseudonym in list(issued.items())[::10]:
+        assert keeper.reveal(pseudonym, scope="hospital", **WORK) == person
+    # The killed writer may have stored one person more than it told.
+    assert len(issued) <= keeper.verify(by="officer").pseudonyms <= len(issued) + 1
+    trail = keeper.audit(by="officer")
+    named = {pseudonym for event in trail for pseudonym in event.pseudonyms}
+    assert set(issued.values()) <= named
+    assert len(told) <= sum(event.action == "issue" for event in trail) <= len(told) + 1

@@ -259,6 +259,19 @@ def test_writers_in_threads_keep_to_a_volume(tmp_path):
         assert outcomes(keeper, "issue").count("refused") == 23
 
 
+def test_several_make_one_store(tmp_path):
+    url = tmp_path / "identities.db"
+
+    def make(_):
+        with IdentityProtector(KEY, url, admin="officer") as keeper:
+            return keeper.head
+
+    with ThreadPoolExecutor(6) as pool:
+        heads = set(pool.map(make, range(6)))
+    assert len(heads) == 1
+    assert heads.pop().startswith("1:")
+
+
 PROGRAM = """
 import sys
 sys.path[:0] = sys.argv[3:]
