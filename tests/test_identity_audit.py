@@ -163,6 +163,10 @@ def test_a_right_that_somebody_wrote_is_none(url):
                 call()
     with pytest.raises(StoreError, match=f"event {REVEALED + 1} of the audit was changed"):
         IdentityProtector(KEY, url)
+    # Who takes it out again has the store as it was.
+    change(url, f"DELETE FROM {AUDIT} WHERE number = {REVEALED + 1}")
+    with IdentityProtector(KEY, url) as keeper:
+        assert keeper.verify(by="officer").pseudonyms == 3
 
 
 def test_who_is_open_notices_that_the_end_is_gone(url):
