@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.pseudonyms import FORMATS, Form
+from anonrisk.core.pseudonyms import USUAL_BITS, Form
 from anonrisk.core.render import PrintedLines, percent
 from anonrisk.errors import ArgumentError, CollisionError
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 # One in a million.
 MOST_LIKELY = 1e-6
-USUAL_BITS = 128
-_DIGEST_BITS = 256
 _OFTEN, _TRILLION = 0.01, 10**12
 
 
@@ -103,11 +101,11 @@ def safe_form(format_: Any, length: Any, people: Any, max_collision: Any) -> For
     if not 0 < max_collision <= 1:
         raise ArgumentError("max_collision= is a chance, above 0 and at most 1")
     if people is None:
-        if _bits(form) >= USUAL_BITS:
+        if form.bits >= USUAL_BITS:
             return form
         example = _chance(10**6, form, max_collision)
         raise ArgumentError(
-            f"length={form.length} of {form.format} is {_bits(form)} bits, fewer than the usual "
+            f"length={form.length} of {form.format} is {form.bits} bits, fewer than the usual "
             f"{USUAL_BITS}: say people=, how many persons there will be. Of a million, any two "
             f"share a pseudonym: {_said(example.chance)}"
         )
@@ -142,11 +140,6 @@ def _said(chance: float) -> str:
     return f"one in {round(times, 1 - math.floor(math.log10(times))):,.0f}"
 
 
-def _bits(form: Form) -> int:
-    return min(form.length * FORMATS[form.format], _DIGEST_BITS)
-
-
 def _chance(people: int, form: Form, limit: float) -> CollisionChance:
-    bits = _bits(form)
-    expected = float(people) * (float(people - 1) / 2.0 ** (bits + 1))
-    return CollisionChance(people, bits, -math.expm1(-expected), limit)
+    expected = float(people) * (float(people - 1) / 2.0 ** (form.bits + 1))
+    return CollisionChance(people, form.bits, -math.expm1(-expected), limit)

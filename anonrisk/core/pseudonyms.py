@@ -45,7 +45,7 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 # Bits of a character in each format, and how many are needed so that people keep apart.
 FORMATS = {"hex": 4, "base32": 5, "base64url": 6}
 _LEAST_BITS = 64
-_USUAL_BITS = 128
+USUAL_BITS = 128
 _ALL_BITS = 256
 FLOATS = "pandas turns integers with missing values into floats: use astype('Int64')"
 _TAKEN = "pseudonyms are of text, integers, dates and instants"
@@ -70,7 +70,7 @@ class Form:
         name = one_of(format_, "format", list(FORMATS))
         bits = FORMATS[name]
         if length is None:
-            return cls(name, -(-_USUAL_BITS // bits))
+            return cls(name, -(-USUAL_BITS // bits))
         least, most = -(-_LEAST_BITS // bits), -(-_ALL_BITS // bits)
         number = whole_number(length, "length", at_least=1)
         if not least <= number <= most:
@@ -79,6 +79,11 @@ class Form:
                 "in fewer, two people come to share a pseudonym"
             )
         return cls(name, number)
+
+    @property
+    def bits(self) -> int:
+        """How many bits of a digest are written."""
+        return min(self.length * FORMATS[self.format], _ALL_BITS)
 
 
 @dataclass(frozen=True)
