@@ -33,7 +33,7 @@ def foreach_batch(
     *,
     fail_on: str = "fail",
     state: str | os.PathLike[str] | None = None,
-    key: Key | bytes | None = None,
+    key: Key | bytes | Callable[[], Key | bytes] | None = None,
 ) -> Callable[[Any, int], None]:
     """Give a function for ``writeStream.foreachBatch`` that releases only batches that pass.
 
@@ -57,8 +57,10 @@ def foreach_batch(
         A folder of the driver's machine for the counts of all batches released so far, as
         `anonrisk.state` keeps them. The verdict is then that of the union. Each checkpoint needs
         a folder of its own.
-    key : Key or bytes
-        The key of these counts; needed with `state`.
+    key : Key, bytes or callable
+        The key of these counts; needed with `state`. On Spark Connect, where batches are judged by
+        the server and no key is sent there, a function that reads it there, as in
+        ``partial(Key.from_env, "STREAM_KEY")``.
 
     Returns
     -------
@@ -96,11 +98,15 @@ def foreach_batch(
     _check(policy, release, quarantine, fail_on)
     if (state is None) != (key is None):
         raise ArgumentError("state and key go together: a folder, and the key of its counts")
-    union = None if state is None else StreamState(as_path(state, "a state"), as_key(key))
+    folder = None if state is None else as_path(state, "a state")
+    # One that is given is checked now, one that is read when it is read.
+    secret = key if key is None or callable(key) else as_key(key)
 
     def gate(batch: Any, batch_id: int) -> None:
         from anonrisk.engines.spark import stream
 
+        read = secret() if callable(secret) else secret
+        union = None if folder is None else StreamState(folder, as_key(read))
         waiting = stream.place_of(quarantine, batch_id)
         staged = stream.stored(batch, waiting)
         name = f"batch {batch_id}"

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import keys
 import pytest
 from keys import KEY
 
@@ -85,10 +86,23 @@ def test_a_batch_goes_to_one_place_alone(lake, caplog):
     assert SECRET not in caplog.text
 
 
+def read_key():
+    return KEY
+
+
+def test_a_key_is_not_sent_to_a_server_and_may_be_read_there(tmp_path):
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    with pytest.raises(TypeError, match="a Key is not pickled; read it again where it is needed"):
+        cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=KEY))
+    sent = cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=read_key))
+    assert keys.SECRET not in sent
+
+
 @pytest.mark.nightly
 @pytest.mark.spark
-def test_with_a_state_the_union_is_judged(lake, tmp_path):
-    gate = lake.gate(state=tmp_path / "union", key=KEY)
+@pytest.mark.parametrize("key", [KEY, read_key])
+def test_with_a_state_the_union_is_judged(lake, tmp_path, key):
+    gate = lake.gate(state=tmp_path / "union", key=key)
     # A single c is with the one before it; a single d is alone in all that was released.
     batches = [("a", 1), ("a", 2), ("c", 3), ("c", 4)], [("c", 5)], [("d", 6), ("a", 7)], [("a", 8)]
     for number, rows in enumerate(batches):
