@@ -110,6 +110,7 @@ BROKEN = {
         f"UPDATE {AUDIT} SET epoch = 2 WHERE number = {REVEALED}",
         f"event {REVEALED} of the audit was changed",
     ),
+    "no key at all": (f"UPDATE {AUDIT} SET epoch = 0", "event 1 of the audit was changed"),
     "put in before the first": (
         f"INSERT INTO {AUDIT} ({COLUMNS}) SELECT 0, epoch, content, mac FROM {AUDIT} LIMIT 1",
         "event 1 of the audit is missing",
@@ -141,7 +142,9 @@ def test_a_broken_audit_is_not_opened(url, how):
         IdentityProtector(KEY, url)
 
 
-def test_a_right_that_somebody_wrote_is_none(url):
+# Only events of earlier keys have no MAC that can be checked, and before the first there was none.
+@pytest.mark.parametrize("epoch", [1, 0, -1])
+def test_a_right_that_somebody_wrote_is_none(url, epoch):
     """The right MAC needs the key; all the rest can be made to fit."""
     (last,) = rows_of(url, f"SELECT content, mac FROM {AUDIT} WHERE number = {REVEALED}")
     (model,) = rows_of(url, f"SELECT content FROM {AUDIT} WHERE number = {GRANTED}")
@@ -155,7 +158,7 @@ def test_a_right_that_somebody_wrote_is_none(url):
     with IdentityProtector(KEY, url) as keeper:
         change(
             url,
-            f"INSERT INTO {AUDIT} ({COLUMNS}) VALUES ({REVEALED + 1}, 1, :content, :mac)",
+            f"INSERT INTO {AUDIT} ({COLUMNS}) VALUES ({REVEALED + 1}, {epoch}, :content, :mac)",
             **row,
         )
         for call in every_call(keeper).values():

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 WORDS = ChainWords("event", "events", "audit", "hash", StoreError)
 # The head before the first event.
 BEGINNING = "0:"
+# The number of the key that a store is made with.
+FIRST_EPOCH = 1
 _SHOWN = 20
 
 
@@ -179,13 +181,14 @@ class AuditChain:
         Raises where the chain is broken. Before the last row was read nothing of it is sure:
         events of earlier keys are vouched for by what follows them.
         """
-        epoch = 0
+        # Not 0, which a row could be given that is of no key: nothing would vouch for it.
+        epoch, read = FIRST_EPOCH, False
         for row in rows:
             number, _, previous = head.partition(":")
             event = self._checked(row, int(number) + 1, previous, epoch)
-            epoch, head = row.epoch, head_of(row.content, row.number)
+            epoch, read, head = row.epoch, True, head_of(row.content, row.number)
             yield event, head
-        if epoch not in (0, self.epoch):
+        if read and epoch != self.epoch:
             raise StoreError(
                 "the last event of the audit was not written with the present key: the end was "
                 "cut off, or the store was put together from two states"

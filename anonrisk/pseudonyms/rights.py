@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from anonrisk.core.render import PrintedTable, count_of, named
+from anonrisk.pseudonyms.audit import FIRST_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -130,7 +131,7 @@ class Keeping:
     granted: Mapping[RightKey, int | None] = field(default_factory=dict)
     used: Mapping[RightKey, tuple[Use, ...]] = field(default_factory=dict)
     erased: frozenset[str] = frozenset()
-    epoch: int = 1
+    epoch: int = FIRST_EPOCH
     rotating: bool = False
     at: int = 0
 

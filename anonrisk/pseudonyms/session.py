@@ -15,7 +15,7 @@ from anonrisk.core.keys import Key, hkdf
 from anonrisk.core.pseudonyms import sized
 from anonrisk.core.render import count_of
 from anonrisk.errors import AnonRiskError, NotAllowedError, StoreError, WrongKeyError, raise_alone
-from anonrisk.pseudonyms.audit import AuditChain, head_of
+from anonrisk.pseudonyms.audit import FIRST_EPOCH, AuditChain, head_of
 from anonrisk.pseudonyms.replay import Known, caught_up
 from anonrisk.pseudonyms.rights import DAY
 from anonrisk.pseudonyms.sealing import Sealer
@@ -274,7 +274,7 @@ class Tags:
 
 def create(store: IdentityStore, key: Key, settings: StoreSettings, anchor: Anchor) -> None:
     """Make a new store with its first event, unless somebody else was quicker."""
-    keys = StoreKeys.of(key, secrets.token_hex(16), 1)
+    keys = StoreKeys.of(key, secrets.token_hex(16), FIRST_EPOCH)
     with store.writing() as tables:
         # Of two who look and then make, one waits here for the other.
         tables.make_tables()
@@ -285,7 +285,7 @@ def create(store: IdentityStore, key: Key, settings: StoreSettings, anchor: Anch
         for name, value in (
             ("version", VERSION),
             ("store", keys.store),
-            ("epoch", "1"),
+            ("epoch", str(keys.epoch)),
             ("key check", keys.check),
             (TAG_KEY, tag_key),
         ):
