@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from itertools import product
 
 CHANGES = ("added", "removed", "stayed", "moved")
+# Of somebody who stayed in a class: how many rows they have there.
+ROWS = "rows"
 
 
 def by_key(rows, key, value):
@@ -26,6 +28,9 @@ def members(before, now):
             continue
         for cls in was & is_:
             found["stayed", frozenset([cls]), frozenset([cls])].add(person)
+            had, has = (sum(row[:2] == (person, cls) for row in rows) for rows in (before, now))
+            if had != has:
+                found["added" if has > had else "removed", ROWS, cls].add(person)
         for cls in is_ - was:
             found["added", bool(was), frozenset([cls])].add(person)
         for cls in was - is_:
@@ -39,6 +44,13 @@ def values(rows, person, classes):
 
 def one_value(rows, persons, classes):
     return len({values(rows, person, classes) for person in persons}) == 1
+
+
+def difference(before, now, pair):
+    """What the rows of a person in a class are more, and fewer, than they were."""
+    found = Counter(v for *own, v in now if tuple(own) == pair)
+    found.subtract(v for *own, v in before if tuple(own) == pair)
+    return frozenset((v, n) for v, n in found.items() if n)
 
 
 def told(rows, classes):
@@ -57,12 +69,16 @@ def compared(before, now):
         for person in persons:
             fate = (len(persons), CHANGES.index(change))
             smallest[person] = min(smallest.get(person, fate), fate)
-        sides = [
-            (rows, classes)
-            for rows, classes in ((before, old), (now, new))
-            if isinstance(classes, frozenset)
-        ]
-        known = any(one_value(rows, persons, classes) for rows, classes in sides)
+        if old == ROWS:
+            sides = [(rows, {new}) for rows in (before, now)]
+            known = len({difference(before, now, (person, new)) for person in persons}) == 1
+        else:
+            sides = [
+                (rows, classes)
+                for rows, classes in ((before, old), (now, new))
+                if isinstance(classes, frozenset)
+            ]
+            known = any(one_value(rows, persons, classes) for rows, classes in sides)
         if known and not any(told(rows, classes) for rows, classes in sides):
             learned |= persons
     return smallest, learned

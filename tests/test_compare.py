@@ -20,6 +20,7 @@ from anonrisk.core.encoding import as_hashes
 from anonrisk.counts.keyed import KeyedCounts, KeyedTally, KeyedValues
 from anonrisk.counts.question import Question
 from anonrisk.errors import ArgumentError, EmptyTableError, StateError, WrongKeyError
+from anonrisk.releases.compare import compare_all
 from anonrisk.releases.difference import compare_counts
 from anonrisk.releases.interned import interned
 
@@ -158,7 +159,7 @@ def test_attacks_by_three_releases_that_no_pair_shows(releases, together):
     first, second, third = (oracle.rows_of(people, release) for release in range(3))
     for one, other in ((first, second), (first, third), (second, third)):
         assert check(one, other).at_risk(2) == 0
-    assert check([*first, *second], third).at_risk(2) == together
+    assert check(list({*first, *second}), third).at_risk(2) == together
 
 
 rows = st.lists(
@@ -271,6 +272,28 @@ def test_a_value_that_changed():
     found = now.anon.compare(df, "zip", "who", "ill")
     assert found.changed_values == {"ill": 1}
     assert found.exposed(5) == found.n_added == found.n_removed == 0
+
+
+def test_a_row_more_of_somebody_who_was_there_is_left_over(frame):
+    """The same five persons both times; who knows that one of them came again learns why."""
+    before = {"zip": ["a"] * 5, "who": [1, 2, 3, 4, 5], "ill": ["flu", "cold"] * 2 + ["flu"]}
+    more = {"zip": ["a"], "who": [1], "ill": ["gout"]}
+    now = {name: [*before[name], *more[name]] for name in before}
+    found = frame(now).anon.compare(frame(before), "zip", "who", "ill")
+    assert (found.exposed(5), found.learned_values("ill"), found.unseen(5)) == (1, 1, 1)
+    back = frame(before).anon.compare(frame(now), "zip", "who", "ill")
+    assert back.exposed_by(5) == {"added": 0, "removed": 1, "stayed": 0, "moved": 0}
+
+
+def test_all_who_came_again_with_one_value():
+    before = [(who, "a", "xyz"[who % 3]) for who in range(6)]
+    now = [*before, *((who, "a", "w") for who in range(6))]
+    assert check(before, now).learned_values() == 6
+
+
+def test_earlier_releases_together_count_nobody_twice():
+    both = [df.anon.state("zip", unit="who", sensitive="ill", key=KEY) for _ in range(2)]
+    assert [one.at_risk(100) for one in compare_all(both, both[0])] == [0, 0, 0]
 
 
 def test_the_same_release_tells_nothing():

@@ -281,6 +281,9 @@ def test_what_cannot_be_joined_is_refused_in_words():
         linked(tables, Link(["patients", "visits"], on="idd"), QIDS)
     with pytest.raises(errors.ArgumentError, match="share no quasi-identifier"):
         linked(tables, Link(["patients", "visits"]), QIDS)
+    for wrong in ((None, LINK, QIDS), (tables, "id", QIDS), (tables, LINK, ["zip"])):
+        with pytest.raises(errors.ArgumentError, match="linked takes tables by their names"):
+            linked(*wrong)
     with pytest.raises(errors.ArgumentError, match="'visits' of a link is not given"):
         linked({"patients": patients}, LINK, QIDS)
     shared = {"patients": ["zip"], "visits": ["zip"]}
@@ -317,6 +320,8 @@ def test_on_spark_tables_are_grouped_and_joined_where_they_are(frame, monkeypatc
     [
         (["patients"], "id"),
         ("patients", "id"),
+        (None, "id"),
+        (5, "id"),
         (["patients", "patients"], "id"),
         ([["patients"], "visits"], "id"),
         (["patients", "visits"], {"patients": "id"}),

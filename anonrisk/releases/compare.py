@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.asking import in_one_state
 from anonrisk.core.keys import Key
+from anonrisk.releases.difference import compare_counts
 from anonrisk.releases.state import State, state
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def compare(
     persons in both releases. A value is learned if all of a group have it, and no class that they
     are in has it alone, so that neither release tells it.
 
+    Somebody who stayed in a class with more rows there than before, or with fewer, is in one more
+    group, with all of that class of whom the same is true: these rows are what is left over.
     Somebody who is in several classes is judged in each of them: added to it, removed from it or
     staying there; who has none of their classes in both releases has moved, from all to all.
 
@@ -164,4 +167,4 @@ def compare_all(earlier: Sequence[State], now: State) -> Iterator[Comparison]:
             union, *rest = states
             for one in rest:
                 union = union.merge(one)
-            yield compare_states(union, now)
+            yield compare_counts(union.counts, now.counts, of_several=True)

@@ -40,10 +40,14 @@ if TYPE_CHECKING:
 _ADDED, _REMOVED, _STAYED, _MOVED = map(CHANGES.index, (ADDED, REMOVED, STAYED, MOVED))
 # Somebody added to a class who has others in both releases is not in one group with a newcomer.
 _ALSO_ELSEWHERE = len(CHANGES)
-_N_KINDS = 2 * len(CHANGES)
+# Nor is somebody who stayed, with more rows there than before, or with fewer.
+_OTHER_ROWS = 2 * len(CHANGES)
+_N_KINDS = 3 * len(CHANGES)
 
 
-def compare_counts(before: KeyedCounts, now: KeyedCounts) -> Comparison:
+def compare_counts(
+    before: KeyedCounts, now: KeyedCounts, *, of_several: bool = False
+) -> Comparison:
     """Compare the keyed counts of two releases, made under one key.
 
     Where nobody is in both, the unit may be a pseudonym that changed, and says nothing: net changes
@@ -54,6 +58,9 @@ def compare_counts(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     before, now : KeyedCounts
         With the same unit, sensitive columns and way to take missing values; the quasi-identifier
         may be another one, if there is a unit.
+    of_several : bool
+        Whether `before` is made of several releases, so that a row may be counted in each of them
+        and numbers of rows say nothing.
 
     Returns
     -------
@@ -63,7 +70,7 @@ def compare_counts(before: KeyedCounts, now: KeyedCounts) -> Comparison:
     _check(before, now)
     if before.persons is None or now.persons is None:
         return net_difference(before, now)
-    pairs = _Pairs.of(before, now, before.persons, now.persons)
+    pairs = _Pairs.of(before, now, before.persons, now.persons, by_rows=not of_several)
     found = _by_person if (pairs.in_before & pairs.in_now).any() else _net_by_person
     return found(pairs)
 
@@ -163,10 +170,18 @@ class _Pairs:
     now: Booleans
     n_classes: int
     n_persons: int
+    # Whether it matters how many rows a pair has.
+    by_rows: bool
 
     @classmethod
     def of(
-        cls, before: KeyedCounts, now: KeyedCounts, who_before: Hashes, who_now: Hashes
+        cls,
+        before: KeyedCounts,
+        now: KeyedCounts,
+        who_before: Hashes,
+        who_now: Hashes,
+        *,
+        by_rows: bool,
     ) -> _Pairs:
         classes, n_classes = interned(np.concatenate((before.classes, now.classes)))
         persons, n_persons = interned(np.concatenate((who_before, who_now)))
@@ -183,6 +198,7 @@ class _Pairs:
             now=is_in[1],
             n_classes=n_classes,
             n_persons=n_persons,
+            by_rows=by_rows,
         )
 
     @cached_property
@@ -192,6 +208,14 @@ class _Pairs:
     @cached_property
     def size_now(self) -> Integers:
         return np.bincount(self.cls[self.now], minlength=self.n_classes)
+
+    @cached_property
+    def more_rows(self) -> Integers:
+        """How many rows more each pair that stayed has now; 0 where that does not matter."""
+        found = np.zeros(len(self.cls), dtype=np.int64)
+        for counts, places, sign in zip(self.counts, self.places, (-1, 1), strict=True):
+            found[places] += sign * counts.rows
+        return np.where(self.before & self.now & self.by_rows, found, 0)
 
     @cached_property
     def least_before(self) -> Integers:
@@ -273,12 +297,16 @@ class _Groups:
         in_other = np.where(pairs.now[rest], pairs.in_before[person], pairs.in_now[person])
         kind = np.where(pairs.now[rest], _ADDED, _REMOVED) + in_other * _ALSO_ELSEWHERE
         kind[pairs.before[rest] & pairs.now[rest]] = _STAYED
+        more = pairs.more_rows
+        again = np.flatnonzero(more)
+        rest = np.concatenate((rest, again))
+        kind = np.concatenate((kind, np.where(more[again] > 0, _ADDED, _REMOVED) + _OTHER_ROWS))
         moved = np.flatnonzero(pairs.moved)
         beyond = pairs.n_classes * _N_KINDS
         keys = np.concatenate((pairs.cls[rest] * _N_KINDS + kind, pairs.way + beyond))
         return cls(
             pairs,
-            np.concatenate((person, moved)),
+            np.concatenate((pairs.person[rest], moved)),
             numbered(keys)[0],
             np.concatenate((kind, np.full(len(moved), _MOVED))),
             np.concatenate((rest, np.full(len(moved), NONE))),
@@ -300,11 +328,14 @@ class _Groups:
 
     def learned(self, sides: tuple[_Side, _Side]) -> Booleans:
         """Tell which persons' value is learned: their group has one, and no class of theirs."""
-        has_moved = self.kind == _MOVED
+        has_moved, other_rows = self.kind == _MOVED, self.kind >= _OTHER_ROWS
+        # Of who has other rows than before, these rows are what is learned.
+        difference = interned(sides[1].rows - sides[0].rows)[0]
         known = np.zeros(len(self.group), dtype=bool)
         told = known.copy()
         for side in sides:
             value = np.where(has_moved, side.of_person[self.person], side.of_pair[self.pair])
+            value = np.where(other_rows, difference[self.pair], value)
             known |= (value != NONE) & all_alike(self.group, value)
             told |= np.where(has_moved, side.told_person[self.person], side.told[self.pair])
         found = np.zeros(self.pairs.n_persons, dtype=bool)
@@ -323,6 +354,8 @@ class _Side:
     told_person: Booleans
     # What the number of a person stands for, in any release.
     sums: Hashes
+    # The sum of the values of each pair, a row each.
+    rows: Hashes
 
     @classmethod
     def of(cls, pairs: _Pairs, which: int, name: Name) -> _Side:
@@ -340,4 +373,6 @@ class _Side:
         # A value that somebody has in several classes is one value.
         _, once = np.unique(person * n_values + distinct, return_index=True)
         sums = summed(person[once], values[once], pairs.n_persons)
-        return cls(of_pair, interned(sums)[0], told, told_person, sums)
+        times = counts.values[name].rows.astype(np.uint64)[:, None]
+        rows = summed(places[entry], values * times, len(pairs.cls))
+        return cls(of_pair, interned(sums)[0], told, told_person, sums, rows)

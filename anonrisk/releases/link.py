@@ -40,8 +40,8 @@ class Link:
         self, tables: Sequence[str], on: Names | Mapping[str, Names] | None = None
     ) -> None:
         """Check that it joins something."""
-        named = tuple(tables)
-        texts = not isinstance(tables, str) and all(isinstance(one, str) for one in named)
+        named = tuple(tables) if isinstance(tables, (list, tuple)) else ()
+        texts = all(isinstance(one, str) for one in named)
         if not texts or len({*named}) < max(len(named), 2):
             raise PolicyError("a link joins two tables or more, each named once")
         columns: Qid | dict[str, Qid] | None = None

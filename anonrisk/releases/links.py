@@ -7,6 +7,7 @@ are their numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ from anonrisk.releases.linked_entries import (
 from anonrisk.releases.linked_sizes import LinkedSizes, MatchedTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from anonrisk.core.arrays import Integers
     from anonrisk.core.columns import Name, Names, Qid
@@ -139,6 +140,9 @@ def linked(
     1
     """
     check_missing(missing)
+    given: tuple[tuple[Any, Any], ...] = (tables, Mapping), (qids, Mapping), (link, Link)
+    if not all(isinstance(one, kind) for one, kind in given):
+        raise ArgumentError("linked takes tables by their names, a Link, and qids by these names")
     for name in link.tables:
         if name not in tables or name not in qids:
             raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
