@@ -29,7 +29,7 @@ from anonrisk.core.results import Interval
 from anonrisk.counts.class_profiles import ValueCounts
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.engines.held import ROLES_KEY, HeldTable
-from anonrisk.identity import IdentityProtector, collision_chance
+from anonrisk.identity import Erasure, Expiry, IdentityProtector, Rotation, collision_chance
 from anonrisk.planning.goal import PlannedBudget
 from anonrisk.policy.against import UniqueChange, check_against
 from anonrisk.predict.population import Pitman, Sample, bounds, good_toulmin
@@ -244,6 +244,9 @@ RESULTS = {
     "IdentityStore": lambda t: identities_of(t)._session.store,
     "AuditChain": lambda t: identities_of(t)._session.keys.chain,
     "AuditTrail": lambda t: identities_of(t).audit(by=one_line(t.sex)),
+    "Erasure": lambda _: Erasure(2),
+    "Expiry": lambda _: Expiry(10**6, 3),
+    "Rotation": lambda _: Rotation(2, 10**6, 0),
     "Event": lambda t: identities_of(t).audit(by=one_line(t.sex))[-2],
     "Rights": lambda t: identities_of(t).rights(by=one_line(t.sex)),
     "VerifiedStore": lambda t: identities_of(t).verify(by=one_line(t.sex)),

@@ -112,11 +112,15 @@ def open_store(url: Any, what: str) -> tuple[Engine, str]:
 
 
 def keep_on_disk(engine: Engine) -> None:
-    """Let what SQLite has committed stay when the power fails, the folder's entry included."""
+    """Let what SQLite has committed stay when the power fails, the folder's entry included.
+
+    And what it has deleted or replaced go: else the bytes stay in the file until they are needed.
+    """
     from sqlalchemy import event
 
     def to_disk(connection: Any, _record: object) -> None:
         connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA secure_delete = ON")
 
     event.listen(engine, "connect", to_disk)
 

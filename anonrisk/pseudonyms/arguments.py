@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import line_of_text, one_of, whole_number
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ArgumentError, SecretKeyError
 from anonrisk.pseudonyms.rights import ACTIONS, ANY, ON_PERSONS
+
+if TYPE_CHECKING:
+    from anonrisk.core.keys import Key
+    from anonrisk.pseudonyms.rights import StoreSettings
 
 LONGEST_NAME, LONGEST_REASON = 255, 2_000
 # What pseudonyms are made of, in any format and length.
@@ -65,3 +69,12 @@ def volume_of(per_day: Any, action: str) -> int | None:
 def at_least_one(given: Any, what: str) -> int | None:
     """Read a number of days or of holders, if one is given."""
     return None if given is None else whole_number(given, what, at_least=1)
+
+
+def refuse_parts(key: Key, settings: StoreSettings) -> None:
+    """Refuse a key that fewer persons hold than the store asks for."""
+    if settings.key_parts > max(len(key.holders), 1):
+        raise SecretKeyError(
+            f"this store takes a key put together from the parts of {settings.key_parts} holders "
+            "at least: Key.from_parts"
+        )

@@ -168,11 +168,7 @@ def look_up(turn: Turn, doing: Doing) -> bytes:
     (pseudonym,) = doing.pseudonyms
     row = turn.tables.identities(doing.scope, [pseudonym]).get(pseudonym)
     if row is None:
-        error = UnknownPseudonymError(
-            f"no such pseudonym was issued for scope {doing.scope!r}; it may belong to another "
-            "scope"
-        )
-        turn.end(doing, "unknown", error)
+        turn.end(doing, "unknown", not_issued(doing.scope))
     try:
         identity = turn.unseal(row).identity
     except StoreError as broken:
@@ -181,6 +177,13 @@ def look_up(turn: Turn, doing: Doing) -> bytes:
     if identity is None or turn.is_erased(identity):
         turn.end(doing, "unknown", ErasedError("the person behind this pseudonym was erased"))
     return identity
+
+
+def not_issued(scope: str) -> UnknownPseudonymError:
+    """Say that there is no such pseudonym."""
+    return UnknownPseudonymError(
+        f"no such pseudonym was issued for scope {scope!r}; it may belong to another scope"
+    )
 
 
 def identity_of(value: bytes) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from anonrisk.core.arguments import one_of
 from anonrisk.core.collisions import safe_form
 from anonrisk.core.keys import Key, as_key
-from anonrisk.errors import ArgumentError, NotAllowedError, SecretKeyError
+from anonrisk.errors import ArgumentError, NotAllowedError
 from anonrisk.pseudonyms import granting, issuing, verifying
 from anonrisk.pseudonyms.anchor import Anchor
 from anonrisk.pseudonyms.arguments import (
@@ -17,12 +17,14 @@ from anonrisk.pseudonyms.arguments import (
     pseudonym_of,
     reason_of,
     recipient_of,
+    refuse_parts,
     right_of,
     volume_of,
 )
 from anonrisk.pseudonyms.rights import StoreSettings
 from anonrisk.pseudonyms.session import Doing, StoreSession, create
 from anonrisk.pseudonyms.store import IdentityStore
+from anonrisk.pseudonyms.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from anonrisk.pseudonyms.verifying import VerifiedStore
 
 
-class IdentityProtector:
+class IdentityProtector(Upkeep):
     """Issue pseudonyms, convert them between recipients, and reveal who is behind one.
 
     Fischer-Hübner's identity protector (Registratiekamer 1995). A pseudonym of a scope is the one
@@ -379,12 +381,3 @@ class IdentityProtector:
         """
         doing = Doing(name_of(by, "by"), "accept_clock", reason=reason_of(reason))
         granting.accept_clock(self._session, doing)
-
-
-def refuse_parts(key: Key, settings: StoreSettings) -> None:
-    """Refuse a key that fewer persons hold than the store asks for."""
-    if settings.key_parts > max(len(key.holders), 1):
-        raise SecretKeyError(
-            f"this store takes a key put together from the parts of {settings.key_parts} holders "
-            "at least: Key.from_parts"
-        )

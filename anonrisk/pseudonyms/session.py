@@ -96,14 +96,7 @@ class Turn:
         """The days since 1970."""
         return self.at // DAY
 
-    def record(
-        self,
-        doing: Doing,
-        outcome: str = "done",
-        *,
-        chain: AuditChain | None = None,
-        **details: Any,
-    ) -> Event:
+    def record(self, doing: Doing, outcome: str = "done", **details: Any) -> Event:
         """Put on record what somebody did or tried."""
         told = {
             **asdict(doing),
@@ -111,7 +104,7 @@ class Turn:
             "outcome": outcome,
             "details": details,
         }
-        event, row = (chain or self.keys.chain).link(self.known.head, told)
+        event, row = self.keys.chain.link(self.known.head, told)
         self.tables.add_event(row)
         head = head_of(row["content"], event.number)
         self.known = replace(self.known, head=head, keeping=self.keeping.after([event]))
@@ -145,15 +138,30 @@ class Turn:
 
     def unseal(self, row: Row[Any]) -> Opened:
         """Open the identity of a row; raise where it was changed."""
-        if row.epoch != self.keys.epoch:
+        if row.epoch == self.keys.epoch:
+            sealer = self.keys.sealer
+        # The audit says whether one is needed: a wrapped key that was put back is not asked.
+        elif self.keeping.rotating and row.epoch == self.keys.epoch - 1:
+            sealer = self._old_sealer
+        else:
             raise StoreError("an identity in the store was sealed with a key of another epoch")
-        return self.keys.sealer.unseal(row.scope, row.pseudonym, row.sealed)
+        return sealer.unseal(row.scope, row.pseudonym, row.sealed)
 
-    def seal(self, scope: str, pseudonym: str, identity: bytes) -> dict[str, Any]:
-        """Make the row of an identity that is issued today."""
-        sealed = self.keys.sealer.seal(scope, pseudonym, identity, self.day)
+    @cached_property
+    def _old_sealer(self) -> Sealer:
+        """What opens rows that a rotation did not come to yet."""
+        secret = unwrapped(self.keys.sealer, self.about, OLD_KEY)
+        return Sealer(secret, self.keys.store, self.keys.epoch - 1)
+
+    def seal(
+        self, scope: str, pseudonym: str, identity: bytes | None, day: int | None = None
+    ) -> dict[str, Any]:
+        """Make the row of an identity that is issued today, or was on a day; None: erased."""
         told = {"scope": scope, "pseudonym": pseudonym, "epoch": self.keys.epoch}
-        return {**told, "sealed": sealed}
+        sealer, issued = self.keys.sealer, self.day if day is None else day
+        if identity is None:
+            return {**told, "sealed": sealer.tombstone(scope, pseudonym)}
+        return {**told, "sealed": sealer.seal(scope, pseudonym, identity, issued)}
 
     @cached_property
     def tags(self) -> Tags:
@@ -168,6 +176,8 @@ class Turn:
 
 # Under this name the store keeps the key of tags, wrapped by the present key.
 TAG_KEY = "tag key"
+# And under this one, during a rotation, what sealed identities before.
+OLD_KEY = "old sealing key"
 _ASK = "somebody who may grant can allow it"
 
 
@@ -197,7 +207,7 @@ class StoreSession:
                 yield turn
             except OnRecord as caught:
                 ended = caught.error
-        self._known = turn.known
+        self._known, self.keys = turn.known, turn.keys
         self.anchor.keep(turn.known.head)
         if ended is not None:
             raise_alone(ended)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 VERSION = "2"
 KEEPER, AUDIT, IDENTITY = "anonrisk_keeper", "anonrisk_audit", "anonrisk_identity"
+# A recipient and a pseudonym, by which a row of identities is known.
+Named = tuple[str, str]
 _WHAT = "a store of identities"
 # Tables that the first version had, and this one has not.
 _FIRST = {"anonrisk_setting", "anonrisk_grant", "anonrisk_event"}
@@ -168,28 +170,43 @@ class StoreTransaction:
             found |= {row.pseudonym: row for row in self.connection.execute(query)}
         return found
 
-    def all_identities(self, epoch: int | None = None) -> Iterator[Row[Any]]:
-        """Give all rows, or those of one epoch, a few at a time."""
+    def identities_after(
+        self, last: Named | None, most: int = _ROWS, *, not_of: int | None = None
+    ) -> Sequence[Row[Any]]:
+        """Give the next rows behind one, in their order: all, or those that are not of an epoch."""
         from sqlalchemy import tuple_
 
         table = self._of(IDENTITY)
-        key = tuple_(table.c.scope, table.c.pseudonym)
-        query = table.select().order_by(table.c.scope, table.c.pseudonym).limit(_ROWS)
-        if epoch is not None:
-            query = query.where(table.c.epoch == epoch)
-        part = self.connection.execute(query).all()
+        order = table.c.scope, table.c.pseudonym
+        query = table.select().order_by(*order).limit(most)
+        if last is not None:
+            query = query.where(tuple_(*order) > last)
+        if not_of is not None:
+            query = query.where(table.c.epoch != not_of)
+        return self.connection.execute(query).all()
+
+    def all_identities(self) -> Iterator[Row[Any]]:
+        """Give all rows, a few at a time."""
+        part = self.identities_after(None)
         while part:
             yield from part
-            last = (part[-1].scope, part[-1].pseudonym)
-            part = self.connection.execute(query.where(key > last)).all()
+            part = self.identities_after((part[-1].scope, part[-1].pseudonym))
 
-    def all_names(self) -> set[tuple[str, str]]:
+    def all_names(self) -> set[Named]:
         """Give the recipient and the pseudonym of all rows."""
         from sqlalchemy import select
 
         table = self._of(IDENTITY)
         query = select(table.c.scope, table.c.pseudonym)
         return {(scope, pseudonym) for scope, pseudonym in self.connection.execute(query)}
+
+    def count_identities(self, *, not_of: int) -> int:
+        """Count the rows that are not of an epoch."""
+        from sqlalchemy import func, select
+
+        table = self._of(IDENTITY)
+        query = select(func.count()).select_from(table).where(table.c.epoch != not_of)
+        return int(self.connection.execute(query).scalar_one())
 
     def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Store new rows: scope, pseudonym, epoch, sealed."""

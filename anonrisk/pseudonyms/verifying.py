@@ -12,9 +12,7 @@ from anonrisk.errors import StoreError
 
 if TYPE_CHECKING:
     from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
-
-# A recipient and a pseudonym.
-Named = tuple[str, str]
+    from anonrisk.pseudonyms.store import Named
 
 
 @dataclass(frozen=True, repr=False)
