@@ -15,7 +15,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from keys import KEY
+from keys import KEY, OTHER
 from raw_store import Database, cipher_of, pseudonym_of, sized, subkey
 from released import manifest_of
 
@@ -23,6 +23,8 @@ from anonrisk import Manifest
 from anonrisk.core import clock
 from anonrisk.core.pseudonyms import Form, Pseudonymisation
 from anonrisk.errors import (
+    AnonRiskError,
+    ErasedError,
     NotAllowedError,
     SecretKeyError,
     StoreError,
@@ -718,3 +720,127 @@ def test_who_has_the_whole_key_can_split_it_again(tmp_path):
     mine = Key.from_parts(Key.from_bytes(whole.reveal()).split("Mallory", "Mallet"))
     with IdentityProtector(mine, path) as keeper:
         assert keeper.rights(by="officer")
+
+
+def test_after_a_rotation_the_old_key_opens_only_what_is_older(store, anns, tmp_path):
+    backup = Database(tmp_path / "backup.db")
+    shutil.copy(store.path, backup.path)
+    with opened(store) as keeper:
+        keeper.grant("keys", "rotate", by="officer", **WHY)
+        keeper.rotate(OTHER, by="keys", **WHY)
+        asked = {"scope": "insurer", "by": "doctor", **WHY}
+        assert keeper.reveal(anns, **asked) == "Ann Onymous"
+    with pytest.raises(WrongKeyError):
+        opened(store)
+    with IdentityProtector(OTHER, store.path) as keeper:
+        assert keeper.reveal(anns, **asked) == "Ann Onymous"
+    with opened(backup) as keeper:
+        assert keeper.reveal(anns, **asked) == "Ann Onymous"
+
+
+@pytest.fixture
+def erased(store, anns, tmp_path):
+    """A store in which Ann was erased, and a backup from before."""
+    backup = Database(tmp_path / "backup.db")
+    shutil.copy(store.path, backup.path)
+    with opened(store) as keeper:
+        keeper.grant("desk", "erase", scope="*", per_day=9, by="officer", **WHY)
+        keeper.erase(pseudonym=anns, scope="insurer", by="desk", reason="request 7")
+    return backup
+
+
+def test_erased_is_who_was_behind_a_pseudonym_and_not_the_pseudonym(store, erased, anns):
+    event = store.event(store.last())
+    assert event["action"] == "erase"
+    assert anns not in json.dumps(event)
+    with opened(store) as keeper:
+        for scope in ("insurer", "hospital"):
+            with pytest.raises(ErasedError):
+                keeper.reveal(
+                    pseudonym_of("Ann Onymous", scope, KEY.reveal()),
+                    scope=scope,
+                    by="doctor",
+                    **WHY,
+                )
+        with pytest.raises(ErasedError):
+            keeper.issue("Ann Onymous", scope="research", by="clerk", **WHY)
+        keeper.verify(by="officer")
+    lengths = "SELECT DISTINCT length(sealed) FROM anonrisk_identity"
+    assert store.rows(lengths) == [(272,)]
+    # The name is not forgotten by who thinks of it and has the key.
+    assert anns in {pseudonym_of(name, "insurer", KEY.reveal()) for name in NAMES}
+
+
+def test_an_erased_row_put_back_from_a_backup_reveals_nobody(store, erased, anns):
+    (sealed,) = erased.rows("SELECT sealed FROM anonrisk_identity WHERE pseudonym = ?", anns)[0]
+    change = "UPDATE anonrisk_identity SET sealed = ? WHERE pseudonym = ?"
+    store.write((change, (sealed, anns)))
+    with opened(store) as keeper:
+        with pytest.raises(ErasedError):
+            keeper.reveal(anns, scope="insurer", by="doctor", **WHY)
+        with pytest.raises(StoreError, match="erased"):
+            keeper.verify(by="officer")
+
+
+def test_a_backup_knows_who_was_erased(erased, anns):
+    with opened(erased) as keeper:
+        assert keeper.reveal(anns, scope="insurer", by="doctor", **WHY) == "Ann Onymous"
+
+
+def test_two_copies_around_an_erasure_show_whose_pseudonyms_they_were(store, erased):
+    query = "SELECT scope, pseudonym, sealed FROM anonrisk_identity"
+    changed = {row[:2] for row in set(store.rows(query)) ^ set(erased.rows(query))}
+    assert changed == {
+        (scope, pseudonym_of("Ann Onymous", scope, KEY.reveal()))
+        for scope in ("insurer", "hospital")
+    }
+
+
+def test_an_expired_row_put_back_from_a_backup_reveals_again(store, anns, tmp_path, monkeypatch):
+    start = clock.now()
+    with opened(store) as keeper:
+        keeper.grant("desk", "erase", scope="*", per_day=9, by="officer", **WHY)
+        keeper.set_retention(keep_identities=30, keep_audit=None, by="officer", **WHY)
+    rows = store.rows("SELECT * FROM anonrisk_identity")
+    monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(days=40))
+    asked = {"scope": "insurer", "by": "doctor", **WHY}
+    with opened(store) as keeper:
+        keeper.expire(by="desk", **WHY)
+        with pytest.raises(AnonRiskError):
+            keeper.reveal(anns, **asked)
+    put_back = "INSERT OR REPLACE INTO anonrisk_identity VALUES (?, ?, ?, ?)"
+    store.write(*((put_back, row) for row in rows))
+    with opened(store) as keeper:
+        assert keeper.reveal(anns, **asked) == "Ann Onymous"
+
+
+def test_who_has_key_and_database_tells_whether_a_name_was_erased(store, erased):
+    bound = store.bound(b"anonrisk wrapped key 2", 1, "tag key")
+    tag_key = cipher_of(KEY).decrypt(bytes.fromhex(store.says("tag key")), [bound])
+    secret = subkey(tag_key, b"identity erased")
+    tags = store.event(store.last())["details"]["tags"]
+    found = [
+        name for name in NAMES if hmac.digest(secret, b"s" + name.encode(), "sha256").hex() in tags
+    ]
+    assert found == ["Ann Onymous"]
+
+
+def test_who_has_the_old_key_forges_rows_until_the_rotation_has_ended(store, anns, monkeypatch):
+    with opened(store) as keeper:
+        keeper.grant("keys", "rotate", by="officer", **WHY)
+        with monkeypatch.context() as patched:
+            patched.setattr("anonrisk.pseudonyms.rotation._renewed", None)
+            with pytest.raises(StoreError):
+                keeper.rotate(OTHER, by="keys", **WHY)
+    bound = store.bound(b"anonrisk sealed identity 2", 1, "insurer", anns)
+    text = (bytes(4) + len(b"sMallory").to_bytes(2, "big") + b"sMallory").ljust(256, b"\0")
+    forged = cipher_of(KEY).encrypt(text, [bound])
+    change = "UPDATE anonrisk_identity SET epoch = ?, sealed = ? WHERE pseudonym = ?"
+    store.write((change, (1, forged, anns)))
+    asked = {"scope": "insurer", "by": "doctor", **WHY}
+    with IdentityProtector(OTHER, store.path) as keeper:
+        assert keeper.reveal(anns, **asked) == "Mallory"
+        keeper.rotate(OTHER, by="keys", **WHY)
+        store.write((change, (1, forged, anns)))
+        with pytest.raises(StoreError):
+            keeper.reveal(anns, **asked)
