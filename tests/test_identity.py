@@ -457,3 +457,38 @@ def test_eight_writers_and_a_killed_one_lose_nothing(url, keeper):
     named = {pseudonym for event in trail for pseudonym in event.pseudonyms}
     assert set(issued.values()) <= named
     assert len(told) <= sum(event.action == "issue" for event in trail) <= len(told) + 1
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "no/such/folder", "x" * 5_000])
+def test_a_path_that_none_can_be_is_told_in_our_words_and_nothing_is_made(path, name):
+    for place in (path.parent / name, str(path.parent / name)):
+        with pytest.raises(errors.StoreError, match="is not taken"):
+            IdentityProtector(KEY, place, admin="officer")
+        with pytest.raises(errors.StoreError, match="is not used"):
+            IdentityProtector(KEY, path, admin="officer", anchor=place)
+    # Else a store would be there whose anchor is missed from the first day.
+    with pytest.raises(errors.StoreError, match="no store"):
+        IdentityProtector(KEY, path)
+
+
+@pytest.mark.parametrize("number", [10**400, 10**5_000], ids=["large", "unwritten"])
+def test_numbers_beyond_all_counting_are_refused(number):
+    keeper = opened("sqlite://")
+    for call in (
+        lambda: keeper.grant("a", "issue", scope="b", per_day=number, by="officer", reason=WHY),
+        lambda: IdentityProtector(KEY, "sqlite://", admin="officer", keep_audit=number),
+        lambda: IdentityProtector(KEY, "sqlite://", admin="officer", key_parts=number),
+        lambda: IdentityProtector(KEY, "sqlite://", admin="officer", people=number),
+        lambda: IdentityProtector(KEY, "sqlite://", admin="officer", length=number),
+    ):
+        with pytest.raises(errors.ArgumentError, match="at most 300 digits"):
+            call()
+
+
+@pytest.mark.parametrize("scope", [pd.NA, pd.Series(["a", "b"]), b"insurer", 7])
+def test_a_scope_that_is_no_text_is_told_in_our_words(scope):
+    keeper = opened("sqlite://")
+    with pytest.raises(errors.ArgumentError, match="scope= names a recipient"):
+        keeper.grant("a", "issue", scope=scope, per_day=1, by="officer", reason=WHY)
+    with pytest.raises(errors.ArgumentError, match="scope= names a recipient"):
+        keeper.revoke("a", "issue", scope=scope, by="officer", reason=WHY)

@@ -240,9 +240,27 @@ def test_parts_are_random_whatever_the_key_is():
     assert np.abs(two - 0.5).max() < 6 * 0.5 / math.sqrt(n)
 
 
+def test_a_key_given_in_place_of_its_name_is_in_no_error():
+    names = [SECRET.hex(), SECRET.hex().upper(), base64.b64encode(SECRET).decode()]
+    names += [base64.b32encode(SECRET).decode(), base64.urlsafe_b64encode(SECRET).decode()]
+    for secret in names:
+        for call in (Key.from_env, Key.from_file, KeyPart.from_file):
+            with pytest.raises(errors.SecretKeyError, match="of this name") as raised:
+                call(secret)
+            assert secret not in str(raised.value)
+    for name in ("KEY", "PSEUDONYM_KEY_OF_THE_NORTHERN_HOSPITALS_2026", "patients"):
+        with pytest.raises(errors.SecretKeyError, match=f"'{name}' is not set"):
+            Key.from_env(name)
+    for name in ("/no/patients.key", "keys/prod-2026-11-16.hex", "/usr/no-9f3c2a71d0b84e56"):
+        with pytest.raises(errors.SecretKeyError, match=name):
+            Key.from_file(name)
+
+
 def test_parts_that_do_not_fit_are_refused():
     ann, bob = KEY.split("Ann", "Bob")
     for parts, told in (
+        (None, "put together from its parts"),
+        (7, "put together from its parts"),
         ([], "put together from its parts"),
         (["part"], "put together from its parts"),
         ([KEY, ann], "put together from its parts"),

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 # Control characters, halves of characters, and ends of lines and paragraphs.
 _UNFIT = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# Larger numbers are no floats, and Python does not write the largest of them.
+_TOO_LARGE = 1e300
+# So much of a wrong word is quoted.
+_QUOTED = 80
 
 
 def _within(given: Any) -> bool:
     """Tell whether a number is from zero up, and small enough to be a float."""
     try:
-        return 0 <= float(given) < 1e300
+        return 0 <= float(given) < _TOO_LARGE
     except OverflowError:
         return False
 
@@ -34,6 +38,8 @@ def whole_number(given: Any, what: str, *, at_least: int) -> int:
     """
     if isinstance(given, bool) or not isinstance(given, Integral) or given < at_least:
         raise ArgumentError(f"{what} must be a whole number, at least {at_least}")
+    if int(given) >= _TOO_LARGE:
+        raise ArgumentError(f"{what} must be a whole number of at most 300 digits")
     return int(given)
 
 
@@ -86,7 +92,7 @@ def one_of(given: Any, what: str, words: Sequence[str]) -> str:
     """
     if not isinstance(given, str) or given not in words:
         known = ", ".join(map(repr, words))
-        shown = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+        shown = repr(given[:_QUOTED]) if isinstance(given, str) else f"a {type(given).__name__}"
         raise ArgumentError(f"{what}={shown} is not one of {known}{nearest(shown, words)}")
     return str(given)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.paths import as_path, why_not
 from anonrisk.core.private_files import make_private, why_not_private, why_not_safe
+from anonrisk.core.weak_keys import could_be_key
 from anonrisk.errors import SecretKeyError
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 _WHAT = "a key file"
 # No key is longer: who names a disk or a table by mistake is told so, and not waited for.
 _MOST_BYTES = 65_536
+# As keys are written, and few files are called.
+_ONE_WORD = re.compile(r"[A-Za-z0-9+/=_-]+")
 
 
 def read_key_file(path: Any, *, secret: bool = True, shared: bool = False) -> bytes:
@@ -66,4 +70,7 @@ def _problem(path: Path, mode: int, *, shared: bool) -> str:
 
 
 def _unusable(doing: str, place: Path, error: OSError | ValueError) -> SecretKeyError:
-    return SecretKeyError(f"cannot {doing} the key file {str(place)!r}: {why_not(error)}")
+    # Who gives the key in place of its file must not find it in a log.
+    alone = _ONE_WORD.fullmatch(str(place)) and not (place.is_absolute() and place.parent.is_dir())
+    called = "of this name" if alone and could_be_key(str(place)) else repr(str(place))
+    return SecretKeyError(f"cannot {doing} the key file {called}: {why_not(error)}")

@@ -132,7 +132,10 @@ def split(secret: bytes, holders: Sequence[Any]) -> tuple[KeyPart, ...]:
 
 def joined(parts: Iterable[Any]) -> tuple[bytes, tuple[str, ...]]:
     """Give the key and its holders, if all parts of it are there, each once."""
-    given = list(parts) if not isinstance(parts, KeyPart) else [parts]
+    try:
+        given = [parts] if isinstance(parts, KeyPart) else list(parts)
+    except TypeError:
+        given = []
     if not given or not all(isinstance(part, KeyPart) for part in given):
         raise SecretKeyError("a key is put together from its parts: see KeyPart.from_file")
     of, numbers = given[0].of, [part.number for part in given]

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from anonrisk.core.arguments import one_of
 from anonrisk.core.key_files import read_key_file
 from anonrisk.core.key_parts import KeyPart, joined, split
-from anonrisk.core.weak_keys import why_weak
+from anonrisk.core.weak_keys import LEAST_BYTES, could_be_key, why_weak
 from anonrisk.errors import SecretKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# Fewer bytes can be guessed.
-LEAST_BYTES = 16
 ENCODINGS = ("text", "hex", "base64")
 
 
@@ -73,7 +71,7 @@ class Key:
         Parameters
         ----------
         name : str
-            Name of the variable.
+            Name of the variable. One that may be the key itself, by mistake, is in no error.
         encoding : {"text", "hex", "base64"}
             How the key is written there; ``"text"`` takes the UTF-8 bytes of it as they are.
 
@@ -93,7 +91,8 @@ class Key:
         except UnicodeEncodeError:
             written = None
         if written is None:
-            raise SecretKeyError(f"environment variable {name!r} is not set")
+            called = "of this name" if could_be_key(name) else repr(name)
+            raise SecretKeyError(f"environment variable {called} is not set")
         return cls(_decoded(written.encode("utf-8", "surrogateescape"), encoding))
 
     @classmethod

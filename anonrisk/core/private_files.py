@@ -6,7 +6,10 @@ import errno
 import os
 import secrets
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from anonrisk.core.paths import why_not
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,18 +62,18 @@ def private_file(path: Path, *, make: bool) -> str | None:
 
     None where there is no file, unless one is to be made.
     """
-    # A link is as safe as its own folder and that of the file which it leads to.
-    problem = why_not_safe(path.absolute().parent) or why_not_safe(path.resolve().parent)
     try:
-        if not problem and make and not path.exists():
-            os.close(make_private(path))
-    except FileExistsError:
-        pass  # Somebody else was quicker; whose file it is is told below.
-    except OSError as error:
-        problem = str(error.strerror)
-    if problem:
-        return problem
-    return why_not_private(path.stat().st_mode) if path.exists() else None
+        # A link is as safe as its own folder and that of the file which it leads to.
+        problem = why_not_safe(path.absolute().parent) or why_not_safe(path.resolve().parent)
+        if problem:
+            return problem
+        if make and not path.exists():
+            # Where somebody else was quicker, whose file it is is told below.
+            with suppress(FileExistsError):
+                os.close(make_private(path))
+        return why_not_private(path.stat().st_mode) if path.exists() else None
+    except (OSError, ValueError) as error:
+        return why_not(error)
 
 
 def why_not_private(mode: int, *, shared: bool = False) -> str:

@@ -14,6 +14,8 @@ import string
 from functools import lru_cache
 from itertools import pairwise
 
+# Fewer bytes can be guessed.
+LEAST_BYTES = 16
 # How surely a random key is not refused: with a chance of less than 2 ** -_SURELY.
 _SURELY = 40
 # What a text needs, as an attacker may try 2 ** 60 of them who has pseudonyms to compare with.
@@ -25,6 +27,8 @@ _WORD = re.compile(
     r"(?:[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}|(?<![A-Za-z0-9])[A-Za-z][a-z]+(?![A-Za-z0-9]))"
     r"[^A-Za-z0-9]?"
 )
+# What variables are called.
+_VARIABLE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+")
 _HEX = (frozenset(b"0123456789abcdef"), frozenset(b"0123456789ABCDEF"))
 _PRINTED = frozenset(range(32, 127))
 _OTHERS = string.punctuation + " "
@@ -56,6 +60,23 @@ def why_weak(secret: bytes) -> str:
     if _PRINTED.issuperset(secret) and _estimated_bits(secret.decode("ascii")) < LEAST_BITS:
         return f"it is a text that has an estimated entropy of fewer than {LEAST_BITS} bits"
     return ""
+
+
+def could_be_key(name: str) -> bool:
+    """Tell whether the name of a variable or a file may be the key itself, given in its place.
+
+    Such a name is not quoted.
+
+    Examples
+    --------
+    >>> could_be_key("PSEUDONYM_KEY_OF_THE_HOSPITAL_2026"), could_be_key("pseudonyms.key")
+    (False, False)
+    >>> could_be_key("6b8f0ad1c7e2934f5581bd0c27fa9e36")
+    True
+    """
+    if len(name) < LEAST_BYTES or _VARIABLE.fullmatch(name):
+        return False
+    return not why_weak(name.encode("utf-8", "surrogateescape"))
 
 
 def _alphabet(secret: bytes) -> int:

@@ -27,8 +27,8 @@ class Anchor:
         self.path = None if path is None else Path(path)
 
     def refuse_new(self) -> None:
-        """Refuse to make a store where the anchor says that there was one."""
-        if self.path is not None and self.path.exists():
+        """Refuse to make a store where the anchor says that there was one, or cannot be kept."""
+        if self.path is not None and self._head() is not None:
             raise StoreError(
                 f"the anchor {str(self.path)!r} says that there was a store already: it was moved "
                 "away, or this is the anchor of another one"

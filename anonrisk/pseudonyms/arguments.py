@@ -52,7 +52,7 @@ def right_of(action: Any, scope: Any) -> tuple[str, str]:
         return word, ""
     if scope is None:
         raise ArgumentError(f"{word!r} is for a recipient: scope=…, or scope={ANY!r} for all")
-    return word, ANY if scope == ANY else recipient_of(scope)
+    return word, ANY if isinstance(scope, str) and scope == ANY else recipient_of(scope)
 
 
 def volume_of(per_day: Any, action: str) -> int | None:
