@@ -16,7 +16,13 @@ import anonrisk
 from anonrisk import Ledger, Policy, Release, ReleaseBlocked, ReleaseVerdict
 from anonrisk.cli import junit, sarif
 from anonrisk.cli.outcome import Outcome
-from anonrisk.errors import ArgumentError, LedgerMovedError, PolicyError
+from anonrisk.errors import (
+    AnonRiskError,
+    ArgumentError,
+    LedgerMovedError,
+    PolicyError,
+    UnreadableTableError,
+)
 from anonrisk.releases import release_check, release_document
 from anonrisk.releases.table_files import TableFiles
 
@@ -530,3 +536,28 @@ def test_the_frozen_release_prints():
     assert "<of>" not in made._repr_html_()
     with pytest.raises(AttributeError):
         made.name = "second"
+
+
+def test_a_table_without_a_digest_is_no_error_and_no_pass(tmp_path):
+    sql = pytest.importorskip("anonrisk.sql")
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'tables.db'}")
+    pd.DataFrame({"zip": ["a", "a"]}).to_sql("t", engine, index=False)
+    policy = Policy(quasi="zip", k=2, differencing={"k": 2, "net": True})
+    release = Release({"t": sql.table(engine, "t")}, policy)
+    verdict = release.check(Ledger(tmp_path / "ledger.db", KEY, new=True))
+    assert verdict.status == "could_not_assess"
+    assert "no digest: 't'" in verdict.findings[0].sentence
+    with pytest.raises(AnonRiskError, match="no digest can be made"):
+        release.digest(key=KEY)
+
+
+def test_paths_that_no_system_takes_are_told_in_our_words():
+    policy = Policy(quasi="zip", k=2)
+    for path in ("a\0b", "a" * 5_000):
+        with pytest.raises(AnonRiskError):
+            Ledger(path, KEY)
+        with pytest.raises(AnonRiskError):
+            Ledger(path, KEY, new=True)
+        with pytest.raises(UnreadableTableError):
+            Release({"t": f"{path}.csv"}, policy).check()

@@ -30,6 +30,14 @@ def as_path(given: Any, what: str, error: type[AnonRiskError] = ArgumentError) -
         raise error(f"the path of {what} is a text or a path, not a {kind}") from None
 
 
+def is_there(path: Path) -> bool:
+    """Tell whether there is such a file or folder; of a name that no system takes there is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def why_not(error: OSError | ValueError) -> str:
     """Say what the system said; Python refuses some names before it asks."""
     return getattr(error, "strerror", None) or "this is no name of a file"

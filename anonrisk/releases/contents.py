@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.columns import nearest
 from anonrisk.errors import ArgumentError, ManifestError, UnreadableTableError
+from anonrisk.policy.problem import Problem, attempt
 from anonrisk.releases.content_digest import content_digest
 from anonrisk.releases.published_files import PublishedFile, published_files
 from anonrisk.releases.table_files import TableFiles
@@ -24,16 +25,17 @@ if TYPE_CHECKING:
 class Contents:
     """The files of every table, and keyed digests of tables that are no files.
 
-    Without a key a table that is no file has no digest.
+    Without a key a table that is no file has no digest, nor has one whose rows no digest can be
+    made of.
     """
 
     files: tuple[PublishedFile, ...]
     digests: Mapping[str, str | None]
 
     @property
-    def known(self) -> bool:
-        """Whether everything has a digest."""
-        return None not in self.digests.values()
+    def unknown(self) -> tuple[str, ...]:
+        """The tables that have no digest."""
+        return tuple(name for name, digest in self.digests.items() if digest is None)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that serialise as JSON."""
@@ -50,11 +52,16 @@ def contents_of(tables: Mapping[str, Any], key: Key | bytes | None) -> Contents:
     return Contents(
         published_files(paths) if paths else (),
         {
-            name: None if key is None else content_digest(one, key=key)
+            name: None if key is None else _digest(one, key)
             for name, one in tables.items()
             if name not in paths
         },
     )
+
+
+def _digest(table: Any, key: Key | bytes) -> str | None:
+    found = attempt(lambda: content_digest(table, key=key))
+    return None if isinstance(found, Problem) else found
 
 
 def compare_rows(

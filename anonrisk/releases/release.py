@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from anonrisk.core import render
 from anonrisk.core.paths import as_path
-from anonrisk.errors import ArgumentError, PolicyError
+from anonrisk.errors import ArgumentError, PolicyError, UnsupportedFrameError
 from anonrisk.releases import release_document
 from anonrisk.releases.approvals import Approval
 from anonrisk.releases.release_parts import ReleaseParts
@@ -99,8 +99,11 @@ class Release(render.PrintedTable, ReleaseParts):
         from anonrisk.releases.contents import contents_of
 
         contents = contents_of(self.tables, key)
-        if not contents.known:
+        if contents.unknown and key is None:
             raise ArgumentError("a table that is no file needs key= for its digest: the ledger's")
+        if contents.unknown:
+            named = ", ".join(map(repr, contents.unknown))
+            raise UnsupportedFrameError(f"no digest can be made of what these tables hold: {named}")
         return self.digest_of(contents.to_dict())
 
     def approve(self, *, by: str, key: Key | bytes) -> Approval:

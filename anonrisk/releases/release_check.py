@@ -47,6 +47,7 @@ _NOT_ASKED = (
     "there is a ledger of earlier releases, and the policy does not say what this one may tell "
     "together with them: add the budget differencing, as differencing: {k: 5}"
 )
+_NO_DIGEST = "what these tables hold cannot be told apart later, since they have no digest"
 _CHANGED = "they were changed while they were checked; check again"
 
 
@@ -126,7 +127,10 @@ def check(
             tables, states = _remembered(tables, ledger.key, every=by is not None)
             tables = [_after(one, states, release, ledger, earlier) for one in tables]
     findings = [] if contents_of(release.tables, key) == before else [unknown("files", _CHANGED)]
-    digest = release.digest_of(before.to_dict()) if before.known else None
+    if key is not None and before.unknown:
+        named = ", ".join(map(repr, before.unknown))
+        findings.append(unknown("files", f"{_NO_DIGEST}: {named}"))
+    digest = None if before.unknown else release.digest_of(before.to_dict())
     kept: tuple[Approval, ...] = ()
     if key is not None and digest is not None:
         kept, why = approving.counted(approvals, digest=digest, by=by, key=key)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anonrisk.core.columns import nearest
+from anonrisk.core.paths import is_there
 from anonrisk.core.render import count_of, shown
 from anonrisk.engines.reading import packed
 from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, raise_alone
@@ -292,12 +293,11 @@ def _found(path: str) -> list[Part]:
     if path == STDIN:
         return [Part(Path(STDIN))]
     here = Path(path)
-    if here.is_dir():
-        return _inside(here, _above(here))
-    if here.exists() or not glob.has_magic(path):
-        if not here.exists():
-            raise UnreadableTableError(f"there is no file or folder {path!r}")
-        return [Part(here, _partitions(_above(here.parent), here))]
+    if is_there(here):
+        above = _above(here if here.is_dir() else here.parent)
+        return _inside(here, above) if here.is_dir() else [Part(here, _partitions(above, here))]
+    if not glob.has_magic(path):
+        raise UnreadableTableError(f"there is no file or folder {path!r}")
     base = _base(here)
     matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
     files = [match for match in matches if _is_file(match)]
