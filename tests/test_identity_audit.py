@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
@@ -386,6 +387,49 @@ def test_an_anchor_shows_that_the_end_was_cut_off(filled, tmp_path):
     shutil.copy(whole, path)
     with IdentityProtector(KEY, path, anchor=anchor) as keeper:
         assert keeper.verify(by="officer").pseudonyms == 3
+
+
+def anchored(path, anchor):
+    """A keeper whose anchor was written by hand."""
+    with IdentityProtector(KEY, path) as keeper:
+        anchor.write_text(keeper.head)
+    anchor.chmod(0o600)
+    return IdentityProtector(KEY, path, anchor=anchor)
+
+
+def test_an_anchor_shows_that_a_copy_goes_on_elsewhere(filled, tmp_path):
+    """Of two keepers with one anchor, one is led to a copy of the file after both were opened."""
+    path, copied = (shutil.copy(filled, tmp_path / name) for name in ("identities.db", "copy.db"))
+    anchor = tmp_path / "anchor"
+    with anchored(path, anchor) as keeper, IdentityProtector(KEY, copied, anchor=anchor) as other:
+        pseudonym_of(keeper, "Ann")
+        for call in (lambda: pseudonym_of(other, "Ann"), lambda: other.audit(by="officer")):
+            with pytest.raises(StoreError, match="the audit had event 11 and now ends at event 10"):
+                call()
+        anchor.unlink()
+        with pytest.raises(StoreError, match=r"the anchor .* is not there"):
+            pseudonym_of(keeper, "Bob")
+
+
+def test_an_anchor_behind_a_link_is_renewed_where_it_is(filled, tmp_path):
+    path, anchor = shutil.copy(filled, tmp_path / "identities.db"), tmp_path / "elsewhere"
+    link = tmp_path / "anchor"
+    link.symlink_to(anchor)
+    anchored(path, anchor).close()
+    with IdentityProtector(KEY, path, anchor=link) as keeper:
+        pseudonym_of(keeper, "Ann")
+        assert link.is_symlink()
+        assert anchor.read_text().strip() == keeper.head
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid(), reason="only root gives files away")
+def test_a_store_or_an_anchor_of_another_account_is_not_taken(filled, tmp_path):
+    path, anchor = shutil.copy(filled, tmp_path / "identities.db"), tmp_path / "anchor"
+    anchored(path, anchor).close()
+    for file in (anchor, path):
+        os.chown(file, 65_534, -1)
+        with pytest.raises(StoreError, match="belongs to another account"):
+            IdentityProtector(KEY, path, anchor=anchor)
 
 
 @pytest.mark.parametrize("text", ["", "x", "12", "12:", "-1:00", "1" * 500, "²:00", "\xff"])

@@ -93,6 +93,15 @@ RANDOM = hashlib.sha256(b"another").digest()
         (b"St. Mary's Hospital", "estimated entropy"),
         (b"Summer2024!Hospital", "estimated entropy"),
         (RANDOM.hex()[:16].encode(), "estimated entropy"),
+        # As people type who have other letters, and as files end.
+        ("Lösungswörter2026".encode(), "estimated entropy"),
+        ("Zażółć gęślą 2026".encode(), "estimated entropy"),
+        (b"Summer2024!Hospital\n", "estimated entropy"),
+        # What is written is random no more than what it is written of.
+        (bytes(range(32)).hex().encode(), "same step"),
+        (b"00112233445566778899aabbccddeeff\n", "same step"),
+        (base64.b64encode(bytes(range(16))), "same step"),
+        (base64.urlsafe_b64encode(bytes(range(240, 256)) * 2).rstrip(b"="), "repeats"),
     ],
 )
 def test_a_key_that_nobody_drew_by_chance_is_refused(secret, told):
@@ -110,6 +119,7 @@ def test_random_keys_are_taken_however_they_are_written():
         for secret in (
             *(short, long, short.hex().encode(), long.hex().encode(), long.hex().upper().encode()),
             *(base64.b64encode(long), base64.urlsafe_b64encode(long), base64.b32encode(long)),
+            long.hex().encode() + b"\n",
         ):
             assert Key.from_bytes(secret).reveal() == secret
 
@@ -180,6 +190,15 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path):
 
 
 @posix
+@pytest.mark.skipif(os.name != "posix" or os.geteuid(), reason="only root gives files away")
+def test_a_key_file_of_another_account_is_refused(tmp_path):
+    path = key_file(tmp_path)
+    os.chown(path, 65_534, -1)
+    with pytest.raises(errors.SecretKeyError, match=r"belongs to another account.* shared=True"):
+        Key.from_file(path)
+    assert Key.from_file(path, shared=True)
+
+
 def test_private_keys_and_parts_are_read_as_keys_are(tmp_path):
     pytest.importorskip("cryptography")
     SigningKey.generate().save(tmp_path / "private.pem")

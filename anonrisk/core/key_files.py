@@ -38,7 +38,7 @@ def read_key_file(path: Any, *, secret: bool = True, shared: bool = False) -> by
         with place.open("rb") as file:
             # Of what was opened, whatever may stand at its place by now.
             if secret:
-                problem = _problem(place, os.fstat(file.fileno()).st_mode, shared=shared)
+                problem = _problem(place, os.fstat(file.fileno()), shared=shared)
             written = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unusable("read", place, error) from None
@@ -61,10 +61,10 @@ def write_key_file(path: Any, written: bytes, *, secret: bool = True) -> None:
         raise _unusable("write", place, error) from None
 
 
-def _problem(path: Path, mode: int, *, shared: bool) -> str:
+def _problem(path: Path, found: os.stat_result, *, shared: bool) -> str:
     folders = (path.absolute().parent, path.resolve().parent)
-    open_to = why_not_private(mode, shared=shared)
-    if open_to and not shared and not why_not_private(mode, shared=True):
+    open_to = why_not_private(found, shared=shared)
+    if open_to and not shared and not why_not_private(found, shared=True):
         open_to += ", or say shared=True (--key-shared) if a container mounts it so"
     return open_to or next(filter(None, (why_not_safe(one, shared=shared) for one in folders)), "")
 

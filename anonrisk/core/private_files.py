@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _HAS_MODES = os.name == "posix"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ROOT = 0
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
@@ -71,18 +72,23 @@ def private_file(path: Path, *, make: bool) -> str | None:
             # Where somebody else was quicker, whose file it is is told below.
             with suppress(FileExistsError):
                 os.close(make_private(path))
-        return why_not_private(path.stat().st_mode) if path.exists() else None
+        return why_not_private(path.stat()) if path.exists() else None
     except (OSError, ValueError) as error:
         return why_not(error)
 
 
-def why_not_private(mode: int, *, shared: bool = False) -> str:
-    """Say who else may use a file of this mode, and what to do; nothing where nobody may.
+def why_not_private(found: os.stat_result, *, shared: bool = False) -> str:
+    """Say who else may use this file, and what to do; nothing where nobody may.
 
-    `shared` lets others read it, though not write to it.
+    `shared` lets others read it, though not write to it, and own it: whoever mounts it does.
     """
-    others = _MAY_WRITE if shared else _OTHERS
-    if not _HAS_MODES or not mode & others:
+    mode, others = found.st_mode, _MAY_WRITE if shared else _OTHERS
+    if not _HAS_MODES:
+        return ""
+    # Whoever may do everything reads what anybody has put there.
+    if not shared and found.st_uid not in (_ROOT, os.geteuid()):
+        return "it belongs to another account, which may change it: chown it"
+    if not mode & others:
         return ""
     may = "write to it" if shared else "use it"
     right = "go-w" if shared else "600"

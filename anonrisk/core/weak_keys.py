@@ -8,11 +8,14 @@ keys of 32 bytes, written in hex or base64, it refused none; of 16 letters and d
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import string
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
+from unicodedata import combining, normalize
 
 # Fewer bytes can be guessed.
 LEAST_BYTES = 16
@@ -32,6 +35,9 @@ _VARIABLE = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+")
 _HEX = (frozenset(b"0123456789abcdef"), frozenset(b"0123456789ABCDEF"))
 _PRINTED = frozenset(range(32, 127))
 _OTHERS = string.punctuation + " "
+_URL = bytes.maketrans(b"-_", b"+/")
+# Fewer may count up by chance.
+_LEAST_MEANT = 8
 # More different bytes are not asked of keys that are longer.
 _ENOUGH = 64
 
@@ -48,6 +54,39 @@ def why_weak(secret: bytes) -> str:
     >>> why_weak(bytes.fromhex("6b8f0ad1c7e2934f5581bd0c27fa9e36"))
     ''
     """
+    if found := _why_not_drawn(secret):
+        return found
+    if (text := _text(secret)) and _estimated_bits(text) < LEAST_BITS:
+        return f"it is a text that has an estimated entropy of fewer than {LEAST_BITS} bits"
+    return next(filter(None, map(_why_not_drawn, _meant(secret))), "")
+
+
+def _meant(secret: bytes) -> list[bytes]:
+    """Give what a text is the hexadecimal digits or the base64 of: counted bytes are so too."""
+    written = secret.rstrip()
+    meant = []
+    with suppress(ValueError):
+        meant.append(bytes.fromhex(written.decode("ascii")))
+    with suppress(ValueError):
+        whole = written.rstrip(b"=") + b"=" * (-len(written.rstrip(b"=")) % 4)
+        meant.append(base64.b64decode(whole.translate(_URL), validate=True))
+    return [one for one in meant if len(one) >= _LEAST_MEANT]
+
+
+def _text(secret: bytes) -> str:
+    """Give a text as if it were typed in English; nothing where it is none."""
+    try:
+        text = normalize("NFKD", re.sub(r"\s", " ", secret.decode()))
+    except UnicodeDecodeError:
+        return ""
+    letters = [one for one in text if not combining(one)]
+    if not all(map(str.isprintable, letters)):
+        return ""
+    return "".join(one if one.isascii() else "A" if one.isupper() else "a" for one in letters)
+
+
+def _why_not_drawn(secret: bytes) -> str:
+    """Say what is wrong with bytes, whatever they mean."""
     alphabet = _alphabet(secret)
     if len(set(secret)) == 1:
         return "all of its bytes are the same"
@@ -57,8 +96,6 @@ def why_weak(secret: bytes) -> str:
         return "it repeats a block"
     if len(set(secret)) < least_different(min(len(secret), _ENOUGH), alphabet):
         return "it has fewer different bytes than a random key could have"
-    if _PRINTED.issuperset(secret) and _estimated_bits(secret.decode("ascii")) < LEAST_BITS:
-        return f"it is a text that has an estimated entropy of fewer than {LEAST_BITS} bits"
     return ""
 
 
@@ -81,12 +118,13 @@ def could_be_key(name: str) -> bool:
 
 def _alphabet(secret: bytes) -> int:
     """Give how many bytes each may have been drawn from, rather too few than too many."""
-    if not _PRINTED.issuperset(secret):
+    written = secret.rstrip()
+    if not _PRINTED.issuperset(written):
         return 256
-    if frozenset(string.digits.encode()).issuperset(secret):
+    if frozenset(string.digits.encode()).issuperset(written):
         return 10
     # Base32 is the smallest alphabet of letters and digits that keys are written in beside hex.
-    return 16 if any(digits.issuperset(secret) for digits in _HEX) else 32
+    return 16 if any(digits.issuperset(written) for digits in _HEX) else 32
 
 
 def _repeats(secret: bytes, alphabet: int) -> bool:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anonrisk.core.private_files import private_file, replace_file
 from anonrisk.errors import ArgumentError, StoreError
 from anonrisk.pseudonyms.audit import WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # A head is a number, a colon and 64 hexadecimal digits.
 _LONGEST = 200
@@ -34,17 +31,17 @@ class Anchor:
                 "away, or this is the anchor of another one"
             )
 
-    def check(self, find: Callable[[str], None]) -> None:
-        """Raise unless the audit has the head in the file, as `find` tells."""
+    def kept(self) -> str | None:
+        """Give the head in the file, which the audit must have; None if there is no anchor."""
         if self.path is None:
-            return
+            return None
         head = self._head()
         if head is None:
             raise StoreError(
                 f"the anchor {str(self.path)!r} is not there: it was taken away, or there never "
                 "was one. If so, open the store without it once, and write its head there"
             )
-        find(head)
+        return head
 
     def keep(self, head: str) -> None:
         """Put the head into the file, unless a later one is there already."""
@@ -54,7 +51,8 @@ class Anchor:
         if kept is not None and WORDS.number_of(head) <= WORDS.number_of(kept):
             return
         try:
-            replace_file(self.path, head.encode() + b"\n")
+            # Where a link leads to: else it would become a file here, and the one there grow old.
+            replace_file(self.path.resolve(), head.encode() + b"\n")
         except OSError as error:
             raise StoreError(
                 f"what was done is on record, but the anchor {str(self.path)!r} cannot be "

@@ -57,6 +57,11 @@ class Known:
         """The number of the last event that was pruned; 0 if none was."""
         return int(self.start.partition(":")[0])
 
+    def refuse_without(self, tables: StoreTransaction, kept: str | None) -> None:
+        """Raise unless the audit has the head of an anchor, if there is one."""
+        if kept is not None:
+            self.refuse_other(tables, kept)
+
     def refuse_other(self, tables: StoreTransaction, head: str) -> None:
         """Raise unless the audit once had this head."""
         number = WORDS.number_of(head)

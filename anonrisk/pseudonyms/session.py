@@ -187,11 +187,13 @@ class StoreSession:
     def __init__(self, store: IdentityStore, key: Key, anchor: Anchor) -> None:
         """Check the key and the audit."""
         self.store, self.anchor = store, anchor
+        # Before the store is read: somebody else may be at work, and renew it meanwhile.
+        kept = anchor.kept()
         with store.reading() as tables:
             about = tables.about()
             self.keys = self._keys(about, key)
-            known = self._known = self._caught_up(tables, about, None)
-            anchor.check(lambda head: known.refuse_other(tables, head))
+            self._known = self._caught_up(tables, about, None)
+            self._known.refuse_without(tables, kept)
 
     # ---- transactions -----------------------------------------------------------------------
 
@@ -201,6 +203,8 @@ class StoreSession:
         ended: AnonRiskError | None = None
         with self.store.writing() as tables:
             known = self._caught_up(tables, tables.about(), self._known)
+            # Another process may go on with another copy of the store since this one was opened.
+            known.refuse_without(tables, self.anchor.kept())
             at = max(microseconds_now(), known.keeping.at) if any_clock else self._time(known)
             turn = Turn(self.keys, tables, known, at)
             try:
