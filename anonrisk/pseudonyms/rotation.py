@@ -64,7 +64,9 @@ def _begin(session: StoreSession, key: Key, doing: Doing) -> None:
             turn.end(doing, "refused", error)
         if key == turn.keys.key:
             if not turn.keeping.rotating:
-                same = ArgumentError("the store has this key already: rotate to another one")
+                same = ArgumentError(
+                    "the store has this key already, and nothing is left to do: rotate to another"
+                )
                 turn.end(doing, "refused", same)
             return
         _adopt(turn, StoreKeys.of(key, turn.keys.store, turn.keys.epoch + 1))
