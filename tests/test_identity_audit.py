@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from keys import KEY
+from keys import KEY, OTHER
 
 from anonrisk.errors import NotAllowedError, StoreError, WrongKeyError
 
@@ -332,6 +332,34 @@ def test_the_audit_names_pseudonyms_and_links_no_recipients(url):
     told = rows_of(url, f"SELECT content FROM {AUDIT}")
     assert any(ann in row.content for row in told)
     assert not any(made in row.content for row in told)
+
+
+@pytest.mark.parametrize("when", ["INSERT", "UPDATE"])
+def test_identities_that_the_database_does_not_keep(filled, tmp_path, when):
+    """Else a pseudonym would be given that nobody can reveal, and an erasure or a rotation that
+    changes nothing would be told as done."""
+    path = shutil.copy(filled, tmp_path / "identities.db")
+    change(
+        path,
+        f"CREATE TRIGGER ignoring BEFORE {when} ON {IDENTITY} BEGIN SELECT RAISE(IGNORE); END",
+    )
+    with IdentityProtector(KEY, path) as keeper:
+        keeper.grant("worker", "rotate", **WHY)
+        calls = {
+            "INSERT": [
+                lambda: pseudonym_of(keeper, "Dan"),
+                lambda: keeper.convert(
+                    pseudonym_of(keeper, "Ann"), scope="hospital", to="research", **WORK
+                ),
+            ],
+            "UPDATE": [
+                lambda: keeper.erase(identity="Ann", **WORK),
+                lambda: keeper.rotate(OTHER, **WORK),
+            ],
+        }
+        for call in calls[when]:
+            with pytest.raises(StoreError, match="the database did not keep an identity"):
+                call()
 
 
 # ---- heads and anchors ---------------------------------------------------------------------

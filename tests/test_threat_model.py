@@ -444,13 +444,18 @@ def test_who_has_key_and_database_reads_everybody_without_a_trace(store):
     assert store.last() == events
 
 
-def test_who_has_key_and_database_writes_events_that_no_head_excludes(store, anns):
-    with opened(store) as keeper:
-        head = keeper.head
+def forge_with_the_key(store):
+    """Put a right for mallory into the audit, as somebody can who has the key."""
     content = store.forged(**A_GRANT)
     message = sized(store.says("store").encode()) + sized(b"1") + content.encode()
     mac = hmac.digest(subkey(KEY.reveal(), b"identity audit"), message, "sha256").hex()
     store.append(content, mac)
+
+
+def test_who_has_key_and_database_writes_events_that_no_head_excludes(store, anns):
+    with opened(store) as keeper:
+        head = keeper.head
+    forge_with_the_key(store)
     with opened(store) as keeper:
         assert keeper.reveal(anns, scope="insurer", by="mallory", **WHY) == "Ann Onymous"
         # It stands in the audit, for who reads it; a head says only that nothing was taken away.
@@ -658,6 +663,8 @@ def test_keys_that_can_be_guessed_are_refused(secret):
     with pytest.raises(SecretKeyError) as raised:
         Key.from_bytes(secret)
     assert repr(secret)[2:-1] not in str(raised.value)
+    # What is known by heart is taken all the same.
+    assert Key.from_bytes(b"to be or not to be, that is the question")
 
 
 def test_executors_are_given_no_key_but_that_of_pseudonyms():
@@ -736,6 +743,20 @@ def test_after_a_rotation_the_old_key_opens_only_what_is_older(store, anns, tmp_
         assert keeper.reveal(anns, **asked) == "Ann Onymous"
     with opened(backup) as keeper:
         assert keeper.reveal(anns, **asked) == "Ann Onymous"
+
+
+def test_a_right_that_the_old_key_put_in_outlives_a_rotation(store, anns):
+    forge_with_the_key(store)
+    with opened(store) as keeper:
+        keeper.grant("keys", "rotate", by="officer", **WHY)
+        keeper.rotate(OTHER, by="keys", **WHY)
+        asked = {"scope": "insurer", "by": "mallory", **WHY}
+        assert keeper.reveal(anns, **asked) == "Ann Onymous"
+        # It is there to be read, and to be revoked.
+        (right,) = [right for right in keeper.rights(by="officer") if right.person == "mallory"]
+        keeper.revoke("mallory", "reveal", scope=right.scope, by="officer", **WHY)
+        with pytest.raises(NotAllowedError):
+            keeper.reveal(anns, **asked)
 
 
 @pytest.fixture

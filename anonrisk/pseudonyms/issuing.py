@@ -21,6 +21,8 @@ from anonrisk.pseudonyms.sealing import check_identity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sqlalchemy import Row
+
     from anonrisk.core.keys import Key
     from anonrisk.core.pseudonyms import Form
     from anonrisk.pseudonyms.session import Doing, StoreSession, Turn
@@ -112,20 +114,31 @@ def _in_order(turn: Turn, values: list[bytes], form: Form, doing: Doing) -> list
 
 
 def _issue(turn: Turn, part: Mapping[str, bytes], doing: Doing) -> None:
-    try:
-        known = remember(turn, doing.scope, part)
-    except StoreError as error:
-        turn.end(doing, "failed", error, persons=len(part))
+    known = remember(turn, doing, doing.scope, part)
     new = sorted(part.keys() - known)
     turn.record(replace(doing, pseudonyms=(*new, *sorted(known))), known=len(known))
 
 
-def remember(turn: Turn, scope: str, part: Mapping[str, bytes]) -> set[str]:
+def remember(turn: Turn, doing: Doing, scope: str, part: Mapping[str, bytes]) -> set[str]:
     """Store whose these pseudonyms are; give those that were there already.
 
-    Raises, before anything is stored, where one is there of somebody else.
+    Ends somebody's doing, before anything is stored, where one is there of somebody else.
     """
     rows = turn.tables.identities(scope, list(part))
+    try:
+        again = _to_renew(turn, rows, part)
+    except StoreError as error:
+        turn.end(doing, "failed", error, persons=len(part))
+    new = {pseudonym: value for pseudonym, value in part.items() if pseudonym not in rows}
+    turn.tables.put(turn.seal(scope, *one) for one in new.items())
+    turn.tables.replace(turn.seal(scope, *one) for one in again.items())
+    return set(rows)
+
+
+def _to_renew(
+    turn: Turn, rows: Mapping[str, Row[Any]], part: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Give who is there and must be stored again; raise where one is somebody else."""
     again = {}
     for pseudonym, row in rows.items():
         opened = turn.unseal(row)
@@ -133,10 +146,7 @@ def remember(turn: Turn, scope: str, part: Mapping[str, bytes]) -> set[str]:
             raise _collision()
         if opened.identity is None or opened.day != turn.day:
             again[pseudonym] = part[pseudonym]
-    new = {pseudonym: value for pseudonym, value in part.items() if pseudonym not in rows}
-    turn.tables.put(turn.seal(scope, *one) for one in new.items())
-    turn.tables.replace(turn.seal(scope, *one) for one in again.items())
-    return set(rows)
+    return again
 
 
 def reveal(session: StoreSession, doing: Doing) -> Any:
@@ -154,10 +164,7 @@ def convert(session: StoreSession, doing: Doing, form: Form) -> str:
         turn.allow(doing, doing.scope, doing.target)
         identity = look_up(turn, doing)
         (made,) = pseudonyms_of([identity], turn.keys.key, form, doing.target)
-        try:
-            known = remember(turn, doing.target, {made: identity})
-        except StoreError as error:
-            turn.end(doing, "failed", error)
+        known = remember(turn, doing, doing.target, {made: identity})
         tag = None if known else turn.tags.of_pseudonym(doing.target, made)
         turn.record(doing, made=tag)
     return made

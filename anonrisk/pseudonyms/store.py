@@ -213,13 +213,15 @@ class StoreTransaction:
         told = [dict(row) for row in rows]
         if told:
             self.connection.execute(self._of(IDENTITY).insert(), told)
+        self._look_again(told)
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Give rows that are there, by scope and pseudonym, another epoch and seal."""
         from sqlalchemy import bindparam
 
         table = self._of(IDENTITY)
-        told = [{f"its_{name}": value for name, value in row.items()} for row in rows]
+        new = [dict(row) for row in rows]
+        told = [{f"its_{name}": value for name, value in row.items()} for row in new]
         if told:
             mine = (table.c.scope == bindparam("its_scope")) & (
                 table.c.pseudonym == bindparam("its_pseudonym")
@@ -228,6 +230,17 @@ class StoreTransaction:
                 name: bindparam(f"its_{name}") for name in ("epoch", "sealed")
             }
             self.connection.execute(table.update().where(mine).values(changed), told)
+        self._look_again(new)
+
+    def _look_again(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Raise unless rows were kept as they are, whatever triggers and rules there are."""
+        by_scope: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in rows:
+            by_scope.setdefault(row["scope"], {})[row["pseudonym"]] = row
+        for scope, told in by_scope.items():
+            kept = self.identities(scope, list(told))
+            if {name: row._asdict() for name, row in kept.items()} != told:
+                raise StoreError("the database did not keep an identity: nothing was done")
 
     def _of(self, name: str) -> Table:
         return self.tables.tables[name]
