@@ -256,6 +256,19 @@ def test_an_end_cut_off_is_noticed_by_a_head_kept_elsewhere(three):
         three.verify(head="head")
 
 
+def test_who_keeps_the_error_of_a_broken_chain_keeps_no_lock(three_in_a_file, tmp_path):
+    path = shutil.copy(three_in_a_file, tmp_path / "ledger.db")
+    with closing(sqlite3.connect(path, timeout=0)) as other:
+        other.execute(f"UPDATE {ENTRY} SET seal = upper(seal) WHERE number = 1")
+        other.commit()
+        with pytest.raises(LedgerError) as kept:
+            Ledger(path, key=KEY).entries()
+        other.execute(f"UPDATE {ENTRY} SET seal = lower(seal) WHERE number = 1")
+        other.commit()
+    assert "entry 1" in str(kept.value)
+    assert len(Ledger(path, key=KEY).entries()) == 3
+
+
 def test_entries_of_another_ledger_of_the_same_key_do_not_fit(three, tmp_path):
     other = Ledger(tmp_path / "other.db", key=KEY, new=True)
     append(other, "2026-10")

@@ -292,7 +292,9 @@ class Ledger:
 
     def _entries(self, connection: Connection) -> LedgerEntries:
         entry = self._tables.tables[_ENTRY]
-        return self._chain.entries(connection.execute(entry.select().order_by(entry.c.number)))
+        # All at once: who keeps an error that is raised in between would keep SQLite's lock.
+        rows = connection.execute(entry.select().order_by(entry.c.number)).all()
+        return self._chain.entries(rows)
 
     def _parts(self, connection: Connection, entry: LedgerEntry) -> dict[tuple[str, str], bytes]:
         """Read what belongs to an entry; raise unless it is what its seal says."""
