@@ -124,6 +124,16 @@ def test_random_keys_are_taken_however_they_are_written():
             assert Key.from_bytes(secret).reveal() == secret
 
 
+def test_digits_are_not_judged_as_another_alphabet():
+    """As base64 these have fewer different bytes than 48 random ones."""
+    drawn = np.random.default_rng(1)
+    few = ["".join(drawn.permutation(list("0123456789abcdef"))[:9]) for _ in range(20)]
+    for digits in few:
+        secret = "".join(drawn.choice(list(digits), 64)).encode()
+        if len(set(secret)) == 9:
+            assert Key.from_bytes(secret).reveal() == secret
+
+
 def test_so_many_different_bytes_are_drawn_by_chance():
     """By hand: ways to have d different of n (Stirling numbers), over all ways."""
     for n, alphabet in ((16, 256), (32, 256), (64, 16), (26, 32)):

@@ -64,13 +64,16 @@ def why_weak(secret: bytes) -> str:
 def _meant(secret: bytes) -> list[bytes]:
     """Give what a text is the hexadecimal digits or the base64 of: counted bytes are so too."""
     written = secret.rstrip()
-    meant = []
-    with suppress(ValueError):
-        meant.append(bytes.fromhex(written.decode("ascii")))
-    with suppress(ValueError):
-        whole = written.rstrip(b"=") + b"=" * (-len(written.rstrip(b"=")) % 4)
-        meant.append(base64.b64decode(whole.translate(_URL), validate=True))
-    return [one for one in meant if len(one) >= _LEAST_MEANT]
+    meant = b""
+    # Digits of another alphabet are read as base64 too, and give fewer different bytes.
+    if any(digits.issuperset(written) for digits in _HEX):
+        with suppress(ValueError):
+            meant = bytes.fromhex(written.decode("ascii"))
+    elif written not in (written.upper(), written.lower()):
+        with suppress(ValueError):
+            whole = written.rstrip(b"=") + b"=" * (-len(written.rstrip(b"=")) % 4)
+            meant = base64.b64decode(whole.translate(_URL), validate=True)
+    return [meant] if len(meant) >= _LEAST_MEANT else []
 
 
 def _text(secret: bytes) -> str:
