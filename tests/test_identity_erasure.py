@@ -20,6 +20,7 @@ from anonrisk.errors import (
     UnsupportedColumnError,
 )
 from anonrisk.pseudonyms import IdentityProtector
+from anonrisk.pseudonyms.session import StoreSession
 
 ASKED = {"scope": "insurer", **WORK}
 
@@ -86,7 +87,7 @@ def test_who_was_erased_is_not_issued_again(url, keeper):
     keeper.issue("Ann", **ASKED)
     assert keeper.erase(identity="Ann", **WORK).pseudonyms == 1
     for scope in ("insurer", "research"):
-        with pytest.raises(ErasedError, match="1 person of those given had been erased") as raised:
+        with pytest.raises(ErasedError, match="somebody of those given had been erased") as raised:
             keeper.issue("Ann", scope=scope, **WORK)
         assert "Ann" not in str(raised.value)
     with pytest.raises(ErasedError):
@@ -364,3 +365,38 @@ def test_nothing_expires_beside_rows_that_somebody_put_in(url, kept, clock):
     trail = kept.audit(by="officer")
     assert trail[0].number == 1
     assert (trail[-2].action, trail[-2].outcome) == ("expire", "failed")
+
+
+@pytest.mark.parametrize("erased", ["refuse", "skip"])
+def test_who_was_erased_between_two_parts_is_not_issued_again(keeper, monkeypatch, erased):
+    monkeypatch.setattr("anonrisk.pseudonyms.issuing.PART", 1)
+    made = keeper.issue_all(["Ann", "Bob"], **ASKED)
+    first, second = sorted(made, key=made.get)
+    session, turns = keeper._session, []
+
+    def turn(**options):
+        turns.append(options)
+        if len(turns) == 2:
+            keeper.erase(identity=second, **WORK)
+        return StoreSession.turn(session, **options)
+
+    monkeypatch.setattr(session, "turn", turn)
+    if erased == "refuse":
+        with pytest.raises(ErasedError, match="somebody of those given"):
+            keeper.issue_all(made, **ASKED)
+    else:
+        assert keeper.issue_all(made, **ASKED, erased="skip") == {first: made[first]}
+    assert keeper.verify(by="officer").erased == 1
+
+
+def test_how_many_of_a_list_were_erased_is_not_told_for_nothing(keeper):
+    """Else: one known to be erased and a guess, again and again, and nothing is ever counted."""
+    keeper.issue_all(["Ann", "Bob"], **ASKED)
+    for name in ("Ann", "Bob"):
+        keeper.erase(identity=name, **WORK)
+    told = set()
+    for guess in ("Bob", "Cem"):
+        with pytest.raises(ErasedError) as raised:
+            keeper.issue_all(["Ann", guess], **ASKED)
+        told.add(str(raised.value))
+    assert len(told) == 1

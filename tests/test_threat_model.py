@@ -830,9 +830,25 @@ def test_an_expired_row_put_back_from_a_backup_reveals_again(store, anns, tmp_pa
         with pytest.raises(AnonRiskError):
             keeper.reveal(anns, **asked)
     put_back = "INSERT OR REPLACE INTO anonrisk_identity VALUES (?, ?, ?, ?)"
+    with opened(store) as keeper, pytest.raises(UnknownPseudonymError):
+        keeper.erase(identity="Ann Onymous", by="desk", **WHY)
     store.write(*((put_back, row) for row in rows))
     with opened(store) as keeper:
         assert keeper.reveal(anns, **asked) == "Ann Onymous"
+
+
+def test_a_clock_set_forward_lets_everybody_expire(store, anns, monkeypatch):
+    start = clock.now()
+    with opened(store) as keeper:
+        keeper.grant("desk", "erase", scope="*", per_day=9, by="officer", **WHY)
+        keeper.set_retention(keep_identities=30, keep_audit=None, by="officer", **WHY)
+        assert keeper.expire(by="desk", **WHY).identities == 0
+        monkeypatch.setattr(clock, "now", lambda: start + dt.timedelta(days=365))
+        assert keeper.expire(by="desk", **WHY).identities > 0
+        monkeypatch.setattr(clock, "now", lambda: start)
+        keeper.accept_clock(by="officer", **WHY)
+        with pytest.raises(ErasedError):
+            keeper.reveal(anns, scope="insurer", by="doctor", **WHY)
 
 
 def test_who_has_key_and_database_tells_whether_a_name_was_erased(store, erased):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.pseudonyms import EPOCH, Pseudonymisation, canonical, pseudonym_maker
-from anonrisk.core.render import count_of
 from anonrisk.errors import (
     ArgumentError,
     CollisionError,
@@ -29,7 +28,10 @@ if TYPE_CHECKING:
 
 # So many persons are issued in one transaction, and named by one event.
 PART = 1_000
-_ERASED = "had been erased: nobody is issued a pseudonym; erased='skip' leaves such persons out"
+_ERASED = (
+    "somebody of those given had been erased: nobody is issued a pseudonym; erased='skip' leaves "
+    "such persons out"
+)
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,6 @@ class WantedPersons:
                 )
         return cls(of)
 
-    def without(self, gone: set[bytes]) -> WantedPersons:
-        """Leave persons out."""
-        return WantedPersons(
-            {person: value for person, value in self.of.items() if value not in gone}
-        )
-
     def values(self) -> list[bytes]:
         """Give each person once."""
         return list(dict.fromkeys(self.of.values()))
@@ -91,19 +87,28 @@ def issue_all(
         with session.turn() as turn:
             if todo is None:
                 turn.allow(doing, doing.scope, persons=len(wanted.values()))
-                gone = {value for value in wanted.values() if turn.is_erased(value)}
-                if gone and not skip_erased:
-                    error = ErasedError(f"{count_of(len(gone), 'person')} of those given {_ERASED}")
-                    turn.end(doing, "refused", error, persons=len(wanted.values()))
-                wanted = wanted.without(gone)
-                todo = _in_order(turn, wanted.values(), form, doing)
+                everybody = _in_order(turn, wanted.values(), form, doing)
+                todo = _not_erased(turn, everybody, doing, skip=skip_erased)
             else:
                 turn.allow(doing, doing.scope, persons=len(todo))
-            part = dict(todo[:PART])
+            # Once more: somebody may have been erased between two parts.
+            part = dict(_not_erased(turn, todo[:PART], doing, skip=skip_erased))
             _issue(turn, part, doing)
         made |= {value: pseudonym for pseudonym, value in part.items()}
         todo = todo[PART:]
-    return {person: made[value] for person, value in wanted.of.items()}
+    return {person: made[value] for person, value in wanted.of.items() if value in made}
+
+
+def _not_erased(
+    turn: Turn, persons: list[tuple[str, bytes]], doing: Doing, *, skip: bool
+) -> list[tuple[str, bytes]]:
+    """Leave out persons who were erased, or refuse all because of them."""
+    left = [one for one in persons if not turn.is_erased(one[1])]
+    if len(left) < len(persons) and not skip:
+        # How many is not told: what is refused is not counted, and who adds one name after the
+        # other to one whom they know to be erased would learn for nothing who else was.
+        turn.end(doing, "refused", ErasedError(_ERASED), persons=len(persons))
+    return left
 
 
 def _in_order(turn: Turn, values: list[bytes], form: Form, doing: Doing) -> list[tuple[str, bytes]]:
