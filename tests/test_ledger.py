@@ -232,6 +232,10 @@ ENTRY, PART = "anonrisk_ledger", "anonrisk_ledger_part"
             ],
             "entry 1",
         ),
+        (
+            [f"INSERT INTO {PART} (number, kind, name, data) VALUES (1, 'state', 'x', 'a text')"],
+            "entry 1",
+        ),
         ([f"DELETE FROM {ENTRY} WHERE number = 3"], "a state of no entry: its end was cut off"),
     ],
 )

@@ -44,7 +44,7 @@ class Event(PrintedFields):
     number : int
         Its place in the audit, from 1.
     at : str
-        When, in UTC; never before the event before it.
+        When, in UTC; never before the event before it, but for one that accepts the clock.
     by : str
         Who.
     action : str

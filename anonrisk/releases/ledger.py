@@ -300,8 +300,10 @@ class Ledger:
         """Read what belongs to an entry; raise unless it is what its seal says."""
         part = self._tables.tables[_PART]
         rows = connection.execute(part.select().where(part.c.number == entry.number)).all()
-        # SQLite lets any type into any column.
-        found = {(row.kind, row.name): row.data for row in rows if isinstance(row.data, bytes)}
+        # SQLite lets any type into any column; what is no bytes is nothing that was written.
+        found = {
+            (row.kind, row.name): row.data if isinstance(row.data, bytes) else b"" for row in rows
+        }
         digests = {
             key: self._chain.state_digest(key[1], data)
             if key[0] == _STATE
