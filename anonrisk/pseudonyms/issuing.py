@@ -182,12 +182,16 @@ def look_up(turn: Turn, doing: Doing) -> bytes:
     if row is None:
         turn.end(doing, "unknown", not_issued(doing.scope))
     try:
-        identity = turn.unseal(row).identity
+        opened = turn.unseal(row)
     except StoreError as broken:
         # Who asks for a row that somebody tampered with is on record too.
         turn.end(doing, "failed", broken)
+    identity = opened.identity
     if identity is None or turn.is_erased(identity):
         turn.end(doing, "unknown", ErasedError("the person behind this pseudonym was erased"))
+    # Its day is sealed with it: a row that comes back from a backup is as old as it was.
+    if turn.is_past(opened.day):
+        turn.end(doing, "unknown", ErasedError("the time that this identity is kept is over"))
     return identity
 
 

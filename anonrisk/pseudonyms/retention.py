@@ -65,8 +65,6 @@ def _pruned(turn: Turn, doing: Doing) -> int:
 
 
 def _old_identities(turn: Turn) -> Found:
-    keep = turn.keeping.settings.keep_identities
-    if keep is None:
+    if turn.keeping.settings.keep_identities is None:
         return Found((), 0)
-    last = turn.day - keep
-    return Found.by(turn, lambda opened: opened.identity is not None and opened.day < last)
+    return Found.by(turn, lambda one: one.identity is not None and turn.is_past(one.day))

@@ -168,6 +168,11 @@ class Turn:
         """Make keyed tags by which something is known again, also after a rotation."""
         return Tags(unwrapped(self.keys.sealer, self.about, TAG_KEY))
 
+    def is_past(self, day: int) -> bool:
+        """Tell whether an identity that was last issued on this day is kept no longer."""
+        keep = self.keeping.settings.keep_identities
+        return keep is not None and day < self.day - keep
+
     def is_erased(self, identity: bytes) -> bool:
         """Tell whether this person was erased."""
         erased = self.keeping.erased
