@@ -192,8 +192,11 @@ class Expiring(Trial):
             trail = keeper.audit(by="officer")
             done = any((one.action, one.outcome) == ("expire", "done") for one in trail)
             assert done == (trail[0].number > 1)
-            expected = dict.fromkeys(self.issued) if done else self.issued
-            assert self.revealed(keeper) == expected
+            # Whoever is past their time is not revealed, stored or not.
+            assert self.revealed(keeper) == dict.fromkeys(self.issued)
+            with keeper._session.turn() as turn:
+                rows = turn.tables.all_identities()
+                assert {turn.unseal(row).identity is not None for row in rows} == {not done}
 
     def finish(self):
         with self.keeper() as keeper:
