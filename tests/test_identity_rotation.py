@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("cryptography", reason="needs the extra 'store'")
 from kept import WHY, WORK, change, copy_of, do_not_wait, opened, rows_of
 from keys import KEY, OTHER
 
+from anonrisk.core.hash_chain import linked
 from anonrisk.core.keys import Key
 from anonrisk.errors import (
     ArgumentError,
@@ -23,6 +25,7 @@ from anonrisk.errors import (
     WrongKeyError,
 )
 from anonrisk.pseudonyms import IdentityProtector, rotation
+from anonrisk.pseudonyms.store import AUDIT
 
 THIRD = Key.from_bytes(hashlib.sha256(b"anonrisk third example, not a secret").digest())
 PEOPLE = ["Ann", "Zoë", 7, -(10**20), ""]
@@ -353,6 +356,27 @@ def test_a_store_put_back_from_before_the_rotation_is_refused(path, quick):
         IdentityProtector(OTHER, path)
     with pytest.raises(WrongKeyError):
         keeper.issue("Bob", scope="hospital", **WORK)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_an_event_that_pretends_to_be_of_an_earlier_key_is_refused(url, keeper, is_open):
+    """Events of earlier keys have no MAC that could be checked: later ones vouch for them."""
+    ann = keeper.issue("Ann", scope="hospital", **WORK)
+    keeper.rotate(OTHER, **WORK)
+    events = [json.loads(one.content) for one in rows_of(url, f"SELECT content FROM {AUDIT}")]
+    grant = next(one for one in events if one["action"] == "grant" and one["target"] == "reveal")
+    head = keeper.head
+    forged = linked(head, {**grant, "person": "mallory", "at": max(one["at"] for one in events)})
+    change(
+        url,
+        f"INSERT INTO {AUDIT} (number, epoch, content, mac) VALUES (:number, 1, :content, :mac)",
+        number=int(head.partition(":")[0]) + 1,
+        content=forged,
+        mac="0" * 64,
+    )
+    open_it = (lambda: keeper) if is_open else (lambda: IdentityProtector(OTHER, url))
+    with pytest.raises(StoreError, match=r"not written with the present key|was changed"):
+        open_it().reveal(ann, scope="hospital", by="mallory", reason="curious")
 
 
 def test_who_has_the_old_key_and_an_old_copy_reads_it(path, quick):
