@@ -40,9 +40,9 @@ def document(outcome: Outcome) -> str:
     for name, number in numbers.items():
         suite.set(name, str(number))
     about = {key: said[key] for key in ("table", "checked_at") if said.get(key)}
-    for key, between in (("not_looked_at", ", "), ("joined", "; ")):
-        if said.get(key):
-            about[key] = between.join(map(str, said[key]))
+    for key, lines in (("coverage", outcome.covers), ("joined", said.get("joined"))):
+        if lines:
+            about[key] = "; ".join(map(str, lines))
     if about:
         properties = ET.Element("properties")
         suite.insert(0, properties)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import named, shown
+from anonrisk.core.render import shown
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, WAIVED, name_of
 from anonrisk.reporting.markdown import plain, table
 
@@ -50,15 +50,15 @@ def document(outcome: Outcome) -> str:
 def _blocks(outcome: Outcome) -> Iterator[str]:
     said = outcome.document
     of = said.get("table")
-    yield f"### {_WORDS[said['status']]}{': ' + _told(of) if of else ''}\n"
+    words = ", ".join((_WORDS[said["status"]], *map(_told, outcome.caveats)))
+    # A pass that leaves something out is no plain green.
+    words = words.replace("✅", "☑️") if outcome.caveats else words
+    yield f"### {words}{': ' + _told(of) if of else ''}\n"
     name = said.get("policy", {}).get("name")
     if name:
         yield f"Policy: {_told(name)}\n"
     first = sorted(outcome.findings, key=lambda finding: finding.passed)[:_SHOWN]
     yield from (f"- {_told(one.sentence)}" for one in first if not one.passed)
-    unseen = said.get("not_looked_at")
-    if unseen:
-        yield f"- Not looked at: {', '.join(map(plain, map(named, unseen)))}."
     against = said.get("against")
     if against:
         yield f"\n**Against {_told(against['table'])}**\n"
@@ -69,6 +69,9 @@ def _blocks(outcome: Outcome) -> Iterator[str]:
     hidden = len(outcome.findings) - _SHOWN
     if hidden > 0:
         yield f"\nAnd {hidden:,} more, not shown."
+    if outcome.covers:
+        yield "\n**What this covers**\n"
+        yield from (f"- {_told(line)}" for line in outcome.covers)
     yield from _next(said.get("next_steps") or [])
 
 

@@ -39,6 +39,8 @@ class Outcome:
         Of a release: the table of each finding; None for what is about all of them.
     page : Report or None
         Of a release: what ``--markdown`` writes.
+    covers, caveats : tuple of str
+        Of a gate: what the verdict covers, and what keeps a pass from being a plain one.
     """
 
     text: str
@@ -48,6 +50,8 @@ class Outcome:
     message: str = ""
     tables: tuple[str | None, ...] = ()
     page: Report | None = None
+    covers: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
     @property
     def of_tables(self) -> list[tuple[str | None, Finding]]:
@@ -76,7 +80,16 @@ class Outcome:
         told = decided.status == verdict.status
         message = "" if told else "a warning decides (--fail-on warn)"
         document = {**decided.to_dict(), "exit_code": code}
-        return cls(repr(decided), document, code, verdict.findings, message)
+        covered = verdict.coverage
+        return cls(
+            text=repr(decided),
+            document=document,
+            code=code,
+            findings=verdict.findings,
+            message=message,
+            covers=tuple(covered.lines()),
+            caveats=covered.caveats if decided.passed else (),
+        )
 
     @classmethod
     def of_release(cls, verdict: ReleaseVerdict, **more: Any) -> Outcome:
@@ -91,6 +104,11 @@ class Outcome:
             findings=verdict.every_finding,
             tables=(*tables, *(None for _ in verdict.findings)),
             page=verdict.report(),
+            covers=tuple(
+                f"{name}: {line}"
+                for name, table in verdict.tables.items()
+                for line in table.coverage.lines()
+            ),
         )
 
     @classmethod

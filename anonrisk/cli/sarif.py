@@ -35,6 +35,7 @@ _ROOT = "%SRCROOT%"
 _BESIDE = {
     "against": "A change is compared with the table before it.",
     "approvals": "Enough people, and not the one who publishes, have approved the release.",
+    "coverage": "Every row that is published was judged.",
     "direct": "No column that names a person by itself may be published.",
     "files": "What is published is what was checked.",
     "find_qids": "A search has looked for columns that single people out.",
@@ -89,6 +90,8 @@ def document(outcome: Outcome, given: argparse.Namespace) -> str:
     about = {key: said[key] for key in ("status", "checked_at") if said.get(key)}
     if against:
         about["against"] = against["sentences"]
+    if outcome.covers:
+        about["coverage"] = list(outcome.covers)
     run = {
         "tool": {
             "driver": {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from great_expectations.compatibility import pydantic
@@ -28,6 +29,7 @@ from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
+from anonrisk.policy.coverage import RowCoverage
 from anonrisk.policy.judge import worst
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Counted
 
+# The metric of Great Expectations that counts the rows of a batch, whatever a condition keeps.
+ALL_ROWS = "table.row_count"
 # The fields that every expectation about classes passes on to its metric and result.
 COMMON = (
     *("qids", "every_subset_of", "unit", "missing", "max_dropped_fraction"),
@@ -89,6 +93,11 @@ class GateExpectation(Rendered, BatchExpectation):
             {ASKED: json.dumps(self.question(), sort_keys=True)},
         )
         needed.set_metric_configuration(self.metric, asked)
+        if self.row_condition is not None:
+            # Of all rows, those that the condition does not keep are judged by nobody here.
+            domain = kwargs["metric_domain_kwargs"]
+            whole = {key: domain[key] for key in ("batch_id", "table") if key in domain}
+            needed.set_metric_configuration(ALL_ROWS, MetricConfiguration(ALL_ROWS, whole))
         return needed
 
     def _asked_for(self) -> list[str]:
@@ -106,7 +115,11 @@ class GateExpectation(Rendered, BatchExpectation):
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG002
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        return self._judged(metrics).to_result()
+        judged = self._judged(metrics)
+        if ALL_ROWS in metrics:
+            about = {**judged.about, "batch_rows": metrics[ALL_ROWS]}
+            judged = replace(judged, about=about)
+        return judged.to_result()
 
     def _judged(self, metrics: dict[str, Any]) -> Judged:
         empty = [name for name in self._asked_for() if getattr(self, name) is None]
@@ -260,6 +273,7 @@ class PrivacyExpectation(GateExpectation):
             "missing": self.missing,
             "unit": counted.roles.unit,
             "size": size_of(counted),
+            "rows": RowCoverage.of(counted.measured).to_dict(),
         }
         details = _details(findings, decisive, counted)
         return Judged(findings, observed=decisive.value, details=details, about=about)
@@ -286,7 +300,8 @@ def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> di
         "classes": sizes.n_classes,
         "k": sizes.k,
         "singletons": sizes.records_at_most(1),
-        "rows": sizes.n_rows,
+        "rows": sizes.n_rows + sizes.n_dropped,
+        "judged": sizes.n_rows,
         "missing": sizes.missing,
         **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
         "unit": sizes.unit,

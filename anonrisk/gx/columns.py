@@ -11,10 +11,10 @@ from anonrisk.errors import PolicyError
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import COLUMNS, MetricAnswer
-from anonrisk.gx.result import Judged, could_not_assess
-from anonrisk.policy import Policy, release_rules
+from anonrisk.gx.result import OURS, Judged, could_not_assess
+from anonrisk.policy import Policy, coverage, release_rules
+from anonrisk.policy.coverage import unseen
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
-from anonrisk.policy.verdict import unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,6 +101,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
         findings = release_rules.of_columns(policy, published)
         if found.empty:
             findings.append(release_rules.no_records())
+        covered = coverage.of_table(self._policy_of_suite() or policy, published)
         n_columns = len(published.names)
         direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
         loose = [f for f in findings if f.budget == "unlisted" and f.status == COULD_NOT_ASSESS]
@@ -109,12 +110,24 @@ class ExpectColumnsToBePublishable(GateExpectation):
             findings,
             f"None of the {count_of(n_columns, 'column')} must be removed.",
             direct + (n_unlisted if loose else 0),
-            {"columns": n_columns, "direct": direct, "unclassified": n_unlisted},
-            _CLASSIFIED
-            if loose
-            else unseen(release_rules.described(policy, published)["not_looked_at"]),
+            {
+                "columns": n_columns,
+                "direct": direct,
+                "unclassified": n_unlisted,
+                "covers": covered.column_lines(),
+            },
+            _CLASSIFIED if loose else unseen(covered.not_looked_at),
             found.about,
         )
+
+    def _policy_of_suite(self) -> Policy | None:
+        """Return the policy that the suite was made from, which knows the role of each column."""
+        stored = ((self.meta or {}).get(OURS) or {}).get("policy")
+        try:
+            return Policy.from_dict(stored) if stored else None
+        except PolicyError:
+            # What somebody wrote there is only shown; the gate compares the suite's own.
+            return None
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:

@@ -37,6 +37,8 @@ _LABELS = {
     "classes": "Classes",
     "k": "Smallest class",
     "singletons": "Singletons",
+    "rows": "Rows",
+    "judged": "Rows judged",
     "dropped": "Rows left out",
     "columns": "Columns",
     "direct": "Direct identifiers",
@@ -132,6 +134,7 @@ class Rendered:
         if details.get("status") in {None, COULD_NOT_ASSESS}:
             return "--"
         rows = [[label, number(details[key])] for key, label in _LABELS.items() if key in details]
+        rows += [["Covers", render.shown(line)] for line in details.get("covers") or ()]
         return RenderedTableContent(
             content_block_type="table",
             header=_text("$sentence", sentence=details["sentence"]),

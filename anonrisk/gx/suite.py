@@ -174,7 +174,7 @@ def _columns(policy: Policy) -> Any:
         classified=classified,
         unlisted=cast("Any", policy.unlisted),
         reviewed=policy.reviewed,
-        meta={OURS: {"budget": "direct"}},
+        meta={OURS: {"budget": "direct", "policy": policy.to_dict()}},
     )
 
 

@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import AnonRiskError
+from anonrisk.gx.conditions import rows_of
 from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.result import OURS
 from anonrisk.gx.suite import is_open, policy_of
-from anonrisk.policy import Policy, Verdict, release_rules
+from anonrisk.policy import Policy, Verdict, coverage, release_rules
+from anonrisk.policy.budgets import named as named_budget
+from anonrisk.policy.coverage import Coverage
 from anonrisk.policy.finding import FAIL, Finding, unknown
 from anonrisk.policy.release_rules import Published
 
@@ -31,23 +34,31 @@ def verdict_of(
 
     `reasons` are what keeps it from passing beside the findings, as batches that were left out.
     """
-    findings = [unknown("table", reason) for reason in reasons]
+    rows, outside = rows_of(result.results, _TYPES)
+    findings = [*(unknown("table", reason) for reason in reasons), *outside]
     findings += [f for one in result.results for f in findings_of(one, block_on)]
     if not findings:
         findings = [unknown("table", "no expectation of the suite measures anything")]
     policy = _policy(suite)
-    told = [(one.meta or {}).get(OURS) or {} for one in result.results]
+    # What a condition keeps is not the table that is published: its row labels are others.
+    first = sorted(result.results, key=_has_condition)
+    told = [(one.meta or {}).get(OURS) or {} for one in first]
     about: dict[str, Any] = {"policy_digest": None}
     if policy is not None:
         about |= {"policy_digest": policy.digest, "policy_name": policy.name}
     seen = next((one["published"] for one in told if "published" in one), None)
     if seen is not None:
-        named = policy
+        named, looks = policy, None
         if named is None or is_open(named):
             named = _named(result, "ignore" if policy is None else policy.unlisted)
-        about |= release_rules.described(named, Published.from_dict(seen))
+            looks = _looks(result)
+        covered = coverage.of_table(named, Published.from_dict(seen), looks)
+        about["coverage"] = replace(covered, rows=rows)
     counted = next((one for one in told if one.get("size")), {})
-    about |= {key: counted[key] for key in ("missing", "unit") if key in counted}
+    if "missing" in counted:
+        about["missing"] = counted["missing"]
+        # An open policy leaves it to the table who is a person.
+        about["coverage"] = replace(about.get("coverage", Coverage()), unit=counted["unit"])
     about |= counted.get("size", {})
     about["engine"] = next((one["engine"] for one in told if one.get("engine")), None)
     verdict = Verdict(release_rules.once(findings), fail_on=fail_on(block_on), **about)
@@ -121,6 +132,21 @@ def _policy(suite: ExpectationSuite | None) -> Policy | None:
         return None if suite is None else policy_of(suite)
     except (AnonRiskError, ValueError, TypeError):
         return None
+
+
+def _has_condition(one: Any) -> bool:
+    config = one.expectation_config
+    return config is not None and config.kwargs.get("row_condition") is not None
+
+
+def _looks(result: Any) -> Iterator[tuple[str, list[str]]]:
+    """List the budgets of the expectations of a result, with the columns that each names."""
+    for one in result.results:
+        given = {} if one.expectation_config is None else one.expectation_config.kwargs
+        columns = [*(given.get("qids") or ()), *filter(None, [given.get("sensitive")])]
+        for finding in ((one.meta or {}).get(OURS) or {}).get("findings") or ():
+            if columns and named_budget(finding["budget"]) is not None:
+                yield finding["budget"], columns
 
 
 def _named(result: Any, unlisted: Unlisted) -> Policy:

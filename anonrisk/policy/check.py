@@ -11,7 +11,8 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import release_rules
+from anonrisk.policy import coverage, release_rules
+from anonrisk.policy.coverage import Coverage, RowCoverage
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, context_of, count
@@ -66,7 +67,7 @@ def checked(
         policy_name=policy.name,
         table=name,
         missing=policy.missing,
-        unit=policy.roles.unit,
+        coverage=Coverage(unit=policy.roles.unit),
         _source=(policy, frame, population),
     )
     with ExitStack() as state:
@@ -94,7 +95,8 @@ def _against(  # noqa: PLR0917
     n_original: int | None,
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
-    made = replace(made, **release_rules.described(policy, published))
+    covered = coverage.of_table(policy, published)
+    made = replace(made, coverage=covered)
     findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
     if isinstance(counted, Problem):
@@ -106,7 +108,8 @@ def _against(  # noqa: PLR0917
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
         return made, None
-    known = {"engine": counted.engine, "unit": counted.roles.unit, **size_of(counted)}
+    covered = replace(covered, rows=RowCoverage.of(counted.measured), unit=counted.roles.unit)
+    known = {"engine": counted.engine, "coverage": covered, **size_of(counted)}
     return replace(made, **known), counted
 
 

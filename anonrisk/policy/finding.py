@@ -31,6 +31,7 @@ _OTHERS = {
     "find_qids": "",
     "against": "The change against the base",
     "approvals": "Who has approved the release",
+    "coverage": "What the verdict covers",
     "files": "What is published",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
@@ -45,8 +46,8 @@ class Finding(PrintedFields):
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
-        ``"against"`` and ``"table"`` for what a policy checks or tells by itself; of a release
-        also ``"approvals"`` and ``"files"``.
+        ``"against"``, ``"coverage"`` and ``"table"`` for what a policy checks or tells by itself;
+        of a release also ``"approvals"`` and ``"files"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}

@@ -12,6 +12,7 @@ from anonrisk.core import render
 from anonrisk.core.documents import Reader
 from anonrisk.errors import ArgumentError, ReleaseBlocked
 from anonrisk.policy.budgets import at_least
+from anonrisk.policy.coverage import Coverage
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -20,8 +21,6 @@ from anonrisk.policy.finding import (
     Finding,
     about_of,
     named_once,
-    plain_name,
-    stored_name,
     unknown,
 )
 from anonrisk.policy.release_rules import ROW_LABELS
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.explain import Explanation
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # A printed verdict shows no more findings than somebody reads.
 _SHOWN = 40
 _READER = Reader("verdict", ArgumentError)
@@ -62,17 +61,12 @@ class Verdict:
         What the table is called.
     files : tuple of str
         The files that it was read from; values of partitions are left out of their names.
-    columns : mapping of name to role
-        The columns that the table has, each with its role (as ``"quasi"``) or None.
-    not_looked_at : tuple of names
-        Columns without a role that the policy ignores; also ``"row labels"``, which number the
-        rows and are published too, unless the table is written with ``index=False``.
+    coverage : Coverage
+        What was judged and what was not: rows, columns with their budgets, what is a person.
     engine : str or None
         The library that the table belongs to.
     missing : str
         What was done with missing values.
-    unit : name or None
-        The column that says which person a row belongs to.
     n_records, n_rows, n_dropped : int or None
         Records (with a unit, persons), rows and rows left out, of the first quasi-identifier.
     checked_at : str
@@ -88,11 +82,9 @@ class Verdict:
     policy_name: str | None = None
     table: str | None = None
     files: tuple[str, ...] = ()
-    columns: Mapping[Name, str | None] = field(default_factory=dict)
-    not_looked_at: Qid = ()
+    coverage: Coverage = field(default_factory=Coverage)
     engine: str | None = None
     missing: str = "value"
-    unit: Name | None = None
     n_records: int | None = None
     n_rows: int | None = None
     n_dropped: int | None = None
@@ -138,6 +130,36 @@ class Verdict:
         """The findings that did not pass but only warn."""
         loose = (f for f in self.findings if not f.passed and not f.blocks(self.fail_on))
         return tuple(f for f in loose if f.severity != WAIVED)
+
+    @property
+    def columns(self) -> Mapping[Name, str | None]:
+        """The columns that the table has, each with its role (as ``"quasi"``) or None."""
+        return self.coverage.roles
+
+    @property
+    def not_looked_at(self) -> Qid:
+        """What nobody looked at; see `Coverage.not_looked_at`."""
+        return self.coverage.not_looked_at
+
+    @property
+    def unit(self) -> Name | None:
+        """The column that says which person a row belongs to."""
+        return self.coverage.unit
+
+    @property
+    def word(self) -> str:
+        """The status in words for people; a pass that leaves something out says what.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import anonrisk
+        >>> df = pd.DataFrame({"zip": ["a", "a"], "illness": ["flu", "flu"]})
+        >>> anonrisk.Policy(quasi="zip", sensitive="illness", k=2).check(df).word
+        'pass, attribute disclosure not judged for illness'
+        """
+        caveats = self.coverage.caveats if self.passed else ()
+        return ", ".join((_WORDS[self.status], *caveats))
 
     @property
     def waived(self) -> tuple[Finding, ...]:
@@ -211,14 +233,10 @@ class Verdict:
             "policy": {"name": self.policy_name, "digest": self.policy_digest},
             "engine": self.engine,
             "missing": self.missing,
-            "unit": plain_name(self.unit),
             "n_records": self.n_records,
             "n_rows": self.n_rows,
             "n_dropped": self.n_dropped,
-            "columns": [
-                {"name": plain_name(name), "role": role} for name, role in self.columns.items()
-            ],
-            "not_looked_at": [plain_name(name) for name in self.not_looked_at],
+            "coverage": self.coverage.to_dict(),
             "budgets": [finding.to_dict() for finding in self.findings],
         }
 
@@ -257,11 +275,9 @@ class Verdict:
             policy_name=stored["policy"]["name"],
             fail_on=_fail_on(stored["fail_on"]),
             files=tuple(stored["files"]),
-            columns={stored_name(one["name"]): one["role"] for one in stored["columns"]},
-            not_looked_at=tuple(map(stored_name, stored["not_looked_at"])),
+            coverage=Coverage.from_dict(stored["coverage"]),
             **{key: stored[key] for key in ("library_version", "checked_at", "table")},
             **{key: stored[key] for key in ("engine", "missing")},
-            unit=stored_name(stored["unit"]),
             n_records=_whole(stored["n_records"]),
             n_rows=_whole(stored["n_rows"]),
             n_dropped=_whole(stored["n_dropped"]),
@@ -284,6 +300,8 @@ class Verdict:
             not (self.columns and self.engine)
             or (any(f.qid for f in self.findings) and n_rows < max(1, most))
             or n_dropped < 0
+            or self.coverage.rows.contradicts_itself
+            or (any(f.qid for f in self.findings) and self.coverage.rows.n_rows is None)
             or (n_dropped and self.missing != "drop")
             or "direct" in self.columns.values()
             or any(name not in self.not_looked_at for name in loose)
@@ -312,8 +330,7 @@ class Verdict:
         told = [
             f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
         ]
-        told += [f"- {unseen(self.not_looked_at)}"] if self.not_looked_at else []
-        told += [f"- {read_by(self.engine)}"] if read_by(self.engine) else []
+        told += [f"- {line}" for line in self._beside()]
         rest = [f"({self._more()})"] if self._more() else []
         of, header, rows = self._table()
         table = render.text_table(header, rows)
@@ -322,18 +339,21 @@ class Verdict:
     def _repr_html_(self) -> str:
         of, header, rows = self._table()
         rows = [[*row, one.sentence] for row, one in zip(rows, self._first(), strict=True)]
-        rest = filter(None, (self._more(), unseen(self.not_looked_at), read_by(self.engine)))
+        rest = filter(None, (self._more(), *self._beside()))
         return render.html_table((self._title(), *rest, *of), (*header, "in words"), rows)
+
+    def _beside(self) -> list[str]:
+        """What is said beside the findings: what the verdict covers, and how files were read."""
+        return [*self.coverage.lines(), *filter(None, (read_by(self.engine),))]
 
     def _table(self) -> tuple[list[str], tuple[str, ...], list[list[str]]]:
         first = self._first()
         return named_once(first, _HEADER, lambda said: [_row(one, said) for one in first])
 
     def _title(self) -> str:
-        words = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
         of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
         about = "" if self.table is None else f" for {render.shown(self.table)}"
-        return f"{words[self.status]}{about}{of}: {tally(self.findings)}"
+        return f"{self.word}{about}{of}: {tally(self.findings)}"
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
@@ -344,6 +364,7 @@ class Verdict:
         return f"{hidden:,} more not shown" if hidden > 0 else ""
 
 
+_WORDS = {PASS: "pass", FAIL: "FAIL", COULD_NOT_ASSESS: "COULD NOT ASSESS"}
 _HEADER = ("status", "budget", "value", "limit", "margin", "of")
 
 
@@ -370,16 +391,6 @@ def tally(findings: Iterable[Finding]) -> str:
     if (FAIL, "warn") in statuses:
         counts.append(render.count_of(statuses.count((FAIL, "warn")), "warning"))
     return ", ".join(counts)
-
-
-def unseen(names: Qid, most: int | None = None) -> str:
-    """Name the columns that nobody looked at, the first where there are many; nothing for none."""
-    if not names:
-        return ""
-    hint = " (write the table with index=False)" if ROW_LABELS in names else ""
-    more = 0 if most is None else max(0, len(names) - most)
-    told = [*map(render.named, names[:most]), *([f"{more:,} more"] if more else [])]
-    return f"Not looked at: {', '.join(told)}{hint}."
 
 
 def read_by(engine: str | None) -> str:

@@ -41,9 +41,10 @@ class PublishedTable:
     @property
     def columns(self) -> list[dict[str, Any]]:
         """Every column with its role, or ``"not looked at"``; row labels are one, if published."""
-        listed = [(one["name"], one["role"]) for one in self.verdict["columns"]]
+        covered = self.verdict["coverage"]
+        listed = [(column["name"], column["role"]) for column in covered["columns"]]
         names = [name for name, _ in listed]
-        listed += [(name, None) for name in self.verdict["not_looked_at"] if name not in names]
+        listed += [(name, None) for name in covered["not_looked_at"] if name not in names]
         return [{"name": name, "role": role or NOT_LOOKED_AT} for name, role in listed]
 
     def to_dict(self) -> dict[str, Any]:

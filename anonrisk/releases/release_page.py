@@ -8,7 +8,7 @@ from anonrisk.core.render import count_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.reporting import Report
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
-from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, WORDS
+from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, WORDS, words_of
 from anonrisk.reporting.text import and_more, cut
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _notes(verdict: ReleaseAnswer) -> list[str]:
 
 
 def _table(name: str, verdict: Verdict) -> dict[str, Any]:
-    word, sign, tone = WORDS[verdict.status]
+    word, sign, tone = words_of(verdict)
     ordered = sorted(verdict.findings, key=lambda one: one.passed)
     return {
         "name": cut(name),
@@ -102,8 +102,7 @@ def _table(name: str, verdict: Verdict) -> dict[str, Any]:
         "policy": cut(verdict.policy_name or verdict.policy_digest or "without a name"),
         "rows": [limit_row(one) for one in ordered[:MOST_LIMITS]],
         "more": max(0, len(ordered) - MOST_LIMITS),
-        "unseen": [cut(str(one)) for one in verdict.not_looked_at[:_MOST_NAMES]],
-        "n_unseen": len(verdict.not_looked_at),
+        "covers": [cut(line) for line in verdict.coverage.lines()],
     }
 
 

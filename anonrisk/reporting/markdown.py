@@ -45,7 +45,7 @@ def _blocks(summary: dict[str, Any]) -> Iterator[str]:
         yield from _release(summary["release"])
     if "behind" not in summary:
         return
-    yield from _columns(summary["columns"])
+    yield from _columns(summary["covers"], summary["columns"])
     yield from _budgets(summary["budgets"])
     yield from _classes(summary["classes"])
     yield from _drivers(summary["drivers"])
@@ -70,8 +70,7 @@ def _release(told: dict[str, Any]) -> Iterator[str]:
         )
         yield from map(_limit, one["rows"])
         yield from _more(one["more"], "limits")
-        if one["unseen"]:
-            yield f"- ⚠ Not looked at: {', '.join(map(plain, one['unseen']))}"
+        yield from (f"- {plain(line)}" for line in one["covers"])
     yield from _more(told["more"], "tables")
     if told["waivers"]:
         yield from _heading("Waivers")
@@ -99,13 +98,16 @@ def _facts(facts: Sequence[dict[str, str]]) -> Iterator[str]:
     yield from (f"- {plain(fact['label'])}: {plain(fact['text'])}" for fact in facts)
 
 
-def _columns(groups: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if groups:
-        yield "\n## Columns by role\n"
+def _columns(lines: Sequence[str], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if lines or groups:
+        yield "\n## What this covers\n"
+    yield from (f"- {plain(line)}" for line in lines)
     for group in groups:
         more = f" and {group['more']:,} more" if group["more"] else ""
         mark = "" if group["looked_at"] else "⚠ "
-        yield f"- {mark}{plain(group['label'])}: {', '.join(map(plain, group['names']))}{more}"
+        seen_by = f" ({plain(group['seen_by'])})" if group["seen_by"] else ""
+        names = f"{', '.join(map(plain, group['names']))}{more}"
+        yield f"- {mark}{plain(group['label'])}: {names}{seen_by}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from anonrisk.measures.scores import FORMULAS, MEASURES
 from anonrisk.policy.budgets.max_suppressed import no_prediction
 from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
+from anonrisk.policy.coverage import ColumnCoverage, Coverage
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.verdict import Verdict
@@ -232,16 +233,19 @@ def of_results(
 
 def _of_sizes(sizes: ClassSizes, scores: Iterable[tuple[Name, str]]) -> Verdict:
     """Give what is known of a table by its counts alone; nothing is decided."""
+    roles: dict[Name, str] = {
+        **dict.fromkeys(sizes.qid, "quasi"),
+        **{column: "sensitive" for column, _ in scores},
+        **({} if sizes.unit is None else {sizes.unit: "unit"}),
+    }
     return Verdict(
         (),
         None,
-        columns={
-            **dict.fromkeys(sizes.qid, "quasi"),
-            **{column: "sensitive" for column, _ in scores},
-            **({} if sizes.unit is None else {sizes.unit: "unit"}),
-        },
+        coverage=Coverage(
+            columns=tuple(ColumnCoverage(name, role) for name, role in roles.items()),
+            unit=sizes.unit,
+        ),
         missing=sizes.missing,
-        unit=sizes.unit,
         n_records=sizes.n_records,
         n_rows=sizes.n_rows,
         n_dropped=sizes.n_dropped,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.policy import messages
+from anonrisk.policy.coverage import unseen
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.policy.problem import Problem
-from anonrisk.policy.verdict import unseen
+from anonrisk.policy.release_rules import ROW_LABELS
 from anonrisk.reporting import limits, sections
 from anonrisk.reporting.meanings import behind
 from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of
@@ -70,7 +71,8 @@ def summarise(
         "library_version": found.verdict.library_version,
         "masthead": _masthead(found, people, title),
         "verdict": _verdict(found, people),
-        "columns": _columns(found.verdict),
+        "covers": _rows(found.verdict) if found.judged else [],
+        "columns": _columns(found.verdict, judged=found.judged),
         "budgets": limits.budgets(found),
         "classes": sections.classes(found, people),
         "drivers": sections.drivers(found, people),
@@ -107,6 +109,13 @@ def refused(message: str, title: str | None = None) -> dict[str, Any]:
 NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
 
 
+def words_of(verdict: Verdict) -> tuple[str, str, str]:
+    """Return the word, the sign and the tone of a verdict; a pass with a caveat is no plain one."""
+    word, sign, tone = WORDS[verdict.status]
+    caveats = verdict.coverage.caveats if verdict.passed else ()
+    return (cut(", ".join((word, *caveats))), sign, "doubt") if caveats else (word, sign, tone)
+
+
 # ---- masthead -----------------------------------------------------------------------------------
 
 
@@ -141,7 +150,7 @@ def _files(verdict: Verdict) -> str | None:
 def _verdict(found: Measured, people: People) -> dict[str, Any]:
     verdict = found.verdict
     status = verdict.status if found.judged else None
-    word, sign, tone = WORDS[status]
+    word, sign, tone = words_of(verdict) if found.judged else WORDS[None]
     notes = []
     if verdict.not_looked_at and status != PASS:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))
@@ -243,18 +252,27 @@ def _lowering(found: Measured, people: People) -> list[str]:
 # ---- columns ------------------------------------------------------------------------------------
 
 
-def _columns(verdict: Verdict) -> list[dict[str, Any]]:
-    roles = dict(verdict.columns)
-    roles |= {name: None for name in verdict.not_looked_at if name not in roles}
+def _rows(verdict: Verdict) -> list[str]:
+    """Return what is said of rows: how many were judged, and why others were not."""
+    return [cut(line) for line in verdict.coverage.row_lines()]
+
+
+def _columns(verdict: Verdict, *, judged: bool) -> list[dict[str, Any]]:
+    covered = verdict.coverage
+    groups = list(covered.groups())
+    if ROW_LABELS in covered.not_looked_at and ROW_LABELS not in covered.roles:
+        groups.append(((ROW_LABELS,), None, ""))
     told = []
     for role, label in _ROLES.items():
-        names = [name for name, own in roles.items() if own == role]
-        if names:
+        for names, own, seen_by in groups:
+            if own != role:
+                continue
             told.append(
                 {
                     "role": role,
                     "label": label,
-                    "looked_at": role is not None,
+                    "seen_by": cut(seen_by) if judged else "",
+                    "looked_at": role is not None and names[0] not in covered.attributes_not_judged,
                     "names": [name_of(name) for name in names[:_MOST_NAMES]],
                     "n": len(names),
                     "more": max(0, len(names) - _MOST_NAMES),

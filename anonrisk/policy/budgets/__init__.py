@@ -17,6 +17,7 @@ __all__ = [
     "ALSO_CALLED",
     "BUDGETS",
     "Budget",
+    "about_values",
     "at_least",
     "named",
     "of_shares",
@@ -54,6 +55,12 @@ def at_least(name: str) -> bool:
     """Tell whether the limit of a name in a verdict is the least that is asked for."""
     kind = named(name)
     return kind is not None and kind.at_least
+
+
+def about_values(name: str) -> bool:
+    """Return whether a name in a verdict is of a budget on the values of a sensitive column."""
+    kind = named(name)
+    return kind is not None and kind.about_values
 
 
 def of_shares(name: str) -> bool:
