@@ -199,8 +199,10 @@ def test_marks_are_counted_in_dictionaries(folder):
         lambda v: v.update(n_dropped=10),
         lambda v: v["budgets"][0].update(budget="K", value=1, limit=5, margin=4),
         lambda v: v["budgets"][0].update(limit=-3, margin=5),
-        lambda v: v["columns"][0].update(role="direct"),
-        lambda v: v["columns"].append({"name": "email", "role": None}),
+        lambda v: v["coverage"]["columns"][0].update(role="direct"),
+        lambda v: v["coverage"]["columns"].append(
+            {"name": "email", "role": None, "budgets": [], "reason": ""}
+        ),
         lambda v: v["budgets"][0].update(qid=["elsewhere"]),
         lambda v: v.update(checked_at="2999-01-01T00:00:00+00:00"),
     ],

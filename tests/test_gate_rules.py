@@ -175,8 +175,8 @@ def test_a_column_that_is_ignored_is_told(frame):
     assert verdict.passed
     assert verdict.not_looked_at == ("note",)
     for told in (repr(verdict), verdict._repr_html_()):
-        assert "Not looked at: note" in told
-    assert json.loads(verdict.to_json())["not_looked_at"] == ["note"]
+        assert "note: not looked at" in told
+    assert json.loads(verdict.to_json())["coverage"]["not_looked_at"] == ["note"]
 
 
 def test_a_column_that_joins_is_measured_everywhere(frame):
@@ -351,7 +351,7 @@ def test_a_finding_that_contradicts_itself_is_refused(passed, change):
         {"n_rows": 0},
         {"n_rows": True},
         {"n_rows": "4"},
-        {"columns": []},
+        {"coverage": {}},
         {"engine": None},
         {"engine": ""},
         {"budgets": []},

@@ -463,6 +463,7 @@ def test_the_chain_is_asked(folder, tmp_path):
 
 def test_printed_it_says_what_nobody_looked_at(sealed):
     text = repr(sealed)
-    assert "Not looked at in patients: né, row labels" in text
+    assert "patients: né: not looked at" in text
+    assert "patients: Not looked at: row labels" in text
     assert "sealed by hmac-sha256" in text
     assert KEY.reveal().hex() not in text

@@ -14,6 +14,7 @@ from anonrisk import errors
 from anonrisk.cli.outcome import Outcome
 from anonrisk.errors import PolicyError, ReleaseBlocked
 from anonrisk.policy import Policy, Verdict, release_rules
+from anonrisk.policy.coverage import ColumnCoverage, Coverage
 
 WARN = {"severity": "warn"}
 CELLS = {"zip": ["a"] * 6, "age": [30, 31, 32, 33, 34, 35], "ill": ["flu", "cold"] * 3}
@@ -123,9 +124,12 @@ def test_a_verdict_with_any_name_of_a_column_is_stored(name):
     odd = replace(
         verdict,
         findings=(found, replace(found, qid=(name,), sensitive=name)),
-        columns={"zip": "quasi", name: "quasi"},
-        not_looked_at=(name,),
-        unit=name,
+        coverage=Coverage(
+            verdict.coverage.rows,
+            (ColumnCoverage("zip", "quasi"), ColumnCoverage(name, "quasi")),
+            (name,),
+            name,
+        ),
     )
     again = Verdict.from_json(odd.to_json())
     assert again.passed

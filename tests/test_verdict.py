@@ -739,16 +739,17 @@ def test_a_verdict_as_json_and_back():
     policy = asking(quasi=["zip", "age"], sensitive="ill", k=5, ldiv={"l": 2}, name="release")
     verdict = policy.check(pd.DataFrame(CELLS), name="patients")
     stored = json.loads(verdict.to_json())
-    assert stored["schema_version"] == 2
+    assert stored["schema_version"] == 3
     assert stored["library_version"] == anonrisk.__version__
     assert stored["policy"] == {"name": "release", "digest": policy.digest}
     assert (stored["engine"], stored["missing"], stored["status"]) == ("pandas", "value", "fail")
-    assert (stored["table"], stored["files"], stored["not_looked_at"]) == (
+    assert (stored["table"], stored["files"], stored["coverage"]["not_looked_at"]) == (
         "patients",
         [],
         ["cost", "who", "ward"],
     )
-    assert stored["columns"][:4] == [
+    roles = [{key: one[key] for key in ("name", "role")} for one in stored["coverage"]["columns"]]
+    assert roles[:4] == [
         {"name": "zip", "role": "quasi"},
         {"name": "age", "role": "quasi"},
         {"name": "ill", "role": "sensitive"},
@@ -772,7 +773,7 @@ def test_a_verdict_as_json_and_back():
         lambda stored: stored.update(status="pass"),
         lambda stored: stored.update(schema_version=1),
         lambda stored: stored.update(checked_at="yesterday"),
-        lambda stored: stored.pop("columns"),
+        lambda stored: stored.pop("coverage"),
         lambda stored: stored.pop("budgets"),
         lambda stored: stored.update(budgets=[]),
         lambda stored: stored["budgets"][0].update(status="passed"),

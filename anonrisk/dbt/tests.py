@@ -16,6 +16,8 @@ from anonrisk.core.documents import to_yaml
 from anonrisk.dbt.asked import asked_of
 from anonrisk.dbt.common import MARK, slug_of
 from anonrisk.engines.sql import compiled
+from anonrisk.policy import coverage
+from anonrisk.policy.release_rules import Published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,11 +49,16 @@ def sql_tests(policy: Policy, model: str, name: str) -> dict[str, str]:
     texts = (
         f"\n{{% test {test}(model) %}}\n{text}{{% endtest %}}\n" for test, text in tests.items()
     )
+    # Every column has a role, or its test fails: what is covered is known before there is a table.
+    listed = tuple(name for name in policy.listed if name not in policy.roles.direct)
+    covered = coverage.of_table(policy, Published(tuple(sorted(listed, key=str))))
+    covers = "".join(f"# {line}\n" for line in covered.column_lines())
     properties = {"version": 2, "models": [{"name": model, "data_tests": list(tests)}]}
+    listed_tests = to_yaml(properties, default_flow_style=False)
     return {
         "macros/anonrisk.sql": f"{{# {mark}: what its tests share. #}}\n{_macros()}",
         f"tests/generic/{prefix}.sql": head + "".join(texts),
-        f"models/{prefix}.yml": f"# {mark}\n{to_yaml(properties, default_flow_style=False)}",
+        f"models/{prefix}.yml": f"# {mark}\n{covers}{listed_tests}",
     }
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.measure import Counted
 
-# The metric of Great Expectations that counts the rows of a batch, whatever a condition keeps.
-ALL_ROWS = "table.row_count"
+# Under which name an expectation with a condition gets what it asks of all rows.
+ALL_ROWS = "all rows"
 # The fields that every expectation about classes passes on to its metric and result.
 COMMON = (
     *("qids", "every_subset_of", "unit", "missing", "max_dropped_fraction"),
@@ -95,9 +95,9 @@ class GateExpectation(Rendered, BatchExpectation):
         needed.set_metric_configuration(self.metric, asked)
         if self.row_condition is not None:
             # Of all rows, those that the condition does not keep are judged by nobody here.
-            domain = kwargs["metric_domain_kwargs"]
-            whole = {key: domain[key] for key in ("batch_id", "table") if key in domain}
-            needed.set_metric_configuration(ALL_ROWS, MetricConfiguration(ALL_ROWS, whole))
+            domain = {**kwargs["metric_domain_kwargs"], "row_condition": None}
+            whole = MetricConfiguration(self.metric, domain, asked.metric_value_kwargs)
+            needed.set_metric_configuration(ALL_ROWS, whole)
         return needed
 
     def _asked_for(self) -> list[str]:
@@ -116,9 +116,10 @@ class GateExpectation(Rendered, BatchExpectation):
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         judged = self._judged(metrics)
-        if ALL_ROWS in metrics:
-            about = {**judged.about, "batch_rows": metrics[ALL_ROWS]}
-            judged = replace(judged, about=about)
+        counted = getattr(metrics.get(ALL_ROWS), "counted", None)
+        if counted is not None:
+            n_rows = RowCoverage.of(counted.measured).n_rows
+            judged = replace(judged, about={**judged.about, "batch_rows": n_rows})
         return judged.to_result()
 
     def _judged(self, metrics: dict[str, Any]) -> Judged:

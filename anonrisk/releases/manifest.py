@@ -27,7 +27,7 @@ from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.verdict import now as current_time
 from anonrisk.releases.contents import compare_rows
 from anonrisk.releases.published_files import PublishedFile, compare_files
-from anonrisk.releases.published_table import NOT_LOOKED_AT, PublishedTable, copied, written
+from anonrisk.releases.published_table import PublishedTable, copied, written
 from anonrisk.releases.seal import PublicKey, Seal, SigningKey
 from anonrisk.releases.verified import Remembers, Verified
 from anonrisk.releases.waivers import Waiver
@@ -395,13 +395,12 @@ class Manifest(PrintedTable):
         ]
 
     def _notes(self) -> list[str]:
-        unseen = [
-            f"Not looked at in {named(table.name)}: "
-            + ", ".join(named(c["name"]) for c in table.columns if c["role"] == NOT_LOOKED_AT)
+        covers = [
+            f"{named(table.name)}: {line}"
             for table in self.tables
-            if any(column["role"] == NOT_LOOKED_AT for column in table.columns)
+            for line in table.coverage.lines()
         ]
-        return [*unseen, *map(_told, self.waivers)]
+        return [*covers, *map(_told, self.waivers)]
 
 
 def moment(written: Any) -> datetime:

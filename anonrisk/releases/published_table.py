@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
 from anonrisk.errors import ManifestError
+from anonrisk.policy.coverage import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,9 +40,14 @@ class PublishedTable:
         object.__setattr__(self, "verdict", copied(self.verdict))
 
     @property
+    def coverage(self) -> Coverage:
+        """What its verdict covers."""
+        return Coverage.from_dict(self.verdict["coverage"])
+
+    @property
     def columns(self) -> list[dict[str, Any]]:
         """Every column with its role, or ``"not looked at"``; row labels are one, if published."""
-        covered = self.verdict["coverage"]
+        covered = self.coverage.to_dict()
         listed = [(column["name"], column["role"]) for column in covered["columns"]]
         names = [name for name, _ in listed]
         listed += [(name, None) for name in covered["not_looked_at"] if name not in names]
