@@ -49,6 +49,15 @@ def test_what_is_tested_and_built_is_published_without_a_password():
     assert "bash .ci/run" in scripts("tests").values()
 
 
+def test_a_machine_without_java_is_tested_whatever_its_processor():
+    job = WORKFLOWS["tests"]["jobs"]["test"]
+    assert job["runs-on"] == "${{ matrix.machine }}"
+    assert job["env"] == {"ANONRISK_JRE": "${{ matrix.jre }}"}
+    machines = [(one["machine"], one["jre"]) for one in job["strategy"]["matrix"]["include"]]
+    assert machines[0] == ("ubuntu-latest", "machine")
+    assert {("ubuntu-latest", "package"), ("ubuntu-24.04-arm", "package")} == {*machines[1:]}
+
+
 def test_what_is_built_is_kept_before_other_programs_run_beside_it():
     build = RELEASE["jobs"]["build"]["steps"]
     kept = [step.get("with", {}).get("name") for step in build].index("dist")
