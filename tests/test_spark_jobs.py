@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import anonrisk
+from anonrisk import errors
 from anonrisk.cli import main as command_line
 from anonrisk.cli.job import main
 
@@ -218,8 +219,14 @@ def test_letters_that_would_become_one(job, tmp_path):
 def test_encodings_are_those_of_python(spark):
     from pyspark.sql import functions as f
 
-    from anonrisk.engines.spark.charsets import JAVA, is_wide
+    from anonrisk.engines.spark.charsets import JAVA, is_wide, refuse_unknown
     from anonrisk.engines.spark.read import session
+
+    java = spark.sparkContext._jvm.java
+    lacking = {one for one, name in JAVA.items() if not java.nio.charset.Charset.isSupported(name)}
+    # Small runtimes come without this module; what they read, they read as Python does.
+    assert not (lacking and java.lang.ModuleLayer.boot().findModule("jdk.charsets").isPresent())
+    assert lacking.isdisjoint({"utf-8", "utf-16", "utf-32", "ascii", "iso8859-1", "cp1252"})
 
     def by_python(raw, encoding):
         try:
@@ -232,15 +239,34 @@ def test_encodings_are_those_of_python(spark):
         letters = [f.decode(f.unhex(digits), JAVA[one]).alias(one) for one in encodings]
         return session_of_job.range(256**n_bytes).select("id", *letters).collect()
 
-    single = [one for one, charset in JAVA.items() if not is_wide(charset)]
+    single = [one for one, name in JAVA.items() if not is_wide(name) and one not in lacking]
     with session("test") as session_of_job:
-        for n_bytes, encodings in ((1, single), (2, ["gb2312"])):
+        for encoding in lacking:
+            with pytest.raises(errors.EngineError, match=f"--encoding {encoding}: the Java that"):
+                refuse_unknown(session_of_job, encoding)
+        for n_bytes, encodings in ((1, single), (2, [*{"gb2312"} - lacking])):
             for row in read(n_bytes, encodings):
                 raw = row.id.to_bytes(n_bytes, "big")
                 for encoding in encodings:
                     letter = row[encoding]
                     truth = by_python(raw, encoding)
                     assert (None if "\ufffd" in letter else letter) == truth, (encoding, raw)
+
+
+def test_an_encoding_that_java_lacks_is_refused_in_words(job, tmp_path, monkeypatch):
+    from anonrisk.engines.spark import charsets
+
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    asked = ("measure", "t.csv", "--format", "csv", "--qids", "zip", "--encoding", "cp1250")
+    assert job(*asked)[0] == 0
+    # As on a Java without its module of encodings.
+    monkeypatch.setitem(charsets.JAVA, "cp1250", "x-MacNowhere")
+    code, found = job(*asked)
+    assert code == 3
+    assert "--encoding cp1250: the Java that Spark runs on does not know it" in found["message"]
+    # What has another reason is not said to be that.
+    (tmp_path / "t.csv").unlink()
+    assert "does not know it" not in job(*asked[:-1], "latin-1")[1]["message"]
 
 
 def test_text_is_read_in_one_way_only(job, tmp_path):

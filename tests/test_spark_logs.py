@@ -102,6 +102,21 @@ def test_an_error_ends_the_silence(heard):
     assert len(heard) == 1
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sun.misc.Unsafe or java.nio.DirectByteBuffer.<init>(long, int) not available",
+        "java.lang.UnsupportedOperationException: getSubject is not supported",
+        "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.",
+    ],
+)
+def test_of_a_java_that_spark_does_not_know_it_is_said_which_go_with_it(said):
+    with pytest.raises(errors.EngineError) as raised, guard.guarded("count"):
+        raise RuntimeError(said)
+    assert str(raised.value).startswith("Spark could not count with this Java, or without one: ")
+    assert "Spark 3.5 goes with Java 8, 11 or 17, Spark 4 with Java 17 or 21" in str(raised.value)
+
+
 @pytest.fixture
 def broken(spark):
     """Tables of the user's own making that fail when they are computed, and quote a cell."""

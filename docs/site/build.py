@@ -43,6 +43,7 @@ ELSEWHERE = {
     "README.md": "index.md",  # its own page: docs/site/index.md
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "examples/orchestration/README.md": "howto/pipelines.md",
     "expectations/README.md": "howto/checkpoint.md",
 }

@@ -12,6 +12,9 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# By name, because older versions of pyarrow do not have these types.
+_VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+
 
 def to_pandas(columns: Mapping[str, Any], *, coded: bool = False) -> pd.DataFrame:
     """Make a table of Arrow columns, and of lists of Python objects.
@@ -28,7 +31,7 @@ def to_pandas(columns: Mapping[str, Any], *, coded: bool = False) -> pd.DataFram
 def _views_are_coded() -> bool:
     try:
         pa.array([], pa.string_view()).dictionary_encode()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+    except (AttributeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
     return True
 
@@ -45,10 +48,8 @@ def plain(kind: Any) -> Any:
     """Give the type by which cells of a type are handed over."""
     if isinstance(kind, pa.BaseExtensionType):
         return plain(kind.storage_type)
-    if kind == pa.string_view():
-        return pa.large_string()
-    if kind == pa.binary_view():
-        return pa.large_binary()
+    if str(kind) in _VIEWS:
+        return _VIEWS[str(kind)]
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return pa.decimal128(kind.precision, kind.scale)
     return kind
@@ -56,7 +57,7 @@ def plain(kind: Any) -> Any:
 
 def without_views(kind: Any) -> Any:
     """Give a type that holds the same cells, but no text or bytes as views."""
-    if kind in {pa.string_view(), pa.binary_view()}:
+    if str(kind) in _VIEWS:
         return plain(kind)
     if pa.types.is_struct(kind):
         return pa.struct([_field_without_views(field) for field in kind])
@@ -86,7 +87,7 @@ def _to_pandas(column: Any, *, views: bool) -> pd.Series[Any]:
         values = plain(column.type.value_type)
         parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
         column = pa.chunked_array(parts, values)
-    as_views = views and column.type == pa.string_view()
+    as_views = views and str(column.type) == "string_view"
     if plain(column.type) != column.type and not as_views:
         column = column.cast(plain(column.type))
     return pd.Series(pd.arrays.ArrowExtensionArray(column))

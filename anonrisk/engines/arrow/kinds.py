@@ -39,7 +39,7 @@ def table_of(frame: Any) -> ArrowTable:
 def _read(frame: Any) -> Any:
     """Read a stream to its end; how many rows it must have tells whether it was read before."""
     try:
-        table = pa.RecordBatchReader.from_stream(frame).read_all()
+        table = pa.table(frame)
     except Exception:  # noqa: BLE001
         table = None
     if table is None or table.num_rows != len(frame):

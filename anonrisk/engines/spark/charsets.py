@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from anonrisk.engines.reading.text_files import canonical
-from anonrisk.errors import ArgumentError
+from anonrisk.engines.spark.project import modules
+from anonrisk.errors import ArgumentError, EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Others differ in some letters (big5, shift_jis, the EBCDIC pages) or are not known to Java; a
 # test compares every byte. Two letters that become one would hide a person.
@@ -28,6 +34,11 @@ JAVA = {
     **{f"iso8859-{n}": f"ISO-8859-{n}" for n in (*range(1, 10), 13, 15)},
 }
 
+# What every Java must have, so that it is not asked.
+_EVERYWHERE = ("UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "US-ASCII", "ISO-8859-1")
+# How Spark 4 and Spark 3.5 say that there is no such encoding.
+_UNKNOWN = ("INVALID_PARAMETER_VALUE.CHARSET", "UnsupportedEncodingException")
+
 
 def java(encoding: str | None) -> str:
     """Give Java's name of an encoding, or refuse one that it reads otherwise than Python.
@@ -44,6 +55,27 @@ def java(encoding: str | None) -> str:
             "convert the files to UTF-8, or check them without Spark"
         )
     return name
+
+
+def refuse_unknown(spark: SparkSession, encoding: str | None) -> None:
+    """Refuse an encoding that the Java of Spark lacks: a small runtime is without many.
+
+    The session must be one of `read.session`: with other settings Spark 4 decodes a few only.
+    """
+    charset = java(encoding)
+    if charset in _EVERYWHERE:
+        return
+    f, _ = modules(spark.range(1))
+    try:
+        spark.range(1).select(f.decode(f.lit("a").cast("binary"), charset)).collect()
+    except Exception as error:
+        if not any(word in str(error) for word in _UNKNOWN):
+            raise
+        raise EngineError(
+            f"--encoding {encoding}: the Java that Spark runs on does not know it; start Spark "
+            "with a Java that has the module jdk.charsets, convert the files to UTF-8, or check "
+            "them without Spark"
+        ) from None
 
 
 def is_wide(charset: str) -> bool:

@@ -23,6 +23,13 @@ _STOPPED = (
     "session_closed",
     "session_not_found",
 )
+# What it says on a Java that it does not know: too new for its Arrow, or for all of it; too old, or
+# none at all.
+_OTHER_JAVA = (
+    "sun.misc.unsafe or java.nio.directbytebuffer",
+    "getsubject is not supported",
+    "java_gateway_exited",
+)
 
 
 # Loggers of pyspark 4 that write an error, with the cell it quotes, to standard error.
@@ -134,6 +141,11 @@ def _ours(error: Exception, doing: str) -> EngineError:
     gone = isinstance(error, AttributeError) and text.startswith("'nonetype' object")
     if bare or gone or any(phrase in text for phrase in _STOPPED):
         return SessionStoppedError(f"cannot {doing}: the Spark session of this table has stopped")
+    if any(phrase in text for phrase in _OTHER_JAVA):
+        return EngineError(
+            f"Spark could not {doing} with this Java, or without one: Spark 3.5 goes with Java 8, "
+            "11 or 17, Spark 4 with Java 17 or 21; JAVA_HOME says which one Spark is started with"
+        )
     return EngineError(
         f"Spark could not {doing} ({_condition(error)}); its message is withheld because it may "
         "quote a cell. Look for it in Spark's log."

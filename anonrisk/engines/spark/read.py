@@ -97,6 +97,7 @@ def read(
         if format in _FILES:
             options = _with_base(paths, options)
         if format in _TEXT:
+            charsets.refuse_unknown(spark, text.encoding)
             every = {**_NOTHING_IGNORED, **options}
             names = _listed(spark, paths, every)
             source = lines.TextSource(spark, paths, names, every, text.encoding)
