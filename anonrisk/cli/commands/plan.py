@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
@@ -99,8 +98,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         options.require_qids(frame, given.qids)
     else:
         asked = wanted_by(policy)
-        typed = {"numbers": asked.numbers.union(numbers), "dates": asked.dates.union(dates)}
-        frame = source.read(given, replace(asked, columns=None, **typed))
+        columns = wanted(None, numbers=asked.numbers.union(numbers), dates=dates)
+        frame = source.read(given, columns)
     if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:

@@ -45,11 +45,14 @@ class Wanted:
         Their names; None for every column, where the table itself may say which matter.
     numbers, dates : frozenset of str
         Those that the question takes for numbers, as a sampling weight, or for dates.
+    missing : str or None
+        What a missing quasi-identifier means to the question, where it is known.
     """
 
     columns: tuple[str, ...] | None = None
     numbers: frozenset[str] = frozenset()
     dates: frozenset[str] = frozenset()
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,10 @@ def readable(part: Part, kind: str) -> Iterator[None]:
         why = error.strerror or "it is damaged"
         raise UnreadableTableError(f"cannot read {part.shown}: {why}") from None
     except MemoryError:
-        raise UnreadableTableError(f"{part.shown} does not fit into memory") from None
+        raise UnreadableTableError(
+            f"{part.shown} does not fit into memory; Spark reads it in parts: "
+            "spark-submit spark_jobs/check.py"
+        ) from None
     except Exception as error:  # noqa: BLE001
         raise_alone(
             UnreadableTableError(
