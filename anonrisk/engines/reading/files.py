@@ -303,7 +303,7 @@ def _found(path: str) -> list[Part]:
         above = _above(here if here.is_dir() else here.parent)
         return _inside(here, above) if here.is_dir() else [Part(here, _partitions(above, here))]
     if not glob.has_magic(path):
-        raise UnreadableTableError(f"there is no file or folder {path!r}")
+        raise UnreadableTableError(f"there is no file or folder {without_values(path)!r}")
     base = _base(here)
     matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
     files = [match for match in matches if _is_file(match)]
@@ -314,7 +314,7 @@ def _found(path: str) -> list[Part]:
     outer = [one for one in folders if not any(other in one.parents for other in folders)]
     parts += [part for folder in outer for part in _inside(folder, base)]
     if not parts:
-        raise UnreadableTableError(f"no file fits {path!r}")
+        raise UnreadableTableError(f"no file fits {without_values(path)!r}")
     return parts
 
 
