@@ -16,7 +16,6 @@ import pytest
 from keys import KEY
 
 import anonrisk
-from anonrisk.engines.spark import stream
 from anonrisk.errors import ArgumentError, EngineError
 from anonrisk.spark import foreach_batch
 
@@ -113,6 +112,8 @@ def test_with_a_state_the_log_counts_what_was_kept_back(lake, tmp_path, caplog):
 
 @pytest.mark.spark
 def test_a_batch_of_which_a_file_is_damaged_is_not_judged_in_part(lake, spark, tmp_path):
+    from anonrisk.engines.spark import stream
+
     ignoring = "spark.sql.files.ignoreCorruptFiles"
     spark.conf.set(ignoring, "true")
     try:
