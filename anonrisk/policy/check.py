@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
+from anonrisk.engines import refuse_path
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
@@ -56,6 +57,9 @@ def checked(
     What is `counted_by` another function is the columns of this table and the counts of a larger
     one.
     """
+    # What goes wrong with a table is a finding; a path in place of one is a wrong call.
+    refuse_path(frame)
+    refuse_path(population)
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     if name is not None and not isinstance(name, str):
