@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.render import count_of, joined, shown
+from anonrisk.core.render import count_of, joined, visible
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -366,8 +366,8 @@ def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding
         if n_rows <= n_scored:
             continue
         share = (n_rows - n_scored) / n_rows
-        of = shown(column)
-        why = of if policy.by is None else f"{of} or {shown(policy.by)}"
+        of = visible(column)
+        why = of if policy.by is None else f"{of} or {visible(policy.by)}"
         told = (
             f"{count_of(n_rows - n_scored, 'row')} ({percent(share, limit)}) left out of the "
             f"measures of {of} for a missing value of {why} (missing_sensitive: drop)"

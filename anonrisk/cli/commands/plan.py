@@ -10,7 +10,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
-from anonrisk.core.render import shown
+from anonrisk.core.render import shown, visible
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
 from anonrisk.policy import Policy
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
@@ -184,7 +184,7 @@ def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) 
 
 def written(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
-    rest = ", ".join(map(shown, as_it_is))
+    rest = ", ".join(map(visible, as_it_is))
     told = f"Wrote {shown(path)}."
     return told + (
         f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""
