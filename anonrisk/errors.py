@@ -156,6 +156,10 @@ class ApproximationWarning(UserWarning):
     """An approximation is used near the end of where it is good; the message says how good."""
 
 
+class PrecisionWarning(UserWarning):
+    """Numbers are stored in a type that cannot tell all of them apart; some may be one already."""
+
+
 class StoppedWarning(UserWarning):
     """Ctrl-C stopped the work; the result is what was known by then, and says how far it came."""
 
@@ -298,6 +302,11 @@ def raise_alone(error: AnonRiskError) -> NoReturn:
 def warn_of_approximation(message: str) -> None:
     """Warn that an approximation is used near the end of where it is good."""
     _warn(message, ApproximationWarning)
+
+
+def warn_of_precision(message: str) -> None:
+    """Warn that numbers may have been merged before they came here."""
+    _warn(message, PrecisionWarning)
 
 
 def warn_of_stop(message: str) -> None:

@@ -66,7 +66,7 @@ def foreach_batch(
     -------
     callable
         A function of a batch and its number. Status, budgets that were not kept and the number of
-        rows go to the logger ``anonrisk.spark``; no cell does.
+        rows of the batch go to the logger ``anonrisk.spark``; no cell does.
 
     See Also
     --------
@@ -109,6 +109,7 @@ def foreach_batch(
         union = None if folder is None else StreamState(folder, as_key(read))
         waiting = stream.place_of(quarantine, batch_id)
         staged = stream.stored(batch, waiting)
+        n_rows = stream.n_rows(staged)
         name = f"batch {batch_id}"
         if union is None:
             verdict, counted = policy.check(staged, name=name), None
@@ -128,7 +129,7 @@ def foreach_batch(
             union.keep(batch_id, counted if verdict.passed else None)
         if verdict.passed:
             stream.emptied(batch, waiting)
-        _log(verdict, batch_id)
+        _log(verdict, batch_id, n_rows)
 
     return gate
 
@@ -154,11 +155,12 @@ def _check(policy: Any, release: Any, quarantine: Any, fail_on: Any) -> None:
             )
 
 
-def _log(verdict: Verdict, batch_id: int) -> None:
-    rows = "" if verdict.n_rows is None else f", {count_of(verdict.n_rows, 'row')}"
+def _log(verdict: Verdict, batch_id: int, n_rows: int) -> None:
+    """Log what became of a batch; its verdict may be about all rows that were released so far."""
+    rows = count_of(n_rows, "row")
     if verdict.passed:
-        _LOG.info("batch %d: %s%s, released", batch_id, PASS, rows)
+        _LOG.info("batch %d: %s, %s released", batch_id, PASS, rows)
         return
     # A group of `by` is a cell.
     why = dict.fromkeys(name_of(replace(found, group=None)) for found in verdict.failures)
-    _LOG.warning("batch %d: %s%s, kept back: %s", batch_id, verdict.status, rows, ", ".join(why))
+    _LOG.warning("batch %d: %s, %s kept back: %s", batch_id, verdict.status, rows, ", ".join(why))

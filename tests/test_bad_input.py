@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ import anonrisk
 from anonrisk import errors
 
 CELLS = {"zip": ["secret1", "secret2"], "age": [34, 51], "who": [1, 2]}
+PEOPLE = pd.DataFrame(CELLS)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_wrong_calls(frame, call, error, text, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("given", [None, 3, [1], {"a": 1}, pd.Series([1], name="x"), "t.csv"])
+@pytest.mark.parametrize("given", [None, 3, [1], {"a": 1}, pd.Series([1], name="x")])
 def test_a_table_of_an_unknown_library_names_the_known_ones(given):
     with pytest.raises(
         errors.UnsupportedFrameError, match=r"takes pandas, Spark .* pandas-on-Spark"
@@ -88,3 +91,23 @@ def test_errors_catch_as_what_python_would_raise():
     assert issubclass(errors.EmptyTableError, ValueError)
     assert issubclass(errors.UnsupportedFrameError, TypeError)
     assert str(errors.ColumnNotFoundError("plain")) == "plain"
+
+
+@pytest.mark.parametrize("path", ["people.csv", Path("people.csv"), b"people.csv"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: anonrisk.Policy(quasi="zip", k=2).check(path),
+        lambda path: anonrisk.Policy(quasi="zip", k=2).check(PEOPLE, population=path),
+        lambda path: anonrisk.Policy(quasi="zip", k=2).assess(path),
+        anonrisk.Policy.draft,
+        lambda path: anonrisk.k(path, "zip"),
+        lambda path: anonrisk.report(path, "zip"),
+        lambda path: anonrisk.report(path, anonrisk.Policy(quasi="zip", k=2)),
+        anonrisk.table,
+        lambda path: anonrisk.kmap(PEOPLE, "zip", population=path),
+    ],
+)
+def test_a_path_is_no_table(call, path):
+    with pytest.raises(errors.ArgumentError, match=r"pandas\.read_csv, or give anonrisk\.scan"):
+        call(path)

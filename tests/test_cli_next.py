@@ -65,6 +65,43 @@ def test_the_next_steps_of_a_failed_gate(run):
     assert "--explain" not in "".join(steps(run(*shlex.split(steps_with_explain(found)))[1]))
 
 
+@pytest.mark.parametrize("more", [[], ["--against", "d/zip=77412"], ["--qids", "born", "sex"]])
+def test_the_value_of_a_partition_is_printed_nowhere(run, more):
+    Path("d/zip=77411").mkdir(parents=True)
+    Path("d/zip=77412").mkdir(parents=True)
+    for place in ("d/zip=77411", "d/zip=77412"):
+        Path(place, "a.csv").write_text("born,sex,ill\n" + "1950,f,a\n1951,m,b\n")
+    found = policy(k=5, quasi=["born", "sex"], insensitive=["zip"])
+    words = ["check", "d/zip=77411/a.csv", f"--policy={found}"]
+    words += ["--dtypes", "born=number", "--junit", "j.xml", "--markdown", "m.md", "--sarif"]
+    code, out, err = run(*words, "s.json", *more)
+    assert (code, err) == (1, "")
+    assert "--dtypes born=number" in " ".join(steps(out))
+    assert "# with the value of the partition in place of …" in out
+    written = "".join(Path(name).read_text() for name in ("j.xml", "m.md", "s.json"))
+    everything = out + written + run(*words, "s.json", *more, "--json")[1]
+    assert "7741" not in everything
+    assert "zip=…" in everything
+
+
+@pytest.mark.parametrize("table", ["d/zip=77411", "d/zip=77411/*.csv", "d/zip=77411/a.csv"])
+def test_the_value_of_a_partition_that_is_not_there_is_not_printed(run, table):
+    found = run("check", table, "--policy", policy(k=5))
+    assert found[0] == 3
+    assert "7741" not in "".join(found[1:])
+    assert "7741" not in run("draft", table, "-o", "p.yaml")[2]
+
+
+def test_the_value_of_a_partition_is_not_in_the_name_of_a_result(run):
+    Path("d/zip=77411").mkdir(parents=True)
+    Path("d/zip=77411/a.csv").write_text("born\n1950\n")
+    for table in ("d/zip=77411", "d/zip=77411/a.csv"):
+        page = "d/zip=77411/r.html" if table == "d/zip=77411" else table
+        code, out, err = run("report", table, "--qids", "born", "--html", page)
+        assert code == 2
+        assert "7741" not in out + err
+
+
 def steps_with_explain(found):
     (asked,) = (step for step in found["next_steps"] if "--explain" in step)
     return asked.removeprefix("anonrisk ").replace(" --json", "")

@@ -78,8 +78,8 @@ def test_a_batch_goes_to_one_place_alone(lake, caplog):
     assert lake.ids("quarantine") == [(1, i) for i in (5, 6, 7)]
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert told[:2] == [
-        ("INFO", "batch 0: pass, 4 rows, released"),
-        ("WARNING", "batch 1: fail, 3 rows, kept back: k of zip"),
+        ("INFO", "batch 0: pass, 4 rows released"),
+        ("WARNING", "batch 1: fail, 3 rows kept back: k of zip"),
     ]
     # A batch without rows cannot be assessed, and is no row less.
     assert told[2][1].startswith("batch 2: could_not_assess")
@@ -96,6 +96,35 @@ def test_a_key_is_not_sent_to_a_server_and_may_be_read_there(tmp_path):
         cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=KEY))
     sent = cloudpickle.dumps(foreach_batch(POLICY, "r", "q", state=tmp_path, key=read_key))
     assert keys.SECRET not in sent
+
+
+@pytest.mark.spark
+def test_with_a_state_the_log_counts_what_was_kept_back(lake, tmp_path, caplog):
+    gate = lake.gate(state=tmp_path / "union", key=KEY)
+    with caplog.at_level(logging.INFO, "anonrisk.spark"):
+        gate(lake.batch(SAFE), 0)
+        gate(lake.batch(ALONE), 1)
+    assert caplog.messages == [
+        "batch 0: pass, 4 rows released",
+        "batch 1: fail, 3 rows kept back: k of zip",
+    ]
+
+
+@pytest.mark.spark
+def test_a_batch_of_which_a_file_is_damaged_is_not_judged_in_part(lake, spark, tmp_path):
+    from anonrisk.engines.spark import stream
+
+    ignoring = "spark.sql.files.ignoreCorruptFiles"
+    spark.conf.set(ignoring, "true")
+    try:
+        staged = stream.stored(lake.batch(SAFE), str(tmp_path / "b"))
+        for path in (tmp_path / "b").glob("*.parquet"):
+            path.write_bytes(b"PAR1 is not all that it takes")
+            path.with_name(f".{path.name}.crc").unlink()
+        with pytest.raises(EngineError):
+            stream.n_rows(staged)
+    finally:
+        spark.conf.unset(ignoring)
 
 
 @pytest.mark.nightly

@@ -78,11 +78,12 @@ def test_names_of_which_nothing_is_left_are_compared_exactly(frame):
     assert status(Policy(quasi="zip", direct="__", k=2).check(table), "direct") == "fail"
 
 
-def test_numbers_are_compared_exactly():
+def test_numbers_are_compared_as_their_texts():
     table = pd.DataFrame({"zip": ["a"] * 4, 0: list("abcd")})
     asked = {"quasi": "zip", "k": 2, "unlisted": "ignore"}
     assert status(Policy(**asked, direct=[0]).check(table), "direct") == "fail"
-    assert status(Policy(**asked, direct=["0"]).check(table), "direct") == "pass"
+    assert status(Policy(**asked, direct=["0"]).check(table), "direct") == "fail"
+    assert status(Policy(**asked, direct=["00"]).check(table), "direct") == "pass"
     assert status(Policy(**asked, direct=[1]).check(table), "direct") == "pass"
 
 

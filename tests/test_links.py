@@ -24,6 +24,12 @@ LINK = Link(["patients", "visits"], on="id")
 QIDS = {"patients": ["zip"], "visits": ["day"]}
 
 
+def test_a_table_without_a_quasi_identifier_is_named(frame):
+    tables = {"patients": frame(PATIENTS), "visits": frame(VISITS)}
+    with pytest.raises(errors.PolicyError, match="no quasi-identifier of table 'visits' given"):
+        linked(tables, LINK, {"patients": ["zip"], "visits": []})
+
+
 def histogram(sizes):
     return dict(zip(sizes.sizes.tolist(), sizes.classes.tolist(), strict=True))
 

@@ -10,6 +10,7 @@ import pytest
 
 import anonrisk
 from anonrisk import errors
+from anonrisk.cli import main
 from anonrisk.core.columns import as_names
 from anonrisk.priors.prior import as_qid
 
@@ -113,3 +114,78 @@ def test_expectations_refuse_several_names_in_one_text():
         gx.ExpectColumnsNotToBeQuasiIdentifiers(declared="a, b", max_size=2, max_fraction=0.1)
     assert gx.ExpectColumnsToBePublishable(direct="a").direct == ["a"]
     assert gx.ExpectKAnonymityToBeAtLeast(qids=["a, b"], k=2).qids == ["a, b"]
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+YEARS = {"2020": ["a", "a", "b", "b"], "zip": ["1", "1", "2", "2"], "id": ["p", "q", "r", "s"]}
+NUMBERED = {
+    "direct": ({"direct": [2020], "quasi": ["zip"], "k": 2}, "fail"),
+    "quasi": ({"quasi": [2020], "insensitive": ["zip"], "k": 2}, "pass"),
+    "quasi, too few": ({"quasi": [2020], "insensitive": ["zip"], "k": 3}, "fail"),
+    "a set": (
+        {"quasi": [2020, "zip"], "k": 2, "qids": [{"columns": [2020], "budgets": {"k": 3}}]},
+        "fail",
+    ),
+    "sensitive": (
+        {"quasi": ["zip"], "sensitive": [2020], "ldiv": {"l": 2, "sensitive": [2020]}},
+        "fail",
+    ),
+    "unit": ({"quasi": ["zip"], "unit": 2020, "k": 2}, "fail"),
+    "by": ({"quasi": ["zip"], "by": 2020, "k": 3, "unlisted": "ignore"}, "fail"),
+    "insensitive": ({"quasi": ["zip"], "insensitive": [2020], "k": 2}, "pass"),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_a_number_names_the_column_that_is_written_so(frame, case):
+    keys, status = NUMBERED[case]
+    policy = anonrisk.Policy(**{"unlisted": "ignore", **keys})
+    verdict = policy.check(frame(YEARS))
+    assert verdict.status == status
+    assert verdict.policy_digest == policy.digest
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_numbers_and_texts_name_one_column_by_every_label(case):
+    keys, status = NUMBERED[case]
+    keys = {"unlisted": "ignore", **keys}
+    texts = json.loads(json.dumps(keys).replace("2020", '"2020"'))
+    table = pd.DataFrame(YEARS)
+    for stated in (keys, texts):
+        policy = anonrisk.Policy(**stated)
+        for one in (table, table.rename(columns={"2020": 2020})):
+            verdict = policy.check(one)
+            assert verdict.status == status
+            assert one.anon.report(policy).verdict.status == status
+            verdict.explain()
+
+
+def test_a_number_that_names_two_columns_cannot_be_assessed():
+    table = pd.DataFrame([["a", "b", "1"]] * 2, columns=[2020, "2020", "zip"])
+    verdict = anonrisk.Policy(quasi=["zip"], direct=[2020], k=2).check(table)
+    assert verdict.status == "could_not_assess"
+    assert "once as a number and once as a text" in verdict.findings[0].sentence
+    # A text is the text.
+    roles = {"quasi": ["zip"], "direct": ["2020"], "k": 2, "unlisted": "ignore"}
+    assert anonrisk.Policy(**roles).check(table).status == "fail"
+
+
+def test_a_number_in_yaml_forbids_a_column_of_a_file(tmp_path, capsys):
+    pytest.importorskip("yaml")
+    (tmp_path / "t.csv").write_text("2020,zip\na,1\nb,1\n")
+    (tmp_path / "p.yaml").write_text(
+        "version: 1\nroles: {quasi: [zip], direct: [2020]}\nunlisted: ignore\nbudgets: {k: 2}\n"
+    )
+    command = ["check", str(tmp_path / "t.csv"), "--policy", str(tmp_path / "p.yaml")]
+    assert main(command) == 1
+    assert "direct identifiers: '2020'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_a_suite_takes_no_number_for_a_name(case):
+    pytest.importorskip("great_expectations")
+    keys, _ = NUMBERED[case]
+    with pytest.raises(errors.PolicyError, match=r"without a text for a name \(2020\)"):
+        anonrisk.Policy(**{"unlisted": "ignore", **keys}).to_suite()

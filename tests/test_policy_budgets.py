@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,59 @@ def test_all_is_said(name):
 def test_a_key_that_there_is_not_is_refused_with_those_that_there_are(name):
     with pytest.raises(PolicyError, match=r"no key 'at_moost'"):
         anonrisk.Policy(quasi="zip", **{name: {"at_moost": 1}})
+
+
+ALONE = {
+    "k": (5, {"at_least": 5}),
+    "ldiv": (2, {"l": 2, "kind": "distinct"}),
+    "whole_person": (5, {"k": 5}),
+    "linked": (5, {"k": 5}),
+    "differencing": (5, {"k": 5}),
+    "max_unique_records": (5, {"at_most": 5}),
+    "max_unique_fraction": (0.1, {"at_most": 0.1}),
+    "max_suppressed": (0.1, {"at_most": 0.1}),
+}
+# What else has to be said, and how that is offered.
+NOT_ALONE = {
+    "tcloseness": r"0\.2 alone .*tcloseness: {t: 0\.2, distance: equal\|ordered\|hierarchical}",
+    "max_fraction_below_k": r"max_fraction_below_k: {k: …, at_most: 0\.2}",
+    "max_records_below_k": r"max_records_below_k: {k: …, at_most: 0\.2}",
+    "predicted_singletons": r"predicted_singletons: {group_size: …, at_most: 0\.2}",
+    "population_unique_fraction": r"{population_size: …, at_most: 0\.2}",
+    "risk": r"whose risk it is: risk: {prosecutor: {highest: 0\.2}}",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_number_alone_is_the_limit_that_everybody_means(name):
+    if name in NOT_ALONE:
+        with pytest.raises(PolicyError, match=NOT_ALONE[name]):
+            anonrisk.Policy(quasi="zip", **{name: 0.2})
+        return
+    number, written = ALONE[name]
+    alone = anonrisk.Policy(quasi="zip", **{name: number})
+    policy = anonrisk.Policy(quasi="zip", **{name: written})
+    assert alone == policy
+    assert alone.digest == policy.digest
+    jsonschema = pytest.importorskip("jsonschema")
+    document = {"version": 1, "roles": {"quasi": ["zip"]}, "budgets": {name: number}}
+    schema = json.loads((FOLDER.parent / "schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid(document)
+    assert anonrisk.Policy.from_dict(document).digest == policy.digest
+    wrong = {**document, "budgets": {name: 2.5}}
+    assert not validator.is_valid(wrong)
+    with pytest.raises(PolicyError):
+        anonrisk.Policy.from_dict(wrong)
+
+
+def test_a_risk_needs_to_be_named():
+    with pytest.raises(PolicyError, match=r"which risk: risk: {marketer: {average: 0\.2}}"):
+        anonrisk.Policy(quasi="zip", risk={"marketer": 0.2})
+    with pytest.raises(PolicyError, match=r"share_above: {threshold: …, at_most: 0\.2}"):
+        anonrisk.Policy(quasi="zip", risk={"prosecutor": {"share_above": 0.2}})
+    with pytest.raises(PolicyError, match=r"it is a mapping; write tcloseness: {t: …"):
+        anonrisk.Policy(quasi="zip", tcloseness="equal")
 
 
 def test_names_of_verdicts_lead_to_their_budget():

@@ -111,7 +111,8 @@ def test_a_policy_reads_and_writes_it():
         ({"k": 1}, "at least 2"),
         ({"k": 5, "nett": True}, "did you mean"),
         ({"k": 5, "net": "yes"}, "net"),
-        (5, "differencing"),
+        (1, "at least 2"),
+        ("5", "differencing"),
     ],
 )
 def test_what_is_no_budget_is_refused(given, words):

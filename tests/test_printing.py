@@ -5,6 +5,7 @@ A class that prints itself, or that a public function gives, has a place in `RES
 
 from __future__ import annotations
 
+import html
 import importlib
 import inspect
 import pkgutil
@@ -439,3 +440,22 @@ def test_wide_letters_stand_in_columns():
 def test_no_name_takes_long_to_tell_from_a_number():
     name = "-" * 200 + "x"
     assert render.text_table(("n", "m"), [(name, "1")]).count("…") == 1
+
+
+def test_a_blank_name_is_seen():
+    df = pd.DataFrame({"": ["a", "b"], "  ": [1, 2], "x": [1, 1]})
+    policy = anonrisk.Policy(quasi=["x"], sensitive=["  "], k=2, ldiv=3, unlisted="ignore")
+    verdict = policy.check(df)
+    assert "Not looked at: ''." in repr(verdict)
+    assert "in '  '" in repr(verdict)
+    assert "Classes of '' + x:" in repr(df.anon.classes(["", "x"]))
+    assert "\n'' " in repr(df.anon.declare(quasi=[""]).anon.roles())
+    assert "\n'' " in repr(df.anon.find_qids(max_size=1))
+    assert df.anon.summary([["", "x"]]).index.tolist() == ["'' + x"]
+    # A group of `by` without a letter, too.
+    by = anonrisk.Policy(quasi=["x"], k=2, by="g", unlisted="ignore").check(df.assign(g=["", "b"]))
+    assert "In '': " in repr(by)
+    page = df.anon.report(policy)
+    for written in (html.unescape(page.to_html()), page.to_markdown()):
+        assert "''" in written
+        assert "'  '" in written

@@ -575,11 +575,78 @@ def test_packed_files_count_as_what_they_hold(tmp_path, monkeypatch):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(bytes(1_000))
     monkeypatch.setattr(large, "LARGE", 3_000)
-    assert large.is_scanned([files.Part(path)], "csv")
+    assert large.is_large([files.Part(path)], "csv")
     plain = path.rename(tmp_path / "t.csv")
-    scanned = {kind: large.is_scanned([files.Part(plain)], kind) for kind in files.FORMATS}
+    scanned = {kind: large.is_large([files.Part(plain)], kind) for kind in files.FORMATS}
     assert scanned == {"csv": False, "parquet": True, "jsonl": False}
-    assert not large.is_scanned([files.Part(Path("-"))], "csv")
+
+
+# What a scan refuses: what it means that a cell is missing, and how cells are stored.
+REFUSED_BY_SCAN = {
+    "wildcard": ({"missing": "wildcard"}, {}),
+    "durations": ({}, {"zip": [dt.timedelta(1)] * 4}),
+    "durations, no column named": ({"unlisted": "quasi"}, {"stay": [dt.timedelta(1)] * 4}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_BY_SCAN)
+def test_an_answer_does_not_change_when_a_file_grows(case, tmp_path, monkeypatch, capsys):
+    keys, columns = REFUSED_BY_SCAN[case]
+    path = written(tmp_path / "t.parquet", **{"zip": ["a", "a", None, "a"], **columns})
+    policy = anonrisk.Policy(quasi=["zip"], k=2, missing_sensitive="value", **keys)
+    (tmp_path / "p.json").write_text(policy.to_json())
+    release = anonrisk.Release({"t": path}, policy, name="1")
+    words = ["check", str(path), "--policy", str(tmp_path / "p.json")]
+    status = anonrisk.Policy.check(policy, pd.read_parquet(path)).status
+    for size in (1_000_000_000, 50):
+        monkeypatch.setattr(large, "LARGE", size)
+        assert (main(words) == 0) == (status == "pass")
+        assert release.check().status == status
+    # Who asks for a scan is told that it is not for this.
+    assert main([*words, "--engine", "scan"]) == 3
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", ["measure", "report"])
+def test_a_wildcard_of_the_command_line_is_counted_in_memory(
+    command, tmp_path, monkeypatch, capsys
+):
+    path = written(tmp_path / "t.parquet", zip=["a", "a", None, "b"])
+    monkeypatch.setattr(large, "LARGE", 50)
+    page = []
+    if command == "report":
+        (tmp_path / "p.json").write_text(anonrisk.Policy(quasi="zip", k=1).to_json())
+        page = ["-o", str(tmp_path / "r.json"), "--policy", str(tmp_path / "p.json")]
+    words = [command, str(path), "--qids", "zip", "--missing", "wildcard", *page]
+    assert main(words) == 0
+    assert main([*words, "--engine", "scan"]) == 3
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("larger", ["t.csv", "p.csv"])
+def test_a_table_and_its_population_are_scanned_together(larger, tmp_path, monkeypatch, capsys):
+    for name in ("t.csv", "p.csv"):
+        note = "long" * 10 if name == larger else ""
+        (tmp_path / name).write_text("zip,note\n" + f"a,{note}\n" * 4)
+    budgets = {"k": 2, "risk": {"journalist": {"highest": 0.5}}}
+    policy = anonrisk.Policy(quasi=["zip"], insensitive=["note"], **budgets)
+    (tmp_path / "p.json").write_text(policy.to_json())
+    words = ["check", str(tmp_path / "t.csv"), "--policy", str(tmp_path / "p.json")]
+    words += ["--population", str(tmp_path / "p.csv"), "--json"]
+    for size in (1_000_000_000, (tmp_path / larger).stat().st_size):
+        monkeypatch.setattr(large, "LARGE", size)
+        assert main(words) == 0
+        scanned = "scan" in json.loads(capsys.readouterr().out)["engine"]
+        assert scanned == (size < 1_000_000)
+
+
+def test_pipes_and_json_lines_are_read_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "LARGE", 0)
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"zip": 1}\n')
+    for part in (files.Part(path), files.Part(Path("-"))):
+        kind = "csv" if str(part.path) == "-" else None
+        assert large.opened([part], files.Wanted(), files.TextFormat(), kind) is None
 
 
 def test_errors_hold_no_cell(tmp_path):

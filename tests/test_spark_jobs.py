@@ -171,7 +171,11 @@ def test_files_that_are_passed_over_or_read_twice(job, spark, tmp_path):
         assert job(*check)[0] == 3
         assert spark.conf.get(ignoring) == "true"
         assert job(*check, "--option", "ignorecorruptfiles=true")[0] == 2
+        # A view takes no options of the reader.
+        spark.read.parquet(str(tmp_path / "d")).createOrReplaceTempView("damaged")
+        assert job("check", "damaged", "--format", "table", *check[2:])[0] == 3
     finally:
+        spark.catalog.dropTempView("damaged")
         spark.conf.unset(ignoring)
     (tmp_path / "t/zip=1011").mkdir(parents=True)
     frame.assign(zip=["1", "2"]).to_parquet(tmp_path / "t/zip=1011/a.parquet")
@@ -276,7 +280,17 @@ def test_text_is_read_in_one_way_only(job, tmp_path):
         code, found = job(*asked, option)
         assert code == 2
         assert "read in one way only" in found["message"]
-    assert job(*asked, "pathGlobFilter=*.csv")[0] == 0
+    assert job(*asked, "recursiveFileLookup=false")[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "option", ["pathGlobFilter=*.csv", "modifiedAfter=2020-01-01", "MODIFIEDBEFORE=2020-01-01"]
+)
+def test_no_option_leaves_a_part_of_a_table_out(job, option, kind):
+    code, found = job("measure", "d", "--format", kind, "--qids", "zip", "--option", option)
+    assert code == 2
+    assert "a part is not read cannot pass; name the files" in found["message"]
 
 
 def test_files_in_folders_that_spark_passes_over(job, tmp_path):

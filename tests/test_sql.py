@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pandas as pd
 import pytest
 
 import anonrisk
@@ -298,3 +299,38 @@ def test_what_a_database_is_not_asked_for_is_refused_by_its_verb_and_kind(connec
     ):
         with pytest.raises(UnsupportedFrameError, match=f"not asked for {words}: read the table"):
             asked()
+
+
+def test_a_boolean_group_of_sqlite_is_true_or_false(tmp_path):
+    sqlite3 = pytest.importorskip("sqlite3")
+    cells = {
+        "zip": ["a", "a", "a", "b", "b", "b"],
+        "smoker": [True, True, False, False, None, True],
+    }
+    rows = list(zip(*cells.values(), strict=True))
+    own = sqlite3.connect(tmp_path / "t.sqlite")
+    own.execute("CREATE TABLE t (zip TEXT, smoker BOOLEAN, n INTEGER)")
+    own.executemany("INSERT INTO t VALUES (?, ?, 1)", rows)
+    own.execute("CREATE VIEW v AS SELECT smoker, zip FROM t")
+    own.execute("CREATE TABLE codes (zip TEXT, smoker INTEGER)")
+    own.executemany("INSERT INTO codes VALUES (?, ?)", rows)
+    own.commit()
+    policy = anonrisk.Policy(quasi=["zip"], k=2, by="smoker", unlisted="ignore")
+
+    def told(table):
+        groups = [group for _, group in anonrisk.summary(table, "zip", by="smoker").index]
+        return [str(group) for group in groups], [f.group for f in policy.check(table).findings]
+
+    by_pandas = told(pd.DataFrame(cells))
+    for place in (own, f"sqlite:///{tmp_path}/t.sqlite"):
+        for name in ("t", "v", "main.t"):
+            assert told(anonrisk.sql.table(place, name)) == by_pandas
+    # What is declared a number stays one, and so does what is not 0 or 1.
+    assert told(anonrisk.sql.table(own, "codes"))[1] != by_pandas[1]
+    own.execute("INSERT INTO t VALUES ('a', 2, 1)")
+    labels = [
+        group
+        for _, group in anonrisk.summary(anonrisk.sql.table(own, "t"), "zip", by="smoker").index
+    ]
+    assert 2 in labels
+    own.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 
 import oracle
@@ -10,6 +11,7 @@ import pytest
 from sensitive import CELLS, ILL, PARENTS, QIDS, ROWS, TREE, UNITS
 from tables import to_rows
 
+import anonrisk
 from anonrisk import errors
 
 
@@ -55,6 +57,45 @@ def test_hierarchies_in_every_form_agree(frame, tmp_path):
             )
         )
     assert len(found) == 1
+
+
+ZIPS = ["a"] * 4 + ["b"] * 4
+# Cells of a column of floats, and what is taken for the distance of its values.
+FLOATS = {
+    "whole": ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "equal"),
+    "whole, one missing": ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, None], "equal"),
+    "negative, and minus zero": ([-1.0, -2.0, -0.0, 4.0, 5.0, 6.0, 7.0, None], "equal"),
+    "a fraction": ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5], "ordered"),
+    "a small fraction": ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1e-300], "ordered"),
+    "without an end": ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, float("inf")], "ordered"),
+}
+
+
+@pytest.mark.parametrize("case", FLOATS)
+def test_whole_floats_are_integers(frame, case):
+    cells, distance = FLOATS[case]
+    found = frame({"zip": ZIPS, "visits": cells}).anon.tcloseness("zip", "visits")
+    assert found.distance == distance
+
+
+def test_one_table_has_one_closeness_however_integers_are_stored():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"zip": ZIPS, "visits": pa.array([1, 2, 3, 4, 5, 6, 7, None], pa.int64())})
+    pandas = table.to_pandas()
+    assert pandas["visits"].dtype == float
+    for form in (table, pandas, pandas.astype({"visits": "Int64"}), pandas.astype(object)):
+        assert anonrisk.tcloseness(form, "zip", "visits") == 0.5
+
+
+def test_whole_floats_that_may_have_been_merged_are_warned_of(frame):
+    cells = {"zip": ["a", "a", "b"], "id": [2.0**53, 1.0, None], "small": [2.0**53 - 1, 1.0, None]}
+    table = frame(cells)
+    with pytest.warns(errors.PrecisionWarning, match=r"'id' .* from 2\^53 on"):
+        assert table.anon.tcloseness("zip", "id").distance == "equal"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.PrecisionWarning)
+        table.anon.tcloseness("zip", "small")
+        table.anon.tcloseness("zip", "id", "equal")
 
 
 def test_integers_are_not_a_scale_unless_said(frame):

@@ -515,7 +515,7 @@ def test_warnings_do_not_block_and_do_not_hide_a_table_that_cannot_be_read():
     assert "warn" in repr(verdict)
     assert warn.check(pd.DataFrame(CELLS).head(0)).status == "could_not_assess"
     assert warn.check(pd.DataFrame({"zap": [1]})).status == "could_not_assess"
-    assert warn.check("a path.csv").status == "could_not_assess"
+    assert warn.check([1, 2]).status == "could_not_assess"
 
 
 # ---- what is still in the table -----------------------------------------------------------------

@@ -9,7 +9,7 @@ import pandas as pd
 from anonrisk.api.asking import in_one_state
 from anonrisk.api.question import count_groups, question_of
 from anonrisk.core.arguments import whole_number
-from anonrisk.core.render import shown
+from anonrisk.core.render import visible
 from anonrisk.errors import UnsupportedColumnError, raise_alone
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _check_at(at: Any) -> list[int]:
 
 
 def _labels(qids: Sequence[tuple[Name, ...]]) -> list[str]:
-    return [" + ".join(map(shown, qid)) for qid in qids]
+    return [" + ".join(map(visible, qid)) for qid in qids]
 
 
 def _row(

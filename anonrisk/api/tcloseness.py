@@ -36,8 +36,9 @@ def tcloseness(
     frame, qids, sensitive, unit, missing, missing_sensitive
         As in `anonrisk.ldiv`.
     distance : {"auto", "equal", "ordered", "hierarchical"}
-        How far apart two values are. By itself the library takes ``"ordered"`` for floats and dates
-        and ``"equal"`` for everything else: integer codes are not a scale.
+        How far apart two values are. By itself the library takes ``"ordered"`` for numbers with a
+        fraction and dates and ``"equal"`` for everything else: integer codes are not a scale, also
+        where they are stored as floats because one is missing.
     order : list of values, optional
         The values from the smallest to the largest, for an ordered distance of strings.
     hierarchy : dict, table, path or Hierarchy, optional

@@ -6,7 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anonrisk.cli.options import sample_of
+from anonrisk.cli.output_paths import RESULTS
 from anonrisk.core.render import WIDTH, folded
+from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -20,15 +22,41 @@ if TYPE_CHECKING:
 _PAGE = "report.html"
 _REMARK = "  # "
 _PYTHON = "df.anon."
+_PUT_BACK = "with the value of the partition in place of …"
 
 
 def next_steps(verdict: Verdict, given: argparse.Namespace, source: Source) -> list[str]:
     """List the commands that help with what failed, ready for a shell.
 
-    A command that would hold a control character is left out: it could not be pasted.
+    A command that would hold a control character is left out: it could not be pasted. The values
+    of partitions are cells, and are left out of paths.
     """
     made = [*_plans(verdict, given, source), *_explained(given, source), *_page(given, source)]
-    return [command for command in made if command.isprintable()]
+    return [_without_values(command, given) for command in made if command.isprintable()]
+
+
+def _without_values(command: str, given: argparse.Namespace) -> str:
+    """Leave the values of partitions out of a command, and say so."""
+    said, mark, remark = command.partition(_REMARK)
+    if said.startswith(_PYTHON):
+        return command
+    words = shlex.split(said)
+    masked = [_masked(word, {*_paths(given)}) for word in words]
+    if masked == words:
+        return command
+    return f"{shlex.join(masked)}{_REMARK}{remark}{mark and '; '}{_PUT_BACK}"
+
+
+def _masked(word: str, paths: set[str]) -> str:
+    option, tie, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    return f"{option}{tie}{without_values(value)}" if value in paths else word
+
+
+def _paths(given: argparse.Namespace) -> Iterator[str]:
+    """List what the command line says of files; other words may have a = of their own."""
+    for name in ("table", "input", "population", "against", "policy", *RESULTS):
+        value = getattr(given, name, None)
+        yield from [value] if isinstance(value, str) else value or ()
 
 
 def as_text(commands: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonrisk.engines.reading.files import STDIN, refuse_blank
+from anonrisk.engines.reading.files import STDIN, refuse_blank, without_values
 from anonrisk.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def refuse_overwriting(given: argparse.Namespace) -> None:
         for other, what in taken:
             if _same_file(Path(path), Path(other)):
                 name = _OPTIONS.get(option, option)
-                raise ArgumentError(f"--{name} {path!r} is {what}: write it somewhere else")
+                shown = without_values(path)
+                raise ArgumentError(f"--{name} {shown!r} is {what}: write it somewhere else")
         taken.append((path, f"what --{option} writes"))
         if option in RESULTS and "://" not in path:
             # An empty path is refused where it is read: no earlier result is left standing then.
@@ -101,7 +102,8 @@ def outside_table(option: str, given: str, tables: Sequence[str], what: str = "t
         read = Path(table).resolve()
         if read in where.parents or fnmatch.fnmatch(str(where), str(read)):
             raise ArgumentError(
-                f"{option} {given!r} would be part of {what} that is read: write it somewhere else"
+                f"{option} {without_values(given)!r} would be part of {what} that is read: write "
+                "it somewhere else"
             )
     return path
 

@@ -15,6 +15,7 @@ from anonrisk.cli import EPILOG, main
 from anonrisk.cli.deliver import print_error
 from anonrisk.cli.outcome import CODES
 from anonrisk.cli.parser import Parser
+from anonrisk.engines.reading.files import without_values
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def _check(table: str, policy: str | None, fail_on: str) -> int:
     if found is None:
         name = Path(table).name.partition(".")[0]
         print_error(
-            f"could not assess: no policy is beside {table!r}: write {name}.policy.yaml or "
-            "policy.yaml there, name one with --policy, or exclude the file from the hook"
+            f"could not assess: no policy is beside {without_values(table)!r}: write "
+            f"{name}.policy.yaml or policy.yaml there, name one with --policy, or exclude the "
+            "file from the hook"
         )
         return CODES[COULD_NOT_ASSESS]
     return main(["check", f"--policy={found}", f"--fail-on={fail_on}", "--", table])

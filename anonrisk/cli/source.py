@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonrisk.cli.options import pair
 from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import count_of
-from anonrisk.engines.reading import files, text_files
+from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
-from anonrisk.engines.reading.large import is_scanned
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import AnonRiskError, ArgumentError
 
 if TYPE_CHECKING:
     import argparse
@@ -94,8 +93,9 @@ class Files:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
             self._named = tuple(part.place for part in found)
         with shown():
-            if self._is_scanned(given, found):
-                return self._scan(given, wanted, found)
+            table = self._scanned(given, wanted, found)
+            if table is not None:
+                return self._stack.enter_context(table)
             return read(
                 found,
                 wanted,
@@ -104,18 +104,22 @@ class Files:
                 progress=lambda n_rows: tell(f"reading, {count_of(n_rows, 'row')}"),
             )
 
-    def _is_scanned(self, given: argparse.Namespace, found: Sequence[Part]) -> bool:
-        """Tell whether the files are scanned: if somebody says so, or by their size."""
+    @staticmethod
+    def _scanned(given: argparse.Namespace, wanted: Wanted, found: Sequence[Part]) -> Any:
+        """Open files that are scanned, if somebody says so, or by their size; else None."""
         said = getattr(given, "engine", "pandas")
-        if said is not None:
-            return bool(said == "scan")
-        return is_scanned(found, files.format_of(found, given.format))
+        if said == "scan":
+            from anonrisk.scan import scanned
 
-    def _scan(self, given: argparse.Namespace, wanted: Wanted, found: Sequence[Part]) -> Any:
-        from anonrisk.scan import scanned
-
-        table = scanned(found, wanted, text_format(given), format=given.format)
-        return self._stack.enter_context(table)
+            return scanned(found, wanted, text_format(given), format=given.format)
+        if said == "pandas":
+            return None
+        beside: list[list[Part]] = []
+        for paths in (given.table, getattr(given, "population", None)):
+            # What is wrong with another table is said when that one is read.
+            with suppress(AnonRiskError):
+                beside += [files.find(paths)] if paths else []
+        return large.opened(found, wanted, text_format(given), given.format, beside)
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
         """List the files, one by one, that were read."""
@@ -232,10 +236,17 @@ def text_format(given: argparse.Namespace) -> TextFormat:
     return text_files.text_format(sep, given.encoding, given.na, dict(given.dtypes), "--")
 
 
-def wanted(*columns: Any, unit: str | None = None, numbers: Any = (), dates: Any = ()) -> Wanted:
+def wanted(
+    *columns: Any,
+    unit: str | None = None,
+    numbers: Any = (),
+    dates: Any = (),
+    missing: str | None = None,
+) -> Wanted:
     """List the columns that a command needs; every one where no quasi-identifier is named."""
+    about = (frozenset(numbers), frozenset(dates), missing)
     if not columns[0]:
-        return files.Wanted(None, frozenset(numbers), frozenset(dates))
+        return files.Wanted(None, *about)
     names = [name for given in columns for name in given or ()]
     names += [] if unit is None else [unit]
-    return files.Wanted(tuple(dict.fromkeys(names)), frozenset(numbers), frozenset(dates))
+    return files.Wanted(tuple(dict.fromkeys(names)), *about)

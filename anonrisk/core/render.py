@@ -61,9 +61,21 @@ def escaped(text: str, but: str = "") -> str:
     return "".join(c if c.isprintable() or c in but else _escape(c) for c in text)
 
 
+def visible(name: object) -> str:
+    """Write a name of which something is seen: one that is empty or blank stands in quotes.
+
+    Examples
+    --------
+    >>> print(visible("zip"), visible(""), visible("  "), visible(0))
+    zip '' '  ' 0
+    """
+    text = shown(name)
+    return text if text.strip() else repr(text)
+
+
 def named(name: object) -> str:
     """Write a name in a sentence or a cell; one that nobody would read to its end is shortened."""
-    return short(name, _NAME)
+    return short(visible(name), _NAME)
 
 
 def kind_of(table: object) -> str:

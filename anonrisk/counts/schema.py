@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.errors import warn_of_precision
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -60,8 +62,31 @@ class Schema(ABC):
         """Tell whether there is any row, without reading more than one."""
 
     @abstractmethod
+    def scale_of(self, column: Name) -> str | None:
+        """Return "floats" or "dates" where a column is of such a type, without a look at cells."""
+
+    @abstractmethod
+    def largest_whole(self, column: Name) -> float | None:
+        """Return the largest magnitude of floats that are all whole; None if one is not.
+
+        Where nothing is known it is 0; what is infinite is not whole.
+        """
+
     def is_scale(self, column: Name) -> bool:
-        """Tell whether a column holds floats or dates, which have distances by themselves."""
+        """Return whether a column holds fractions or dates, which have distances by themselves.
+
+        Floats that are all whole are integers to us: pandas stores those so where one is missing.
+        """
+        kind = self.scale_of(column)
+        if kind != "floats":
+            return kind is not None
+        largest = self.largest_whole(column)
+        if largest is not None and largest >= 2**53:
+            warn_of_precision(
+                f"column {column!r} holds whole numbers from 2^53 on as floats, where neighbours "
+                "may have been merged before: store them as integers, or as texts"
+            )
+        return largest is None
 
     @abstractmethod
     def is_whole(self, column: Name) -> bool:

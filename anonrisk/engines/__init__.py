@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,7 +10,7 @@ import pandas as pd
 
 from anonrisk.engines.held import HeldTable
 from anonrisk.engines.narwhals import NarwhalsEngine, inside_narwhals, loaded
-from anonrisk.errors import UnsupportedFrameError
+from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:
     from anonrisk.engines.base import Engine
@@ -23,6 +24,7 @@ SUPPORTED = (
 
 def engine_for(frame: Any) -> Engine:
     """Find the engine of a table by its type, importing nothing that is not there already."""
+    refuse_path(frame)
     if isinstance(frame, pd.DataFrame):
         # Engines are loaded with the first question, so that importing the package stays cheap.
         from anonrisk.engines.pandas import PandasEngine
@@ -52,6 +54,15 @@ def engine_for(frame: Any) -> Engine:
     if _is_arrow_table(frame):
         return _arrow_engine()
     raise _unsupported(frame)
+
+
+def refuse_path(frame: Any) -> None:
+    """Refuse the path of a file in place of a table: nothing was read, and nothing can be said."""
+    if isinstance(frame, (str, bytes, os.PathLike)):
+        raise ArgumentError(
+            f"a table is needed, not where it is (a {type(frame).__name__}): read it, as with "
+            "pandas.read_csv, or give anonrisk.scan(path), which reads it in parts"
+        )
 
 
 def _scan_engine(frame: Any) -> Any:

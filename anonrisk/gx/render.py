@@ -69,7 +69,7 @@ class Rendered:
         if isinstance(qids, dict):
             # A suite parameter stands for all of them.
             qids = [shown(qids)]
-        params = {f"qid_{i}": render.shown(name) for i, name in enumerate(qids)}
+        params = {f"qid_{i}": render.visible(name) for i, name in enumerate(qids)}
         params |= {
             name: shown(value, share=name in cls.shares)
             for name, value in asked.items()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.compatibility import pydantic
 
-from anonrisk.core.render import count_of, joined, percent, shown
+from anonrisk.core.render import count_of, joined, percent, visible
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Column, Columns, Number, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import SEARCH, MetricAnswer
@@ -178,7 +178,7 @@ def _of_sets(report: QidReport, limit: str) -> list[str]:
 
 def _of_look_alikes(report: QidReport) -> list[str]:
     return [
-        f"Column {shown(one.column)} seems to be a direct identifier: {one.reason} "
+        f"Column {visible(one.column)} seems to be a direct identifier: {one.reason} "
         f"({percent(one.share)} singletons)."
         for one in report.direct
     ]

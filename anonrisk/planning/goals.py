@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import count_of, shown
+from anonrisk.core.render import count_of, visible
 from anonrisk.engines import refusals
 from anonrisk.errors import AnonRiskError, NoPlanHelpsError, PlanError
 from anonrisk.measures.risk import of_release
@@ -134,7 +134,7 @@ class PlanRequest:
             if n_missing:
                 rows = count_of(n_missing, "row")
                 raise NoPlanHelpsError(
-                    f"no plan helps: column {shown(name)} is missing in {rows}; {what}"
+                    f"no plan helps: column {visible(name)} is missing in {rows}; {what}"
                 )
         for goal in self.about if self.of_policy else ():
             try:

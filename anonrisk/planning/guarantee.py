@@ -41,7 +41,7 @@ def _holds(plan: PlanFields) -> Iterator[str]:
             continue
         name = FORMULAS[goal.score].measure.rpartition("_")[2]
         of = "" if len(rule.qid) == len(plan.qids) else f" by {_named(rule.qid)}"
-        yield f"{goal.score} {name} {score:.3g} of {render.shown(goal.column)}{of}"
+        yield f"{goal.score} {name} {score:.3g} of {render.visible(goal.column)}{of}"
     highest, average = render.percent(after.highest_risk or 0.0), after.average_risk or 0.0
     yield f"risk at most {highest}, on average {render.percent(average)}"
 
@@ -59,5 +59,5 @@ def _budgets(budgets: tuple[PlannedBudget, ...]) -> Iterator[str]:
             value = "" if one.value is None else f" is {one.value:.3g}, and"
             only = " (only warns)" if one.severity == "warn" else ""
             word = "misses" if one.status == MISSED else one.status
-            about = "" if one.sensitive is None else f" of {render.shown(one.sensitive)}"
+            about = "" if one.sensitive is None else f" of {render.visible(one.sensitive)}"
             yield f"{word}: {one.budget}{about}{only}{value} the limit is {one.limit:g}: {one.why}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonrisk.core.hierarchy import Hierarchy
-from anonrisk.core.render import shown
+from anonrisk.core.render import visible
 from anonrisk.errors import ArgumentError, HierarchyError, PlanError
 from anonrisk.recode import Bins, DatePart, Keep, Level, MergeRare, Prefix, Recoding, Star
 from anonrisk.recode.dates import PARTS
@@ -35,7 +35,7 @@ def check_previous(previous: Plan | None, qid: Qid) -> None:
             "a multidimensional plan is kept by applying it again: anonrisk.apply says whether it "
             "still holds. A new one is made without previous="
         )
-    gone = [shown(name) for name in previous.recodings if name not in qid]
+    gone = [visible(name) for name in previous.recodings if name not in qid]
     if gone:
         raise ArgumentError(
             f"the previous plan recodes {', '.join(gone)}, which would be told in full: name "
@@ -66,7 +66,7 @@ def as_before(
         full = [name for name, chain in chains.items() if isinstance(chain[0], Keep)]
         offered = {**given, **{n: chain for n, chain in chains.items() if n not in full}}
         made = make(offered)
-    changed = [shown(c) for c, old in previous.recodings.items() if made.recodings[c] != old]
+    changed = [visible(c) for c, old in previous.recodings.items() if made.recodings[c] != old]
     return _noted(made, ", ".join(changed))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.api.assess import assess as assess_table
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import PolicyError
-from anonrisk.policy.table import CheckedTable
+from anonrisk.policy.table import CheckedTable, policy_for
 
 if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
@@ -29,6 +29,7 @@ def assess(policy: Terms, frame: Any) -> Assessment:
 
 
 def _assessed(policy: Terms, frame: Any) -> Assessment:
+    policy = policy_for(policy, frame)
     table = CheckedTable.of(policy, frame)
     (rule,) = policy.rules
     # Each with whether it is about a sensitive column.

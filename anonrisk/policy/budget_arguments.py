@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class BudgetArguments(TypedDict, total=False):
     """What each budget of a policy may be given as."""
 
-    differencing: dict[str, Any] | Sequence[dict[str, Any]]
+    differencing: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     k: int | dict[str, Any] | Sequence[int | dict[str, Any]]
-    ldiv: dict[str, Any] | Sequence[dict[str, Any]]
+    ldiv: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     linked: int | dict[str, Any] | Sequence[int | dict[str, Any]]
     max_fraction_below_k: dict[str, Any] | Sequence[dict[str, Any]]
     max_records_below_k: dict[str, Any] | Sequence[dict[str, Any]]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
+from anonrisk.engines import refuse_path
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import coverage, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import Counted, context_of, count
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import is_empty, published_by
@@ -57,6 +59,9 @@ def checked(
     What is `counted_by` another function is the columns of this table and the counts of a larger
     one.
     """
+    # What goes wrong with a table is a finding; a path in place of one is a wrong call.
+    refuse_path(frame)
+    refuse_path(population)
     if n_original is not None:
         n_original = whole_number(n_original, "n_original", at_least=1)
     if name is not None and not isinstance(name, str):
@@ -71,19 +76,21 @@ def checked(
         _source=(policy, frame, population),
     )
     with ExitStack() as state:
-        published = attempt(lambda: _opened(frame, state))
-        if isinstance(published, Problem):
-            return replace(made, findings=(unknown("table", published.message),)), None
+        opened = attempt(lambda: _opened(policy, frame, state))
+        if isinstance(opened, Problem):
+            return replace(made, findings=(unknown("table", opened.message),)), None
+        policy, published = opened
         counting = partial(counted_by, policy, frame, population, published)
         if every_score:
             counting = partial(counting, every_score=True)
         return _against(policy, frame, counting, published, made, n_original)
 
 
-def _opened(frame: Any, state: ExitStack) -> Published:
-    """See one state of the table from here on, and what it publishes."""
+def _opened(policy: Terms, frame: Any, state: ExitStack) -> tuple[Terms, Published]:
+    """See one state of the table from here on, what it publishes, and the policy in its words."""
     state.enter_context(one_state(frame, "check"))
-    return published_by(frame)
+    published = published_by(frame)
+    return with_labels(policy, published.names), published
 
 
 def _against(  # noqa: PLR0917
@@ -115,6 +122,7 @@ def _against(  # noqa: PLR0917
 
 def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:
     """Judge what was counted for a policy: its budgets, and the rows that none of them has seen."""
+    policy = with_labels(policy, counted.published.names)
     findings: list[Finding] = []
     for rule, qids in zip(policy.rules, counted.qids, strict=True):
         if isinstance(qids, Problem):

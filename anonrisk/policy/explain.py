@@ -12,7 +12,7 @@ from anonrisk.policy.finding import about_of, named_once
 from anonrisk.policy.judge import Judge
 from anonrisk.policy.measure import context_of, measure
 from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable
+from anonrisk.policy.table import CheckedTable, policy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -198,9 +198,11 @@ def explain(policy: Terms, findings: Iterable[Finding], frame: Any, population: 
     measured there as well.) Of the others those with most classes are dropped first. That is at
     most two measurements a column, and the pairs of few.
     """
-    table = attempt(lambda: CheckedTable.of(policy, frame))
-    if isinstance(table, Problem):
+    named = attempt(lambda: policy_for(policy, frame))
+    table = named if isinstance(named, Problem) else attempt(lambda: CheckedTable.of(named, frame))
+    if isinstance(named, Problem) or isinstance(table, Problem):
         return Explanation(())
+    policy = named
     open_ = [f for f in findings if not f.passed and f.value is not None and len(f.qid) > 1]
     found = ((finding, _budget_of(policy, finding)) for finding in open_)
     asked = [_Asked(f, b) for f, b in found if b is not None and not isinstance(b, TableBudget)]

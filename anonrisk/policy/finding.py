@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.render import PrintedFields, joined, named, shown
+from anonrisk.core.render import PrintedFields, joined, named, shown, visible
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
@@ -215,7 +215,7 @@ def about_of(finding: Finding, said: Qid = ()) -> str:
     parts = [
         "" if finding.qid == said else joined(finding.qid),
         "" if finding.sensitive is None else f": {named(finding.sensitive)}",
-        "" if finding.group is None else f"in {shown(finding.group)}",
+        "" if finding.group is None else f"in {visible(finding.group)}",
     ]
     return " ".join(filter(None, parts)).removeprefix(": ")
 
@@ -231,9 +231,9 @@ def name_of(finding: Finding) -> str:
     of = joined(finding.qid)
     parts = [shown(finding.budget), f"of {of}" if of else ""]
     if finding.sensitive is not None:
-        parts.append(f"in {shown(finding.sensitive)}")
+        parts.append(f"in {visible(finding.sensitive)}")
     if finding.group is not None:
-        parts.append(f"for {shown(finding.group)}")
+        parts.append(f"for {visible(finding.group)}")
     return " ".join(filter(None, parts))
 
 

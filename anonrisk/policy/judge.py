@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.api.class_sizes import ClassSizes
-from anonrisk.core.render import count_of, joined, shown
+from anonrisk.core.render import count_of, joined, visible
 from anonrisk.policy import messages
 from anonrisk.policy.budgets.base import (
     ReleaseBudget,
@@ -126,7 +126,7 @@ def told(
     status = status_of(budget, value)
     number = value.number
     room = number - budget.limit if budget.at_least else budget.limit - number
-    said = budget.sentence(value, Subject(joined(qid), who, shown(sensitive)))
+    said = budget.sentence(value, Subject(joined(qid), who, visible(sensitive)))
     doubt = ""
     if status == COULD_NOT_ASSESS:
         doubt = " That reaches from within the limit to beyond it: nobody can tell which."

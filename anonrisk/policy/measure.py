@@ -14,9 +14,10 @@ from anonrisk.errors import MissingSensitiveError, MissingValuesError, RoleConfl
 from anonrisk.measures.scores import MEASURES
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.evidence import Context, Evidence
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.rules import check_subsets
-from anonrisk.policy.table import CheckedTable, CountingEngine, without_roles
+from anonrisk.policy.table import CheckedTable, CountingEngine, published_by, without_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,8 @@ def count(
     scores, whatever the budgets, and there is one for each such column; the engine then keeps
     count of its passes.
     """
+    published = published or published_by(frame)
+    policy = with_labels(policy, published.names)
     table = CheckedTable.of(policy, frame, published)
     if every_score:
         table = replace(table, engine=cast("Engine", CountingEngine(table.engine)))

@@ -57,4 +57,4 @@ def in_short(number: float | None) -> str:
 
 def inside(group: str | None) -> str:
     """Begin a sentence about one group."""
-    return "" if group is None else f"In {render.shown(group)}: "
+    return "" if group is None else f"In {render.visible(group)}: "

@@ -23,6 +23,7 @@ from anonrisk.policy.budgets.base import (
 from anonrisk.policy.evidence import Evidence
 from anonrisk.policy.finding import PASS
 from anonrisk.policy.judge import status_of
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import context_of, expanded
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.table import CheckedTable, published_by
@@ -56,6 +57,7 @@ _MISSING_SENSITIVE = {
 def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
     """Read the budgets as goals; what no recoding helps against is a `NoPlanHelpsError`."""
     published = published_by(frame)
+    policy = with_labels(policy, published.names)
     leave_out = _direct(policy, published)
     left = replace(
         published, columns=tuple(name for name in published.columns if name not in leave_out)

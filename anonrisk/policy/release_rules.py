@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton
-from anonrisk.core.render import count_of, joined, shown
+from anonrisk.core.render import count_of, joined, visible
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -25,6 +25,7 @@ from anonrisk.policy.finding import (
     unknown,
     within,
 )
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.messages import as_given, percent
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def listed(policy: Terms, declared: Roles) -> set[Name]:
 
 def unlisted(policy: Terms, published: Published) -> Qid:
     """List the columns of the table that nobody has named, in order."""
+    policy = with_labels(policy, published.names)
     known = listed(policy, published.declared)
     return tuple(name for name in published.names if name not in known)
 
@@ -143,6 +145,7 @@ def role_of(policy: Terms, declared: Roles, name: Name) -> str | None:
 
 def described(policy: Terms, published: Published) -> dict[str, Any]:
     """Say for a verdict what was published: each column's role, and what nobody looked at."""
+    policy = with_labels(policy, published.names)
     declared = published.declared
     known = listed(policy, declared)
     columns = {
@@ -164,6 +167,7 @@ def described(policy: Terms, published: Published) -> dict[str, Any]:
 
 def of_columns(policy: Terms, published: Published) -> list[Finding]:
     """Judge the columns themselves: a draft, direct identifiers, columns without a role."""
+    policy = with_labels(policy, published.names)
     return [
         *_reviewed(policy),
         *_repeated(published),
@@ -366,8 +370,8 @@ def _without_value(policy: Terms, qid: Qid, found: Evidence) -> Iterator[Finding
         if n_rows <= n_scored:
             continue
         share = (n_rows - n_scored) / n_rows
-        of = shown(column)
-        why = of if policy.by is None else f"{of} or {shown(policy.by)}"
+        of = visible(column)
+        why = of if policy.by is None else f"{of} or {visible(policy.by)}"
         told = (
             f"{count_of(n_rows - n_scored, 'row')} ({percent(share, limit)}) left out of the "
             f"measures of {of} for a missing value of {why} (missing_sensitive: drop)"

@@ -17,6 +17,7 @@ from anonrisk.errors import (
     UnsupportedColumnError,
 )
 from anonrisk.policy import release_rules
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.release_rules import ROW_LABELS, Published
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.base import Engine
+    from anonrisk.policy.labels import TermsT
     from anonrisk.policy.rules import PolicyRoles
     from anonrisk.policy.terms import Terms
 
@@ -63,6 +65,7 @@ class CheckedTable:
         engine = engine_for(frame)
         engine.schema(frame).check({})
         published = published or published_by(frame)
+        policy = with_labels(policy, published.names)
         columns, index, declared = _seen(published)
         roles = policy.roles
         if not roles.quasi and any(rule.columns is None for rule in policy.rules):
@@ -136,6 +139,11 @@ def published_by(frame: Any) -> Published:
         labels=schema.row_labels,
         declared=schema.roles or Roles(),
     )
+
+
+def policy_for(policy: TermsT, frame: Any) -> TermsT:
+    """Return the policy in the words of a table; see `with_labels`."""
+    return with_labels(policy, published_by(frame).names)
 
 
 def is_empty(frame: Any) -> bool:

@@ -24,8 +24,8 @@ def wanted_by(policy: Terms, more: Iterable[Name] = ()) -> Wanted:
     listed = [*roles.quasi, *(name for rule in policy.rules for name in rule.columns or ())]
     if policy.unlisted == "quasi" or (whole_rules and not roles.quasi) or not listed:
         # Only the table knows its quasi-identifier.
-        return Wanted(None, frozenset(map(str, numbers)))
+        return Wanted(None, frozenset(map(str, numbers)), missing=policy.missing)
     about = [name for budget in budgets for name in budget.sensitive or ()]
     single = [name for name in (roles.unit, roles.weight, policy.by) if name is not None]
     names = dict.fromkeys((*listed, *roles.sensitive, *about, *single, *more))
-    return Wanted(tuple(map(str, names)), frozenset(map(str, numbers)))
+    return Wanted(tuple(map(str, names)), frozenset(map(str, numbers)), missing=policy.missing)

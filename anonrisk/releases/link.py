@@ -82,9 +82,9 @@ class Link:
         return {"tables": list(self.tables), "on": on}
 
 
-def columns_of(given: Any) -> Qid:
+def columns_of(given: Any, role: str = "column of a link") -> Qid:
     """Read the columns of a link, or of a table of it."""
     try:
-        return as_names(given, "column of a link")
+        return as_names(given, role)
     except ArgumentError as error:
         raise PolicyError(str(error)) from None

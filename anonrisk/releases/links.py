@@ -147,7 +147,9 @@ def linked(
         if name not in tables or name not in qids:
             raise ArgumentError(f"table {name!r} of a link is not given, or its quasi-identifier")
     units: Any = unit if isinstance(unit, dict) else dict.fromkeys(link.tables, unit)
-    quasi = {name: columns_of(qids[name]) for name in link.tables}
+    quasi = {
+        name: columns_of(qids[name], f"quasi-identifier of table {name!r}") for name in link.tables
+    }
     on = link.columns(quasi)
     asked = [
         _LinkedTable(name, tables[name], quasi[name], on[name], units.get(name), missing)

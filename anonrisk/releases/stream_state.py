@@ -10,7 +10,7 @@ from anonrisk.errors import StateError
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.measure import asked_by
 from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.table import CheckedTable
+from anonrisk.policy.table import CheckedTable, policy_for
 from anonrisk.releases.state import State, state
 from anonrisk.releases.union import check_union
 
@@ -82,6 +82,7 @@ class StreamState:
 
     def _state_of(self, policy: Policy, batch: Any) -> State:
         """Count a batch as the policy asks."""
+        policy = policy_for(policy, batch)
         table = CheckedTable.of(policy, batch)
         _, wanted = asked_by(policy, table)
         if len(wanted) != 1:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.engines.reading import files, text_files
+from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import FORMATS, STDIN, TextFormat
-from anonrisk.engines.reading.large import is_scanned
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 
@@ -77,10 +76,9 @@ class TableFiles:
     def opened(self, wanted: Wanted) -> Iterator[Any]:
         """Read the table; a large one is scanned where it lies."""
         parts = self.parts()
-        if is_scanned(parts, files.format_of(parts, self.format)):
-            from anonrisk.engines.scan.table import ScanTable
-
-            with ScanTable.opened(parts, wanted, self.text, format=self.format) as table:
+        scanned = large.opened(parts, wanted, self.text, self.format)
+        if scanned is not None:
+            with scanned as table:
                 yield table
             return
         from anonrisk.engines.pandas.read import read

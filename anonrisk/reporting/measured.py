@@ -15,6 +15,7 @@ from anonrisk.policy.budgets.max_suppressed import no_prediction
 from anonrisk.policy.budgets.risk import against_others, sampling_said, with_weight
 from anonrisk.policy.check import checked
 from anonrisk.policy.coverage import ColumnCoverage, Coverage
+from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
 from anonrisk.policy.verdict import Verdict
@@ -105,6 +106,7 @@ def measured(
     verdict = verdict.about(name, files)
     if counted is None or counted.table is None or counted.widest is None:
         return Measured(verdict, judged)
+    policy = with_labels(policy, counted.published.names)
     qid, table = counted.widest, counted.table
     engine = cast("CountingEngine", table.engine)
     evidence = counted.measured[qid]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonrisk.core.render import count_of, escaped, named, percent, shown
+from anonrisk.core.render import count_of, escaped, named, percent, shown, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def cut(text: object, longest: int = _LONGEST, *, lines: bool = False) -> str:
 
 def name_of(name: Name) -> str:
     """Write the name of a column."""
-    return cut(name, _LONGEST_NAME)
+    return cut(visible(name), _LONGEST_NAME)
 
 
 def and_more(names: Sequence[str], most: int) -> str:

@@ -135,7 +135,7 @@ def gates(df: pd.DataFrame) -> bool:
         max_dropped_fraction=0.01,
         k=[{"at_least": 5}, {"at_least": 10, "severity": "warn"}],
         max_unique_fraction=0,
-        ldiv={"l": 2},
+        ldiv=2,
         tcloseness={"t": 0.3, "distance": "equal"},
         risk={"prosecutor": {"highest": 0.2}},
     )

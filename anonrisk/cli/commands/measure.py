@@ -38,8 +38,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     if given.policy is not None:
         return _of_policy(given, source)
     numbers = given.sensitive or () if given.distance == "ordered" else ()
-    names = wanted(given.qids, given.sensitive, unit=given.unit, numbers=numbers)
-    frame = source.read(given, names)
+    about = {"unit": given.unit, "numbers": numbers, "missing": given.missing}
+    frame = source.read(given, wanted(given.qids, given.sensitive, **about))
     options.require_qids(frame, given.qids)
     measures = given.measures
     if measures is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import anonrisk
@@ -11,7 +10,7 @@ from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
-from anonrisk.core.render import shown
+from anonrisk.core.render import shown, visible
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
 from anonrisk.policy import Policy
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
@@ -99,8 +98,8 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
         options.require_qids(frame, given.qids)
     else:
         asked = wanted_by(policy)
-        typed = {"numbers": asked.numbers.union(numbers), "dates": asked.dates.union(dates)}
-        frame = source.read(given, replace(asked, columns=None, **typed))
+        columns = wanted(None, numbers=asked.numbers.union(numbers), dates=dates)
+        frame = source.read(given, columns)
     if given.loss == "private" and not (given.sensitive or anonrisk.roles(frame).sensitive):
         raise ArgumentError("--loss private is about a sensitive column: say --sensitive COLUMN")
     try:
@@ -185,7 +184,7 @@ def write_table(given: argparse.Namespace, changed: Any, path: Path, kind: str) 
 
 def written(path: Path, as_it_is: list[Any]) -> str:
     """Say what was written, and what the plan did not look at."""
-    rest = ", ".join(map(shown, as_it_is))
+    rest = ", ".join(map(visible, as_it_is))
     told = f"Wrote {shown(path)}."
     return told + (
         f" Columns that are not part of the plan stay as they are: {rest}" if rest else ""

@@ -65,7 +65,8 @@ def _report(given: argparse.Namespace, source: Source) -> Report:
         policy = check.policy_of(given)
         frame = source.read(given, wanted_by(policy))
         return anonrisk.report(frame, policy, files=source.files(given), **about)
-    frame = source.read(given, wanted(given.qids, given.sensitive, unit=given.unit))
+    about_rows = {"unit": given.unit, "missing": given.missing}
+    frame = source.read(given, wanted(given.qids, given.sensitive, **about_rows))
     options.require_qids(frame, given.qids)
     return anonrisk.report(
         frame,

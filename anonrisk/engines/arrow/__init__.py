@@ -71,9 +71,13 @@ class ArrowSchema(Schema):
         """Tell whether there is any row."""
         return table_of(self.frame).has_rows()
 
-    def is_scale(self, column: Name) -> bool:
+    def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        return self._of_types([column]).is_scale(column)
+        return self._of_types([column]).scale_of(column)
+
+    def largest_whole(self, column: Name) -> float | None:
+        """Look at all values."""
+        return self._of_cells(column).largest_whole(column)
 
     def is_whole(self, column: Name) -> bool:
         """Look at all values."""

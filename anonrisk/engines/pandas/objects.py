@@ -194,17 +194,19 @@ def arrow_merges(uniques: Any) -> NDArray[np.int64] | None:
     return None
 
 
-def is_scale(column: pd.Series[Any]) -> bool:
-    """Tell whether a column holds floats or dates."""
+def scale_of(column: pd.Series[Any]) -> str | None:
+    """Return "floats" or "dates" where a column holds those, by its type or its first value."""
     dtype: Any = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
-        known = column[column.notna()].iloc[:1]
-        return any(isinstance(value, (float, np.floating, dt.date)) for value in known)
-    if isinstance(dtype, pd.ArrowDtype):
+        value = next(iter(column[column.notna()].iloc[:1]), None)
+        floats, dates = isinstance(value, (float, np.floating)), isinstance(value, dt.date)
+    elif isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa
 
         kind = dtype.pyarrow_dtype
-        return any(
-            test(kind) for test in (pa.types.is_floating, pa.types.is_date, pa.types.is_timestamp)
-        )
-    return getattr(dtype, "kind", "O") in "fM" and not isinstance(dtype, pd.CategoricalDtype)
+        floats = pa.types.is_floating(kind)
+        dates = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    else:
+        code = "O" if isinstance(dtype, pd.CategoricalDtype) else getattr(dtype, "kind", "O")
+        floats, dates = code == "f", code == "M"
+    return "floats" if floats else "dates" if dates else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from anonrisk.core.column_roles import Roles
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.held import ROLES_KEY
@@ -62,9 +64,18 @@ class PandasSchema(Schema):
         """Tell whether there is any row."""
         return len(self.frame) > 0
 
-    def is_scale(self, column: Name) -> bool:
+    def scale_of(self, column: Name) -> str | None:
         """Look at the type, and where that is `object` at the first value."""
-        return objects.is_scale(encode.column_of(self.frame, column))
+        return objects.scale_of(encode.column_of(self.frame, column))
+
+    def largest_whole(self, column: Name) -> float | None:
+        """Look at all values."""
+        numbers = recode.as_floats(encode.column_of(self.frame, column), column)
+        numbers = numbers[~np.isnan(numbers)]
+        # An infinite one less itself is no number, and so not zero.
+        with np.errstate(invalid="ignore"):
+            whole = numbers - np.floor(numbers) == 0
+        return float(np.abs(numbers).max(initial=0)) if whole.all() else None
 
     def is_whole(self, column: Name) -> bool:
         """Look at all values: pandas makes whole numbers floats where one is missing."""

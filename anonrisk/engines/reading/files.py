@@ -45,11 +45,14 @@ class Wanted:
         Their names; None for every column, where the table itself may say which matter.
     numbers, dates : frozenset of str
         Those that the question takes for numbers, as a sampling weight, or for dates.
+    missing : str or None
+        What a missing quasi-identifier means to the question, where it is known.
     """
 
     columns: tuple[str, ...] | None = None
     numbers: frozenset[str] = frozenset()
     dates: frozenset[str] = frozenset()
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,10 @@ def readable(part: Part, kind: str) -> Iterator[None]:
         why = error.strerror or "it is damaged"
         raise UnreadableTableError(f"cannot read {part.shown}: {why}") from None
     except MemoryError:
-        raise UnreadableTableError(f"{part.shown} does not fit into memory") from None
+        raise UnreadableTableError(
+            f"{part.shown} does not fit into memory; Spark reads it in parts: "
+            "spark-submit spark_jobs/check.py"
+        ) from None
     except Exception as error:  # noqa: BLE001
         raise_alone(
             UnreadableTableError(
@@ -297,7 +303,7 @@ def _found(path: str) -> list[Part]:
         above = _above(here if here.is_dir() else here.parent)
         return _inside(here, above) if here.is_dir() else [Part(here, _partitions(above, here))]
     if not glob.has_magic(path):
-        raise UnreadableTableError(f"there is no file or folder {path!r}")
+        raise UnreadableTableError(f"there is no file or folder {without_values(path)!r}")
     base = _base(here)
     matches = [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
     files = [match for match in matches if _is_file(match)]
@@ -308,7 +314,7 @@ def _found(path: str) -> list[Part]:
     outer = [one for one in folders if not any(other in one.parents for other in folders)]
     parts += [part for folder in outer for part in _inside(folder, base)]
     if not parts:
-        raise UnreadableTableError(f"no file fits {path!r}")
+        raise UnreadableTableError(f"no file fits {without_values(path)!r}")
     return parts
 
 

@@ -1,4 +1,8 @@
-"""Files that are too large to be read into memory, by what they hold once they are unpacked."""
+"""Files that are too large to be read into memory, by what they hold once they are unpacked.
+
+Whether they are scanned changes no answer: what a scan refuses is read into memory, whatever it
+takes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from anonrisk.engines.reading import files, packed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonrisk.engines.reading.files import Part
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
+    from anonrisk.engines.scan.table import ScanTable
 
 # Bytes of plain text.
 LARGE = 1_000_000_000
@@ -19,12 +24,41 @@ _UNPACKED = 4
 _LIBRARIES = ("duckdb", "pyarrow", "sqlalchemy", "sqlglot")
 
 
-def is_scanned(parts: Sequence[Part], kind: str) -> bool:
-    """Tell whether files are scanned unless somebody says otherwise: if they are large."""
-    if kind == "jsonl" or any(str(part.path) == files.STDIN for part in parts):
-        return False
+def opened(
+    parts: Sequence[Part],
+    wanted: Wanted,
+    text: TextFormat,
+    format: str | None,  # noqa: A002
+    beside: Sequence[Sequence[Part]] = (),
+) -> ScanTable | None:
+    """Open files to be scanned, unless they are small or a scan refuses the question.
+
+    Tables that are asked about together are all scanned, or none: those `beside` count as well.
+    """
+    tables = [(each, files.format_of(each, format)) for each in (parts, *beside)]
+    if wanted.missing == "wildcard" or not all(_can_be_scanned(*each) for each in tables):
+        return None
+    if not any(is_large(*each) for each in tables):
+        return None
+    from anonrisk.engines.scan.table import ScanTable
+
+    table = ScanTable.opened(parts, wanted, text, format=format)
+    asked = table.names if wanted.columns is None else wanted.columns
+    if table.columns.refused.keys() & {*asked}:
+        table.close()
+        return None
+    return table
+
+
+def is_large(parts: Sequence[Part], kind: str) -> bool:
+    """Return whether files hold more than is read into memory unasked."""
     sizes = (part.path.stat().st_size * _factor(part, kind) for part in parts)
-    return sum(sizes) >= LARGE and all(map(find_spec, _LIBRARIES))
+    return sum(sizes) >= LARGE
+
+
+def _can_be_scanned(parts: Sequence[Part], kind: str) -> bool:
+    piped = any(str(part.path) == files.STDIN for part in parts)
+    return kind != "jsonl" and not piped and all(map(find_spec, _LIBRARIES))
 
 
 def _factor(part: Part, kind: str) -> int:

@@ -24,11 +24,15 @@ FORMATS = ("parquet", "delta", "csv", "json", "orc", "table")
 _FILES = ("parquet", "csv", "json", "orc")
 _TEXT = ("csv", "json")
 # A cluster may be set to pass over what it cannot read, and people with it.
-_NOTHING_IGNORED = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
-# Options that say which files are read. What is said of text in any other way could make another
-# table of it than files are without Spark.
-_WHICH = ("basepath", "modifiedafter", "modifiedbefore", "pathglobfilter", "recursivefilelookup")
+NOTHING_IGNORED = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+# Options by which files of a folder are passed over, and so is whoever is in them.
+_PART = ("modifiedafter", "modifiedbefore", "pathglobfilter", "mapreduce.input.pathfilter.class")
+# Options that say what folders are. What is said of text in any other way could make another table
+# of it than files are without Spark.
+_WHICH = ("basepath", "recursivefilelookup")
 _SETTINGS = {
+    # For views and sources that take no options of a reader.
+    **{f"spark.sql.files.{key}": value for key, value in NOTHING_IGNORED.items()},
     # A folder zip=01234 stands for the text, not for 1234.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     # Else rows with too few or too many cells pass unseen where not all columns are used.
@@ -93,12 +97,13 @@ def read(
         if format == "table":
             if len(paths) != 1:
                 raise ArgumentError("give the name of one table")
-            return spark.read.options(**_NOTHING_IGNORED).table(paths[0])
+            _refuse_ignoring(spark)
+            return spark.read.options(**NOTHING_IGNORED).table(paths[0])
         if format in _FILES:
             options = _with_base(paths, options)
         if format in _TEXT:
             charsets.refuse_unknown(spark, text.encoding)
-            every = {**_NOTHING_IGNORED, **options}
+            every = {**NOTHING_IGNORED, **options}
             names = _listed(spark, paths, every)
             source = lines.TextSource(spark, paths, names, every, text.encoding)
             return _text(source, wanted, text, format)
@@ -133,15 +138,31 @@ def _text(
 
 def _check_options(format: str, options: Mapping[str, str]) -> None:  # noqa: A002
     for key, value in options.items():
-        if key.casefold() in map(str.casefold, _NOTHING_IGNORED):
+        if key.casefold() in map(str.casefold, NOTHING_IGNORED):
             if value.casefold() != "false":
                 raise ArgumentError(
                     f"--option {key}: a table of which a part is not read cannot pass"
                 )
+        elif key.casefold() in _PART:
+            raise ArgumentError(
+                f"--option {key}: a table of which a part is not read cannot pass; name the files, "
+                "or give a path with a pattern, as data/*.parquet"
+            )
         elif format in _TEXT and key.casefold() not in _WHICH:
             raise ArgumentError(
                 f"--option {key}: {format} is read in one way only, as without Spark; "
                 "--sep, --encoding, --na and --dtypes say how it is written"
+            )
+
+
+def _refuse_ignoring(spark: SparkSession) -> None:
+    """Refuse tables of Hive where the cluster passes over files, which no session can change."""
+    for key in NOTHING_IGNORED:
+        setting = f"spark.files.{key}"
+        if str(spark.conf.get(setting, "false")).casefold() == "true":
+            raise UnreadableTableError(
+                f"this cluster is started with {setting}=true: a table of which a part is not read "
+                "cannot pass; start it without"
             )
 
 
@@ -216,4 +237,4 @@ def write(spark: SparkSession, text: str, path: str) -> None:
 def _options(format: str) -> dict[str, str]:  # noqa: A002
     if format not in _FILES:
         return {}
-    return {**_NOTHING_IGNORED, **({"mergeSchema": "true"} if format == "parquet" else {})}
+    return {**NOTHING_IGNORED, **({"mergeSchema": "true"} if format == "parquet" else {})}

@@ -67,9 +67,13 @@ class SparkSchema(Schema):
         with guarded("look for a row"):
             return bool(self.table.limit(1).count())
 
-    def is_scale(self, column: Name) -> bool:
+    def scale_of(self, column: Name) -> str | None:
         """Look at the type."""
-        return sensitive.is_scale(self.table, column)
+        return sensitive.scale_of(self.table, column)
+
+    def largest_whole(self, column: Name) -> float | None:
+        """Look at all values, in one small job."""
+        return sensitive.largest_whole(self.table, column)
 
     def is_whole(self, column: Name) -> bool:
         """Look at the type."""

@@ -24,14 +24,30 @@ if TYPE_CHECKING:
     from anonrisk.counts.question import Question, Sensitive
 
 _NO_ORDER = ("string", "char", "varchar", "binary")
-_SCALES = ("float", "double", "date", "timestamp", "timestamp_ntz")
+_SCALES = {
+    **dict.fromkeys(("float", "double"), "floats"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "dates"),
+}
 
 
-def is_scale(frame: DataFrame, column: Any) -> bool:
-    """Tell whether a column holds floats or dates."""
+def scale_of(frame: DataFrame, column: Any) -> str | None:
+    """Return "floats" or "dates" where a column is of such a type."""
     with guarded("read the schema"):
         kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
-    return kinds[column] in _SCALES
+    return _SCALES.get(kinds[column])
+
+
+def largest_whole(frame: DataFrame, column: Any) -> float | None:
+    """Return the largest magnitude of floats that are all whole; None if one is not."""
+    projection = Projection.of(frame)
+    # The remainder of an infinite one is NaN, and greater than anything to Spark.
+    number = f"cast({projection.text(column)} as double)"
+    with guarded("look for fractions"):
+        (row,) = projection.table.selectExpr(
+            f"coalesce(max(abs({number})), 0D) as largest",
+            f"coalesce(max(abs({number} % 1D)), 0D) = 0D as whole",
+        ).collect()
+    return float(row["largest"]) if row["whole"] else None
 
 
 class Pairs:

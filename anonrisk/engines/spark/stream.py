@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.read import NOTHING_IGNORED
 from anonrisk.errors import RoleConflictError
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ def stored(batch: DataFrame, place: str) -> DataFrame:
         )
     with guarded("store a batch"):
         batch.write.mode("overwrite").parquet(place)
-        return batch.sparkSession.read.parquet(place)
+        return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
+
+
+def n_rows(batch: DataFrame) -> int:
+    """Count the rows of a batch that was stored."""
+    with guarded("count the rows of a batch"):
+        return int(batch.count())
 
 
 def emptied(batch: DataFrame, place: str) -> None:

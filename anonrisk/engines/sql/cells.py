@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.engines.sql.database import ThroughDriver
+from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
     from anonrisk.engines.sql.table import SqlTable
 
 
@@ -49,6 +51,18 @@ def floor(table: SqlTable, number: Any) -> Any:
     if table.dialect == "sqlite":
         return sa.cast(number, sa.BigInteger)
     return sa.cast(sa.func.floor(number), sa.BigInteger)
+
+
+def largest_whole(table: SqlTable, column: Name) -> float | None:
+    """Return the largest magnitude of floats that are all whole; None if one is not."""
+    kind = table.kinds({column: "column"})[column]
+    number = double(table.cell(column, kind))
+    size = sa.func.abs(number)
+    has_fraction = sa.or_(number != sa.func.round(number), size > LARGEST)
+    asked = [sa.func.max(size), sa.func.sum(sa.case((has_fraction, 1), else_=0))]
+    query = sa.select(*asked).select_from(table.source)
+    ((largest, n_fractions),) = table.fetch(query, "look for fractions")
+    return None if n_fractions else float(largest or 0)
 
 
 def by_letters(table: SqlTable, text: Any) -> Any:

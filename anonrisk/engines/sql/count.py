@@ -16,6 +16,7 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group
 from anonrisk.engines import refusals
+from anonrisk.engines.sql.equality import declared_boolean
 from anonrisk.engines.sql.records import ONE, ZERO, Records, lost_rows, refuse
 from anonrisk.engines.sql.schema import refused
 
@@ -40,8 +41,13 @@ def class_sizes(table: SqlTable, question: Question) -> list[ClassCounts]:
 def class_sizes_by(table: SqlTable, question: Question, by: Name) -> list[list[Group]]:
     """Count the classes of each quasi-identifier within each group of a column."""
     counted = _counted(table, question, by, _histograms)
+    every = {label for groups in counted for label in groups}
+    truths = every <= {0, 1, None} and declared_boolean(table, by)
     return [
-        refusals.in_order(found.group(label, question, qid) for label, found in groups.items())
+        refusals.in_order(
+            found.group(bool(label) if truths and label is not None else label, question, qid)
+            for label, found in groups.items()
+        )
         for qid, groups in zip(question.qids, counted, strict=True)
     ]
 

@@ -137,6 +137,22 @@ def _look_up(table: SqlSource, roles: Mapping[Name, str]) -> dict[Name, str]:
     return kinds_of_stored(table, roles, pairs)
 
 
+def declared_boolean(table: SqlSource, name: Name) -> bool:
+    """Return whether SQLite, which stores 0 and 1, was told that a column holds truth values.
+
+    It knows that of the columns of tables and views, not of what a query computes.
+    """
+    rows = getattr(table.source, "element", table.source)
+    (origin, *others) = rows.get_final_froms() if isinstance(rows, sa.Select) else [rows]
+    if table.dialect != "sqlite" or others or not isinstance(origin, sa.TableClause):
+        return False
+    named = [origin.name] if origin.schema is None else [origin.name, origin.schema]
+    about = sa.func.pragma_table_info(*map(str, named)).table_valued("name", "type")
+    asked = sa.select(about.c.type).where(about.c.name == str(name))
+    kinds = {str(kind).casefold() for (kind,) in table.fetch(asked, "read the types")}
+    return kinds <= {"bool", "boolean"} and bool(kinds)
+
+
 def _check_collations(
     table: SqlSource, roles: Mapping[Name, str], found: Mapping[Name, str]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.sql import nested
+from anonrisk.engines.sql.cells import largest_whole
 from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -40,9 +41,14 @@ class SqlSchema(Schema):
         has_rows: bool = self.frame.has_rows()
         return has_rows
 
-    def is_scale(self, column: Name) -> bool:
-        """Tell whether a column holds floats or dates."""
-        return self._holds(column) in {"floats", "dates", "timestamps"}
+    def scale_of(self, column: Name) -> str | None:
+        """Look at the type; in SQLite at those that the cells have."""
+        held = self._holds(column)
+        return {"floats": "floats", "dates": "dates", "timestamps": "dates"}.get(held)
+
+    def largest_whole(self, column: Name) -> float | None:
+        """Look at all values, in one statement."""
+        return largest_whole(self.frame, column)
 
     def is_whole(self, column: Name) -> bool:
         """Tell whether a column holds whole numbers."""

@@ -61,6 +61,10 @@ def word(*words: str, required: bool = True) -> BudgetKey:
 _SEVERITY = word(*SEVERITIES, required=False)
 
 
+def _required(keys: Mapping[str, BudgetKey]) -> list[str]:
+    return [key for key, how in keys.items() if how.required]
+
+
 def or_list(annotation: str) -> str:
     """Give the type of a budget that may be written once or several times."""
     return f"{annotation} | Sequence[{annotation}]"
@@ -174,7 +178,7 @@ class Budget(ABC):
     """How other tools, and the literature, call it: for whoever writes that as the key."""
     limit_key: ClassVar[str] = "at_most"
     bare: ClassVar[bool] = False
-    """Whether the limit may be written alone, as in ``k: 5``."""
+    """Whether the one key that is required may be written alone, as in ``k: 5``."""
     annotation: ClassVar[str] = or_list("dict[str, Any]")
     """The Python type of the argument of `Policy`."""
     more_schema: ClassVar[Mapping[str, Any]] = {}
@@ -228,8 +232,11 @@ class Budget(ABC):
         cls, given: Any, where: str, keys: Mapping[str, BudgetKey], *, bare: bool | None = None
     ) -> dict[str, Any]:
         """Read every key by itself, as arguments of the budget."""
-        if (cls.bare if bare is None else bare) and not isinstance(given, dict):
-            return {"limit": keys[cls.limit_key].read(given, where)}
+        if not isinstance(given, dict):
+            if not (cls.bare if bare is None else bare):
+                raise PolicyError(cls._not_alone(given, where, keys))
+            (key,) = _required(keys)
+            return {"limit" if key == cls.limit_key else key: keys[key].read(given, where)}
         known = {**keys, "severity": _SEVERITY}
         # Who names the budget once more inside it means its limit.
         limit = dict.fromkeys((cls.key, *cls.also_called), cls.limit_key)
@@ -241,6 +248,17 @@ class Budget(ABC):
         if cls.limit_key in found:
             found["limit"] = found.pop(cls.limit_key)
         return found
+
+    @classmethod
+    def _not_alone(cls, given: Any, where: str, keys: Mapping[str, BudgetKey]) -> str:
+        """Write what a policy must hold in place of a limit alone."""
+        number = not isinstance(given, bool) and isinstance(given, (int, float))
+        limit = f"{given:g}" if number else "…"
+        said = {key: "|".join(keys[key].schema.get("enum", "…")) for key in _required(keys)}
+        said[cls.limit_key] = limit
+        written = ", ".join(f"{key}: {value}" for key, value in said.items())
+        alone = f"{limit} alone does not say all of it" if number else "it is a mapping"
+        return f"{where}: {alone}; write {where.rpartition('.')[2]}: {{{written}}}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the mapping that a policy holds under the budget's key."""
@@ -273,16 +291,22 @@ class Budget(ABC):
         mapping = {
             "type": "object",
             "additionalProperties": False,
-            "required": [key for key, how in keys.items() if how.required],
+            "required": _required(keys),
             **cls.more_schema,
             "properties": {
                 **{key: how.schema for key, how in keys.items()},
                 "severity": {"$ref": "#/$defs/severity"},
             },
         }
-        one = {"oneOf": [keys[cls.limit_key].schema, mapping]} if bare else mapping
+        one = {"oneOf": [cls.alone(keys), mapping]} if bare else mapping
         items = {"$ref": f"{at}/oneOf/0"}
         return {"oneOf": [one, {"type": "array", "minItems": 1, "items": items}]}
+
+    @classmethod
+    def alone(cls, keys: Mapping[str, BudgetKey]) -> Mapping[str, Any]:
+        """Return the JSON Schema of the one key that is required, written alone."""
+        (key,) = _required(keys)
+        return keys[key].schema
 
     # ---- measuring and telling ------------------------------------------------------------------
 

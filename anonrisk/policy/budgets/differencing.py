@@ -45,7 +45,8 @@ class Differencing(base.ReleaseBudget):
         "at_most": base.BudgetKey(base.whole(0).read, base.whole(0).schema, required=False),
         "net": base.BudgetKey(fields.flag, {"type": "boolean"}, required=False),
     }
-    annotation = base.or_list("dict[str, Any]")
+    bare = True
+    annotation = base.or_list("int | dict[str, Any]")
     what = "What earlier releases tell together with this one"
     lacks = "it needs a release and a ledger: Release.check judges it"
 

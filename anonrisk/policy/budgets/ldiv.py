@@ -49,6 +49,8 @@ class LDiv(base.SensitiveBudget):
         "sensitive": base.COLUMNS,
     }
     limit_key = "l"
+    bare = True
+    annotation = base.or_list("int | dict[str, Any]")
     more_schema = {
         **_of_kind("recursive", {"required": ["c"]}, {"properties": {"c": False}}),
         "allOf": [
@@ -91,6 +93,11 @@ class LDiv(base.SensitiveBudget):
         if (made.kind == "recursive") != (made.c is not None):
             raise PolicyError(f"{where}: kind 'recursive' and c belong together")
         return made
+
+    @classmethod
+    def alone(cls, keys: Mapping[str, base.BudgetKey]) -> Mapping[str, Any]:
+        """Return the JSON Schema of a bare number: distinct values, which are whole."""
+        return base.whole(1).schema
 
     def score(
         self,

@@ -83,6 +83,11 @@ def _says(asked: Mapping[str, Any]) -> str:
     return f"The risk that a $attacker finds somebody by $qids is {', and '.join(given)}."
 
 
+def _refuse_number(given: Any, where: str, said: str) -> None:
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        raise PolicyError(f"{where}: {given:g} alone does not say {said}{given:g}}}}}")
+
+
 def _keys(measure: str) -> dict[str, base.BudgetKey]:
     above = {"threshold": base.SHARE} if measure == "share_above" else {}
     return {**above, "at_most": base.SHARE}
@@ -150,8 +155,10 @@ class RiskBudget(base.SizeBudget):
     def read(cls, given: Any, where: str) -> list[base.Budget]:
         """Read the limits of every attacker."""
         found: list[base.Budget] = []
+        _refuse_number(given, where, f"whose risk it is: {cls.key}: {{prosecutor: {{highest: ")
         for attacker, limits in fields.mapping(given, where, ATTACKERS).items():
             here, measures = f"{where}.{attacker}", ATTACKERS[attacker]
+            _refuse_number(limits, here, f"which risk: {cls.key}: {{{attacker}: {{{measures[0]}: ")
             stated = fields.mapping(limits, here, measures)
             if not stated:
                 raise PolicyError(f"{here} holds no budget; there are {', '.join(measures)}")
