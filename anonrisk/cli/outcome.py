@@ -76,14 +76,14 @@ class Outcome:
         told = decided.status == verdict.status
         message = "" if told else "a warning decides (--fail-on warn)"
         document = {**decided.to_dict(), "exit_code": code}
-        return cls(repr(decided), document, code, verdict.findings, message)
+        return cls(repr(decided), document, code, verdict.all_findings, message)
 
     @classmethod
     def of_release(cls, verdict: ReleaseVerdict, **more: Any) -> Outcome:
         """Give the exit code of a release, by the same rule."""
         code = CODES[verdict.status]
         document = {**verdict.to_dict(), "exit_code": code, **plain(more)}
-        tables = [name for name, one in verdict.tables.items() for _ in one.findings]
+        tables = [name for name, one in verdict.tables.items() for _ in one.all_findings]
         return cls(
             text=repr(verdict),
             document=document,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
+from anonrisk.engines import engine_for
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
@@ -16,6 +17,7 @@ from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, context_of, count
 from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.storage import of_storage
 from anonrisk.policy.table import is_empty, published_by
 from anonrisk.policy.verdict import Verdict
 
@@ -94,7 +96,8 @@ def _against(  # noqa: PLR0917
     n_original: int | None,
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
-    made = replace(made, **release_rules.described(policy, published))
+    storage = of_storage(lambda: engine_for(frame).schema(frame).stored())
+    made = replace(made, storage=storage, **release_rules.described(policy, published))
     findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
     if isinstance(counted, Problem):

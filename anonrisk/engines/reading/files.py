@@ -21,12 +21,23 @@ from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-FORMATS = ("csv", "parquet", "jsonl")
+FORMATS = ("csv", "parquet", "feather", "orc", "jsonl")
+# Those whose files say what their columns are.
+TYPED = ("parquet", "feather", "orc")
+TITLES = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "feather": "Feather",
+    "orc": "ORC",
+    "jsonl": "JSON lines",
+}
 DTYPES = ("text", "number", "date")
 STDIN = "-"
 _SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "csv"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "feather"),
+    ".orc": "orc",
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
 }
 _TABBED = (".tsv", ".tab")

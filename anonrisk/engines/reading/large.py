@@ -21,7 +21,7 @@ _LIBRARIES = ("duckdb", "pyarrow", "sqlalchemy", "sqlglot")
 
 def is_scanned(parts: Sequence[Part], kind: str) -> bool:
     """Tell whether files are scanned unless somebody says otherwise: if they are large."""
-    if kind == "jsonl" or any(str(part.path) == files.STDIN for part in parts):
+    if kind not in ("csv", "parquet") or any(str(part.path) == files.STDIN for part in parts):
         return False
     sizes = (part.path.stat().st_size * _factor(part, kind) for part in parts)
     return sum(sizes) >= LARGE and all(map(find_spec, _LIBRARIES))
