@@ -28,8 +28,12 @@ def without_unused(frame: pd.DataFrame) -> pd.DataFrame:
     made = frame.copy(deep=False)
     for i in range(frame.shape[1]):
         column = frame.iloc[:, i]
-        if _n_unused(column):
-            made.isetitem(i, _rebuilt(column))
+        if _is_dictionary(column.dtype):
+            # As a category of pandas, which reads no other dictionary of its files again.
+            held = column.array.__arrow_array__().to_pandas()
+            column = pd.Series(held.array, index=column.index, name=column.name)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            made.isetitem(i, column.cat.remove_unused_categories().array)
     made.attrs = {key: value for key, value in frame.attrs.items() if key in OURS}
     return made
 
@@ -44,18 +48,6 @@ def _n_unused(column: Any) -> int:
 
         return n_unused(column.array.__arrow_array__())
     return 0
-
-
-def _rebuilt(column: Any) -> Any:
-    """Give the column with the categories that its rows have, in the same order."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.remove_unused_categories()
-    from anonrisk.engines.reading.arrays import fresh, gather
-
-    lists: dict[str, Any] = {}
-    gather(cells := column.array.__arrow_array__(), lists)
-    made = pd.arrays.ArrowExtensionArray(fresh(cells, lists))
-    return pd.Series(made, index=column.index, name=column.name)
 
 
 def _line(column: Any) -> str:

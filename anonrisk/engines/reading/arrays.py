@@ -93,7 +93,8 @@ def _hidden_inside(array: Any) -> int:
     inside = (lists := _as_list(array)).flatten()
     # Lists of one length have room for their cells also where they are missing.
     room = 0 if pa.types.is_fixed_size_list(array.type) else len(lists.values) - len(inside)
-    return max(0, room) + hidden_in(inside)
+    # What is cut out of texts keeps the text of all of them.
+    return room if room > 0 else hidden_in(inside)
 
 
 def _under_missing(array: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,9 @@ def _of_orc(part: Part) -> Iterator[Any]:
 
     file = orc.ORCFile(part.path)
     yield _schema(file.schema), None, {"compression": file.compression.lower()}
+    if not file.nstripes:
+        # A file that nothing is written to is none.
+        yield file.schema.empty_table()
     for i in range(file.nstripes):
         yield pa.Table.from_batches([file.read_stripe(i)])
 
@@ -112,7 +116,10 @@ def _of_feather(part: Part, *, first: bool) -> Iterator[Any]:
     from anonrisk.engines.reading.arrays import gather
 
     if first:
-        table = feather.read_table(part.path, memory_map=True)
+        with warnings.catch_warnings():
+            # That this version is old is why it is read here.
+            warnings.simplefilter("ignore")
+            table = feather.read_table(part.path, memory_map=True)
         schema, batches = table.schema, table.to_batches()
         every = range(len(batches))
         read = batches.__getitem__

@@ -186,26 +186,6 @@ def readable(part: Part, kind: str) -> Iterator[None]:
         )
 
 
-def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
-    """Say that a file has bytes that are no letters in its encoding."""
-    if encoding is None:
-        return UnreadableTableError(
-            f"{part.shown} is not text in UTF-8; say which --encoding it has, "
-            "as --encoding latin-1 or --encoding cp1252"
-        )
-    return UnreadableTableError(
-        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
-    )
-
-
-def no_text(part: Part) -> UnreadableTableError:
-    """Say that a file holds NUL, as text does only if it is read in the wrong encoding."""
-    return UnreadableTableError(
-        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
-        "say which, as --encoding utf-16-le"
-    )
-
-
 def refuse_spreadsheets(parts: Sequence[Part]) -> None:
     """Refuse files that are called as spreadsheets are."""
     for part in parts:

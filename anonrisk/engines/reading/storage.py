@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from anonrisk.engines.reading.files import Part
 
 REMEDY = "anonrisk clean IN OUT"
-# A bound in the statistics of long texts may be cut off, and its last letter raised.
-_CUT_BOUND = 16
 # The writer of Spark and Hive, which is given cells, never a dictionary.
 _ROW_BY_ROW = "parquet-mr "
 _DICTIONARY_PAGE, _I32, _STRUCT = 2, 5, 12
@@ -110,7 +108,7 @@ def _in_parquet(part: Part, only: Any) -> Iterator[_Piece]:
 
 
 def _beside(part: Part, file: Any, place: tuple[int, int], chunk: Any, n_listed: int) -> _Piece:
-    """Find what the dictionary and the statistics of a column list beside the rows of a group.
+    """Find what the dictionary of a column lists beside the values of the rows of a group.
 
     The dictionary is larger than the rows have values, or it lists nothing else. What it lists
     Arrow tells of texts alone; of others nobody knows whether other rows have it.
@@ -120,7 +118,7 @@ def _beside(part: Part, file: Any, place: tuple[int, int], chunk: Any, n_listed:
     used = _distinct(_read(file, *place))
     column, more = chunk.path_in_schema, n_listed - len(used)
     if more <= 0:
-        return _Piece(column, used, _outer_bounds(chunk, used))
+        return _Piece(column, used)
     listed = None
     if chunk.physical_type == "BYTE_ARRAY":
         with parquet.ParquetFile(part.path, read_dictionary=[column]) as told:
@@ -140,30 +138,13 @@ def _read(file: Any, group: int, column: int) -> Any:
     return file.reader.read_row_group(group, column_indices=[column]).column(0)
 
 
-def _outer_bounds(chunk: Any, used: Any) -> Any:
-    """Give the bounds of texts in the statistics that are no value of these rows."""
-    import pyarrow as pa
-
-    bounds = chunk.statistics
-    texts = pa.types.is_large_binary(used.type)
-    if not texts or bounds is None or not bounds.has_min_max:
-        return None
-    told = [one.encode() if isinstance(one, str) else one for one in (bounds.min, bounds.max)]
-    told = [one for one in told if isinstance(one, bytes)]
-    outer = _without(pa.array(told, pa.large_binary()).unique(), used)
-    cut = [one for one in outer.to_pylist() if len(one) >= _CUT_BOUND]
-    if not cut:
-        return outer
-    values = used.to_pylist()
-    begun = [one for one in cut if any(value.startswith(one[:-1]) for value in values)]
-    return _without(outer, pa.array(begun, pa.large_binary()))
-
-
 def _size_of_dictionary(raw: Any, chunk: Any) -> int | None:
     """Read how many values the dictionary of a column lists; None where it has none."""
+    if not chunk.num_values:
+        return None
     places = (chunk.dictionary_page_offset, chunk.data_page_offset)
     raw.seek(min(place for place in places if place))
-    return _listed_in(raw.read(_HEADER)) if chunk.total_compressed_size else None
+    return _listed_in(raw.read(_HEADER))
 
 
 def _listed_in(header: bytes) -> int | None:
