@@ -44,6 +44,7 @@ from anonrisk.measures.risk import Risk
 from anonrisk.measures.suda import Suda
 from anonrisk.planning.plan import Plan
 from anonrisk.planning.utility import Utility
+from anonrisk.policy.finding import Finding
 from anonrisk.policy.policy import Policy
 from anonrisk.predict.linkability import Linkability
 from anonrisk.predict.population import PopulationEstimate
@@ -624,6 +625,7 @@ class AnonAccessor(Generic[FrameT]):
         missing: Missing = "value",
         name: str | None = None,
         files: Iterable[str] = (),
+        storage: Iterable[Finding] | None = None,
         title: str | None = None,
         population: Any = None,
         population_size: int | None = None,

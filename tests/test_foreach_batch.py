@@ -232,6 +232,22 @@ def test_what_is_released_is_what_was_checked(lake):
 
 
 @pytest.mark.spark
+def test_a_file_carries_no_notes_of_others(lake):
+    from pyspark.sql import functions as f
+
+    rows = lake.batch(SAFE)
+    noted = f.col("zip").alias("zip", metadata={"ml_attr": {"vals": ["a", "b", SECRET]}})
+    batch = rows.select(noted, "id", f.struct(noted).alias("s"))
+    policy = anonrisk.Policy(quasi=["zip"], k=2, insensitive=["id", "s"])
+    batch = anonrisk.declare(batch, quasi="zip", insensitive=["id", "s"])
+    lake.gate(policy)(batch, 0)
+    files = list(Path(lake.places["release"]).rglob("*.parquet"))
+    assert files
+    assert all(SECRET.encode() not in path.read_bytes() for path in files)
+    assert all(b"anonrisk" in path.read_bytes() for path in files)
+
+
+@pytest.mark.spark
 def test_a_column_that_the_folders_would_hide_is_refused(lake):
     with pytest.raises(ArgumentError, match="'batch_id' would be lost"):
         lake.gate()(lake.batch(SAFE, "zip string, batch_id long"), 0)

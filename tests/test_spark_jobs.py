@@ -385,3 +385,19 @@ def test_wrong_words_by_spark_submit(tmp_path):
     done = submit("predict", *table, "--qids", "zip", cwd=tmp_path)
     assert done.returncode == 2
     assert "--group-size" in done.stdout + done.stderr
+
+
+def test_files_of_this_machine_are_looked_at(job, spark, tmp_path):
+    table = pd.DataFrame({"zip": [*["1", "2"] * 3, SECRET], "age": 1})
+    table["zip"] = table["zip"].astype("category")
+    (tmp_path / "d").mkdir()
+    table[table["zip"] != SECRET].to_parquet(tmp_path / "d" / "0.parquet", index=False)
+    (tmp_path / "p.json").write_text(json.dumps(TEMPLATE))
+    code, found = job("check", "d", "--policy", "p.json")
+    assert (code, found["storage"][0]["value"]) == (1, 1)
+    spark.read.parquet(str(tmp_path / "d")).write.parquet(str(tmp_path / "t"))
+    code, found = job("check", "t", "--policy", "p.json")
+    assert (code, found["storage"]) == (0, [])
+    spark.read.parquet(str(tmp_path / "d")).write.mode("overwrite").orc(str(tmp_path / "t"))
+    code, found = job("check", "t", "--policy", "p.json", "--format", "orc")
+    assert (code, found["storage"]) == (0, [])

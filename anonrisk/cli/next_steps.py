@@ -86,7 +86,7 @@ def _lines(command: str) -> list[str]:
 def _plans(verdict: Verdict, given: argparse.Namespace, source: Source) -> Iterator[str]:
     """Plan for the policy; where the command line says otherwise, for the k that would do."""
     if not _beyond_policy(given):
-        if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.findings):
+        if not any(finding.status == COULD_NOT_ASSESS for finding in verdict.all_findings):
             yield _for_policy(given, source)
         return
     deciding = (*verdict.failures, *(verdict.warnings if given.fail_on == "warn" else ()))

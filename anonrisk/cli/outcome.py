@@ -85,7 +85,7 @@ class Outcome:
             text=repr(decided),
             document=document,
             code=code,
-            findings=verdict.findings,
+            findings=verdict.all_findings,
             message=message,
             covers=tuple(covered.lines()),
             caveats=covered.caveats if decided.passed else (),
@@ -96,7 +96,7 @@ class Outcome:
         """Give the exit code of a release, by the same rule."""
         code = CODES[verdict.status]
         document = {**verdict.to_dict(), "exit_code": code, **plain(more)}
-        tables = [name for name, one in verdict.tables.items() for _ in one.findings]
+        tables = [name for name, one in verdict.tables.items() for _ in one.all_findings]
         return cls(
             text=repr(verdict),
             document=document,

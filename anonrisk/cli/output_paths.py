@@ -125,6 +125,15 @@ def table_path(option: str, given: str, tables: Sequence[str], *, force: bool) -
     return path, kind
 
 
+def rewritten_path(given: str, tables: Sequence[str], *, force: bool) -> Path:
+    """Find where a file goes that is written anew; its format is that of the one that is read."""
+    if any(_same_file(Path(given), Path(table)) for table in tables):
+        raise ArgumentError(f"OUT {given!r} is the file that is read: write it somewhere else")
+    path = outside_table("OUT", given, tables)
+    _refuse_existing("OUT", path, given, force=force)
+    return path
+
+
 def policy_path(option: str, given: str, tables: Sequence[str], *, force: bool) -> Path:
     """Find where a policy goes; one that somebody has edited is not lost unless they say so."""
     path = outside_table(option, given, tables)

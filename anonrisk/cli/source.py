@@ -11,12 +11,14 @@ from anonrisk.core.progress import shown, tell
 from anonrisk.core.render import count_of
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import DTYPES, FORMATS, TextFormat
+from anonrisk.engines.reading.storage import stored
 from anonrisk.errors import AnonRiskError, ArgumentError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from anonrisk.counts.stored import Stored
     from anonrisk.engines.reading.files import Part, Wanted
 
 
@@ -39,6 +41,9 @@ class Source(Protocol):
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
         """List the files that the arguments name, for whoever reads the result."""
 
+    def stored(self) -> Stored:
+        """Count what the files of the table that was read hold besides its rows."""
+
     def write(self, text: str, path: str) -> bool:
         """Write a result where only this source can; tell whether that was so."""
 
@@ -55,7 +60,8 @@ class Files:
 
     def __init__(self) -> None:
         """Nothing was read yet."""
-        self._named: tuple[str, ...] = ()
+        self._parts: list[Part] = []
+        self._kind = ""
         self._stack = ExitStack()
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -91,7 +97,7 @@ class Files:
         found = files.find(given.table if paths is None else paths)
         if paths is None:
             # What a verdict names is what was read, whatever arrives in a folder meanwhile.
-            self._named = tuple(part.place for part in found)
+            self._parts, self._kind = found, files.format_of(found, given.format)
         with shown():
             table = self._scanned(given, wanted, found)
             if table is not None:
@@ -123,7 +129,14 @@ class Files:
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
         """List the files, one by one, that were read."""
-        return self._named or tuple(map(files.without_values, given.table))
+        read = tuple(part.place for part in self._parts)
+        return read or tuple(map(files.without_values, given.table))
+
+    def stored(self) -> Stored:
+        """Look at the files, whichever engine reads the table."""
+        with shown():
+            tell("looking at what the files hold besides the rows")
+            return stored(self._parts, self._kind)
 
     def write(self, text: str, path: str) -> bool:  # noqa: ARG002
         """Leave it to the caller: a path is a file."""
@@ -140,6 +153,7 @@ class SparkSource:
     def __init__(self, job: str) -> None:
         """Remember which command the job is."""
         self._job = job
+        self._local: tuple[list[Part], str] = ([], "")
         self._stack = ExitStack()
         self._session: Any = None
 
@@ -171,7 +185,7 @@ class SparkSource:
         self, given: argparse.Namespace, wanted: Wanted, paths: Sequence[str] | None = None
     ) -> Any:
         """Read with Spark; lazy."""
-        from anonrisk.engines.spark.read import read
+        from anonrisk.engines.spark.read import local_files, read
 
         named = [*given.table, *(given.input or [])] if paths is None else list(paths)
         files.refuse_blank(named)
@@ -179,11 +193,18 @@ class SparkSource:
             raise ArgumentError("no table given: name it, or its path")
         options = dict(given.option)
         text = text_format(given)
-        return read(self._spark(), named, wanted, text, format=given.format, options=options)
+        frame = read(self._spark(), named, wanted, text, format=given.format, options=options)
+        if paths is None:
+            self._local = local_files(frame, given.format), given.format
+        return frame
 
     def files(self, given: argparse.Namespace) -> tuple[str, ...]:
         """List the paths as they were given: Spark reads them where the data is."""
         return tuple(map(files.without_values, (*given.table, *(given.input or ()))))
+
+    def stored(self) -> Stored:
+        """Look at files of this machine; those of a cluster nobody but Spark opens."""
+        return stored(*self._local)
 
     def write(self, text: str, path: str) -> bool:
         """Write to a file system that Spark knows; a plain path is a file of this machine."""

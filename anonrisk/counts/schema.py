@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.counts.stored import Stored
 from anonrisk.errors import warn_of_precision
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class Schema(ABC):
     @abstractmethod
     def nested(self) -> Sequence[str]:
         """List the paths inside columns that are structs, as `person.name`."""
+
+    def stored(self) -> Stored:
+        """Count the values that columns list although no row has them, as categories do."""
+        return Stored()
 
     @abstractmethod
     def has_rows(self) -> bool:

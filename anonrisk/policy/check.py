@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
-from anonrisk.engines import refuse_path
+from anonrisk.engines import engine_for, refuse_path
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import coverage, release_rules
@@ -19,6 +19,7 @@ from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import Counted, context_of, count
 from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.storage import of_storage
 from anonrisk.policy.table import is_empty, published_by
 from anonrisk.policy.verdict import Verdict
 
@@ -103,7 +104,8 @@ def _against(  # noqa: PLR0917
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     covered = coverage.of_table(policy, published)
-    made = replace(made, coverage=covered)
+    storage = of_storage(lambda: engine_for(frame).schema(frame).stored())
+    made = replace(made, storage=storage, coverage=covered)
     findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
     if isinstance(counted, Problem):

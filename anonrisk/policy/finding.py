@@ -33,6 +33,7 @@ _OTHERS = {
     "approvals": "Who has approved the release",
     "coverage": "What the verdict covers",
     "files": "What is published",
+    "storage": "What is stored besides the rows",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
@@ -47,7 +48,7 @@ class Finding(PrintedFields):
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
         ``"against"``, ``"coverage"`` and ``"table"`` for what a policy checks or tells by itself;
-        of a release also ``"approvals"`` and ``"files"``.
+        of a release also ``"approvals"`` and ``"files"``. In `Verdict.storage` it is ``"storage"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}

@@ -75,6 +75,10 @@ class Verdict:
         The version of anonrisk.
     fail_on : {"fail", "warn"}
         Whether budgets that only warn decide as well, as ``anonrisk check --fail-on warn`` has it.
+    storage : tuple of Finding
+        What the table's file, or the table in memory, holds besides its rows: values that no row
+        has, metadata that nobody knows. It decides like the findings; two verdicts that differ in
+        nothing else are equal, since the same rows can be stored in many ways.
     """
 
     findings: tuple[Finding, ...]
@@ -91,9 +95,15 @@ class Verdict:
     library_version: str = __version__
     fail_on: str = "fail"
     checked_at: str = field(default_factory=now, compare=False)
+    storage: tuple[Finding, ...] = field(default=(), compare=False)
     _source: Any = field(default=None, compare=False)
 
     # ---- the answer -------------------------------------------------------------------------
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """The findings about the rows, then those about how the table is stored."""
+        return (*self.findings, *self.storage)
 
     @property
     def status(self) -> str:
@@ -104,7 +114,7 @@ class Verdict:
         """
         if not self.findings:
             return COULD_NOT_ASSESS
-        return overall(f for f in self.findings if f.passed or f.blocks(self.fail_on))
+        return overall(f for f in self.all_findings if f.passed or f.blocks(self.fail_on))
 
     @property
     def status_with_warnings(self) -> str:
@@ -123,12 +133,12 @@ class Verdict:
     @property
     def failures(self) -> tuple[Finding, ...]:
         """The findings that block: those that failed and those that could not be assessed."""
-        return tuple(f for f in self.findings if f.blocks(self.fail_on))
+        return tuple(f for f in self.all_findings if f.blocks(self.fail_on))
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """The findings that did not pass but only warn."""
-        loose = (f for f in self.findings if not f.passed and not f.blocks(self.fail_on))
+        loose = (f for f in self.all_findings if not f.passed and not f.blocks(self.fail_on))
         return tuple(f for f in loose if f.severity != WAIVED)
 
     @property
@@ -238,6 +248,7 @@ class Verdict:
             "n_dropped": self.n_dropped,
             "coverage": self.coverage.to_dict(),
             "budgets": [finding.to_dict() for finding in self.findings],
+            "storage": [finding.to_dict() for finding in self.storage],
         }
 
     def to_json(self) -> str:
@@ -281,6 +292,7 @@ class Verdict:
             n_records=_whole(stored["n_records"]),
             n_rows=_whole(stored["n_rows"]),
             n_dropped=_whole(stored["n_dropped"]),
+            storage=tuple(Finding.from_dict(found) for found in stored["storage"]),
         )
         if stored["status"] != verdict.status:
             raise ArgumentError("the status of this verdict is not that of its budgets")
@@ -353,14 +365,14 @@ class Verdict:
     def _title(self) -> str:
         of = "" if self.policy_name is None else f" ({render.shown(self.policy_name)})"
         about = "" if self.table is None else f" for {render.shown(self.table)}"
-        return f"{self.word}{about}{of}: {tally(self.findings)}"
+        return f"{self.word}{about}{of}: {tally(self.all_findings)}"
 
     def _first(self) -> list[Finding]:
         """The findings to show: those that did not pass first, the order kept otherwise."""
-        return sorted(self.findings, key=lambda finding: finding.passed)[:_SHOWN]
+        return sorted(self.all_findings, key=lambda finding: finding.passed)[:_SHOWN]
 
     def _more(self) -> str:
-        hidden = len(self.findings) - _SHOWN
+        hidden = len(self.all_findings) - _SHOWN
         return f"{hidden:,} more not shown" if hidden > 0 else ""
 
 

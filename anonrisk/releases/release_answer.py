@@ -43,7 +43,7 @@ class ReleaseAnswer:
     @property
     def every_finding(self) -> tuple[Finding, ...]:
         """Those of every table, then those of all together."""
-        of_tables = [one for verdict in self.tables.values() for one in verdict.findings]
+        of_tables = [one for verdict in self.tables.values() for one in verdict.all_findings]
         return (*of_tables, *self.findings)
 
     @property

@@ -14,6 +14,7 @@ from anonrisk.policy.check import checked
 from anonrisk.policy.finding import FAIL, Finding, unknown
 from anonrisk.policy.judge import told, worst
 from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.storage import of_storage
 from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.releases import approvals as approving
@@ -170,6 +171,8 @@ def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
     else:
         frame = given
     verdict, counted = checked(policy, frame, name=name)
+    if isinstance(given, TableFiles):
+        verdict = replace(verdict, storage=of_storage(given.stored))
     return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
 
 

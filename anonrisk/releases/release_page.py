@@ -81,7 +81,7 @@ def _headline(verdict: ReleaseAnswer) -> str:
 
 
 def _told(verdict: ReleaseAnswer, finding: Finding) -> str:
-    of = next((name for name, one in verdict.tables.items() if finding in one.findings), None)
+    of = next((name for name, one in verdict.tables.items() if finding in one.all_findings), None)
     return sentence_of(finding) if of is None else f"{cut(of)}: {sentence_of(finding)}"
 
 
@@ -93,7 +93,7 @@ def _notes(verdict: ReleaseAnswer) -> list[str]:
 
 def _table(name: str, verdict: Verdict) -> dict[str, Any]:
     word, sign, tone = words_of(verdict)
-    ordered = sorted(verdict.findings, key=lambda one: one.passed)
+    ordered = sorted(verdict.all_findings, key=lambda one: one.passed)
     return {
         "name": cut(name),
         "word": word,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.reading import files, large, text_files
 from anonrisk.engines.reading.files import FORMATS, STDIN, TextFormat
+from anonrisk.engines.reading.storage import stored
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anonrisk.counts.stored import Stored
     from anonrisk.engines.reading.files import Part, Wanted
 
 KEYS = ("files", "format", "sep", "encoding", "na", "dtypes")
@@ -66,6 +68,11 @@ class TableFiles:
     def parts(self) -> list[Part]:
         """Find the files."""
         return files.find([str(self.folder / path) for path in self.paths])
+
+    def stored(self) -> Stored:
+        """Count what the files hold besides their rows."""
+        parts = self.parts()
+        return stored(parts, files.format_of(parts, self.format))
 
     @property
     def shown(self) -> list[str]:

@@ -25,7 +25,7 @@ def budgets(found: Measured) -> dict[str, Any] | None:
     """Say each limit, those that are not kept first, and how much of it is used."""
     if not found.judged:
         return None
-    ordered = sorted(found.verdict.findings, key=lambda one: one.passed)
+    ordered = sorted(found.verdict.all_findings, key=lambda one: one.passed)
     kept = sum(one.passed for one in ordered)
     return {
         "title": f"{kept:,} of {len(ordered):,} limits kept",

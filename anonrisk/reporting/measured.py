@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.class_sizes import ClassSizes
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from anonrisk.api.assessment import Assessment
     from anonrisk.core.columns import Name, Qid
     from anonrisk.policy.evidence import Context, Evidence
+    from anonrisk.policy.finding import Finding
     from anonrisk.policy.table import CheckedTable, CountingEngine
     from anonrisk.policy.terms import Terms
 
@@ -88,6 +89,7 @@ def measured(
     judged: bool = True,
     name: str | None = None,
     files: Iterable[str] = (),
+    storage: Iterable[Finding] | None = None,
     population: Any = None,
     population_size: int | None = None,
     group_size: int | None = None,
@@ -104,6 +106,8 @@ def measured(
         every_score=True,
     )
     verdict = verdict.about(name, files)
+    if storage is not None:
+        verdict = replace(verdict, storage=tuple(storage))
     if counted is None or counted.table is None or counted.widest is None:
         return Measured(verdict, judged)
     policy = with_labels(policy, counted.published.names)

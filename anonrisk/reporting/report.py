@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name, Names
     from anonrisk.core.literals import Missing
+    from anonrisk.policy.finding import Finding
     from anonrisk.policy.policy import Policy
     from anonrisk.reporting.page import Report
 
@@ -31,6 +32,7 @@ def report(
     missing: Missing = "value",
     name: str | None = None,
     files: Iterable[str] = (),
+    storage: Iterable[Finding] | None = None,
     title: str | None = None,
     population: Any = None,
     population_size: int | None = None,
@@ -55,6 +57,8 @@ def report(
         What the table is called.
     files : list of str, optional
         The files that it was read from.
+    storage : list of Finding, optional
+        What these hold besides the rows, in place of what the table does; see `Verdict.storage`.
     title : str, optional
         The heading.
     population : DataFrame, optional
@@ -117,6 +121,7 @@ def report(
             judged=judged,
             name=name,
             files=files,
+            storage=storage,
             population=population,
             population_size=population_size,
             group_size=group_size,

@@ -11,6 +11,7 @@ from anonrisk.cli.outcome import CODES, Outcome
 from anonrisk.cli.page_file import write_page
 from anonrisk.cli.source import wanted
 from anonrisk.core.render import shown
+from anonrisk.policy.storage import of_storage
 from anonrisk.policy.wanted import wanted_by
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _report(given: argparse.Namespace, source: Source) -> Report:
     if given.policy is not None:
         policy = check.policy_of(given)
         frame = source.read(given, wanted_by(policy))
-        return anonrisk.report(frame, policy, files=source.files(given), **about)
+        about |= {"files": source.files(given), "storage": of_storage(source.stored)}
+        return anonrisk.report(frame, policy, **about)
     about_rows = {"unit": given.unit, "missing": given.missing}
     frame = source.read(given, wanted(given.qids, given.sensitive, **about_rows))
     options.require_qids(frame, given.qids)

@@ -19,6 +19,7 @@ import pandas as pd
 from anonrisk.counts.change import LabelsAsColumns, LeaveOut, MinimalUniques
 from anonrisk.counts.question import Question, WholePersons
 from anonrisk.counts.schema import Schema
+from anonrisk.counts.stored import Stored
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.kinds import table_of
 from anonrisk.engines.held import HeldTable
@@ -26,6 +27,7 @@ from anonrisk.engines.pandas import PandasEngine
 from anonrisk.engines.pandas.guard import guarded
 from anonrisk.engines.pandas.schema import PandasSchema
 from anonrisk.engines.pandas.steps import COLUMNS_KEY
+from anonrisk.engines.reading.storage import n_unused
 from anonrisk.errors import EngineError
 
 if TYPE_CHECKING:
@@ -67,6 +69,15 @@ class ArrowSchema(Schema):
         """List the paths inside structs."""
         return self._of_types().nested()
 
+    def stored(self) -> Stored:
+        """Count the values that dictionaries list, as those of categories, and no row has."""
+        table = table_of(self.frame)
+        empty = table.types(names := list(dict.fromkeys(table.names())))
+        listing = [name for name in names if cells.lists_values(empty[name])]
+        read = table.read(listing) if listing else {}
+        found = {name: n for name, column in read.items() if (n := n_unused(column))}
+        return Stored(found, remedy=_remedy(self.frame, list(found)))
+
     def has_rows(self) -> bool:
         """Tell whether there is any row."""
         return table_of(self.frame).has_rows()
@@ -93,6 +104,21 @@ class ArrowSchema(Schema):
 
     def _of_cells(self, column: Any) -> PandasSchema:
         return PandasSchema(cells.to_pandas(table_of(self.frame).read([column])))
+
+
+def _remedy(frame: Any, columns: list[str]) -> str:
+    """Write the line that takes unused values out of the first column."""
+    if not columns:
+        return ""
+    name, others = columns[0], "" if len(columns) == 1 else ", and the others likewise"
+    library = type(frame).__module__.partition(".")[0]
+    if library == "polars":
+        return f"df = df.with_columns(pl.col({name!r}).cast(pl.String)){others}"
+    if library == "pyarrow":
+        plain = f"t[{name!r}].cast(t[{name!r}].type.value_type)"
+        place = f"t.schema.get_field_index({name!r})"
+        return f"t = t.set_column({place}, {name!r}, {plain}){others}"
+    return f"give {name!r} a type that lists no values{others}"
 
 
 @guarded

@@ -55,6 +55,11 @@ def plain(kind: Any) -> Any:
     return kind
 
 
+def lists_values(column: Any) -> bool:
+    """Tell whether a column has a dictionary of its values; one of Python objects has none."""
+    return bool(pa.types.is_dictionary(getattr(column, "type", pa.null())))
+
+
 def without_views(kind: Any) -> Any:
     """Give a type that holds the same cells, but no text or bytes as views."""
     if str(kind) in _VIEWS:

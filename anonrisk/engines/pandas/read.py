@@ -35,8 +35,8 @@ def read(
     kind = files.format_of(parts, format)
     if text.dtypes and kind != "csv":
         raise ArgumentError("--dtypes is for CSV: other files say themselves what their cells are")
-    if kind == "parquet":
-        return _parquet(parts, wanted, progress)
+    if kind in files.TYPED:
+        return _typed(parts, wanted, kind, progress)
     reading = read_text.csv if kind == "csv" else read_text.json_lines
     columns, n_rows = reading(parts, wanted, text, progress)
     named = {i: _unread(n_rows) if cells is None else cells for i, (_, cells) in enumerate(columns)}
@@ -58,14 +58,14 @@ def _unread(n_rows: int) -> Any:
     return pd.Categorical.from_codes(np.zeros(n_rows, dtype=np.int8), categories=_NOT_READ)
 
 
-def _parquet(
-    parts: Sequence[Part], wanted: Wanted, progress: Callable[[int], None]
+def _typed(
+    parts: Sequence[Part], wanted: Wanted, kind: str, progress: Callable[[int], None]
 ) -> pd.DataFrame:
-    table = parquet_files.opened(parts, wanted)
+    table = parquet_files.opened(parts, wanted, kind)
     chosen = table.chosen(wanted)
     pieces, n_rows = [], 0
     for part in parts:
-        piece = _piece(part, chosen)
+        piece = _piece(part, kind, chosen)
         pieces.append(piece)
         n_rows += len(piece)
         progress(n_rows)
@@ -77,12 +77,10 @@ def _parquet(
     return frame
 
 
-def _piece(part: Part, chosen: list[str]) -> pd.DataFrame:
+def _piece(part: Part, kind: str, chosen: list[str]) -> pd.DataFrame:
     """Read one file; what pandas calls an index is a column of the file like any other."""
-    with files.readable(part, "Parquet"):
-        from pyarrow import parquet
-
-        read = parquet.read_table(part.path, columns=chosen, partitioning=None)
+    with files.readable(part, files.TITLES[kind]):
+        read = parquet_files.read(part, kind, chosen)
         # Arrow's own types are exact: whole numbers with missing ones would become floats.
         piece: pd.DataFrame = read.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
         piece = piece.set_axis(pd.RangeIndex(read.num_rows), axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from anonrisk.core.column_roles import Roles
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.held import ROLES_KEY
-from anonrisk.engines.pandas import encode, labels, objects, recode, steps
+from anonrisk.engines.pandas import encode, labels, objects, recode, steps, unused
 from anonrisk.engines.pandas.guard import guarded
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.stored import Stored
 
 
 @guarded
@@ -59,6 +60,10 @@ class PandasSchema(Schema):
     def nested(self) -> Sequence[str]:
         """List the paths inside Arrow's structs, and inside cells that are mappings."""
         return labels.nested(self.frame)
+
+    def stored(self) -> Stored:
+        """Count the categories that no row has, of columns and of the index."""
+        return unused.stored(self.frame)
 
     def has_rows(self) -> bool:
         """Tell whether there is any row."""

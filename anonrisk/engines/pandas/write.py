@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from anonrisk.errors import UnwritableTableError, raise_alone
+from anonrisk.engines.pandas.unused import without_unused
+from anonrisk.engines.reading.files import TITLES
+from anonrisk.engines.reading.whole_file import whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,25 +15,9 @@ if TYPE_CHECKING:
 
 
 def write(frame: pd.DataFrame, path: Path, kind: str, *, sep: str, encoding: str) -> None:
-    """Write a whole file or none; errors of others are replaced, because they may quote a cell."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    """Write a whole file or none: the rows, their columns and our notes on these, nothing else."""
+    with whole_file(path, TITLES[kind]) as beside:
         if kind == "parquet":
-            frame.to_parquet(beside, index=False)
+            without_unused(frame).to_parquet(beside, index=False, engine="pyarrow")
         else:
             frame.to_csv(beside, index=False, sep=sep, encoding=encoding)
-        beside.replace(path)
-    except OSError as error:
-        # pandas has a sentence of its own for a folder that is not there, and no number.
-        why = error.strerror or "there is no such folder"
-        raise UnwritableTableError(f"cannot write {str(path)!r}: {why}") from None
-    except ImportError:
-        raise UnwritableTableError("writing Parquet needs pyarrow: pip install pyarrow") from None
-    except Exception as error:  # noqa: BLE001
-        raise_alone(
-            UnwritableTableError(
-                f"the table cannot be written to {str(path)!r} as {kind} ({type(error).__name__})"
-            )
-        )
-    finally:
-        beside.unlink(missing_ok=True)

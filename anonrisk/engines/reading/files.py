@@ -21,12 +21,23 @@ from anonrisk.errors import AnonRiskError, ArgumentError, UnreadableTableError, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-FORMATS = ("csv", "parquet", "jsonl")
+FORMATS = ("csv", "parquet", "feather", "orc", "jsonl")
+# Those whose files say what their columns are.
+TYPED = ("parquet", "feather", "orc")
+TITLES = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "feather": "Feather",
+    "orc": "ORC",
+    "jsonl": "JSON lines",
+}
 DTYPES = ("text", "number", "date")
 STDIN = "-"
 _SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "csv"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "feather"),
+    ".orc": "orc",
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
 }
 _TABBED = (".tsv", ".tab")
@@ -179,26 +190,6 @@ def readable(part: Part, kind: str) -> Iterator[None]:
                 f"{part.shown} is not a {kind} file, or is damaged ({type(error).__name__})"
             )
         )
-
-
-def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
-    """Say that a file has bytes that are no letters in its encoding."""
-    if encoding is None:
-        return UnreadableTableError(
-            f"{part.shown} is not text in UTF-8; say which --encoding it has, "
-            "as --encoding latin-1 or --encoding cp1252"
-        )
-    return UnreadableTableError(
-        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
-    )
-
-
-def no_text(part: Part) -> UnreadableTableError:
-    """Say that a file holds NUL, as text does only if it is read in the wrong encoding."""
-    return UnreadableTableError(
-        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
-        "say which, as --encoding utf-16-le"
-    )
 
 
 def refuse_spreadsheets(parts: Sequence[Part]) -> None:

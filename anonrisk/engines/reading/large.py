@@ -58,7 +58,7 @@ def is_large(parts: Sequence[Part], kind: str) -> bool:
 
 def _can_be_scanned(parts: Sequence[Part], kind: str) -> bool:
     piped = any(str(part.path) == files.STDIN for part in parts)
-    return kind != "jsonl" and not piped and all(map(find_spec, _LIBRARIES))
+    return kind in ("csv", "parquet") and not piped and all(map(find_spec, _LIBRARIES))
 
 
 def _factor(part: Part, kind: str) -> int:

@@ -1,4 +1,4 @@
-"""Parquet files before an engine reads them: their columns, and what they say of these."""
+"""Files that name types, Parquet foremost: their columns, and what they say of these."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 # Where pandas keeps `attrs`, and with them declared roles, in a Parquet file.
 DECLARED = b"PANDAS_ATTRS"
 # Where Spark keeps the metadata of its columns there, and with them the same.
-_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _ROLES, _MARKS = "anonrisk", "anonrisk_perturbed"
+_FIRST_FEATHER = b"FEA1"
+# All that the library keeps in `attrs`; the last lists the columns when the first mark was made.
+OURS = (_ROLES, _MARKS, "anonrisk_perturbed_among")
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ class ParquetFiles:
         ]
 
 
-def opened(parts: Sequence[Part], wanted: Wanted) -> ParquetFiles:
+def opened(parts: Sequence[Part], wanted: Wanted, kind: str = "parquet") -> ParquetFiles:
     """Look at the columns of files; refuse those that are not of one table."""
-    found = ParquetFiles(parts, [_schema(part) for part in parts], {})
+    found = ParquetFiles(parts, [_schema(part, kind) for part in parts], {})
     names, first = found.names, found.schemas[0]
     for part, schema in zip(parts[1:], found.schemas[1:], strict=True):
         files.same_columns(parts[0], names, part, schema.names)
@@ -121,7 +124,7 @@ def attrs_of(schema: Any) -> dict[Any, Any]:
     metadata = schema.metadata or {}
     try:
         attrs = json.loads(metadata.get(DECLARED, b"{}"))
-        return {**_attrs_of_spark(json.loads(metadata.get(_OF_SPARK, b"{}"))), **attrs}
+        return {**_attrs_of_spark(json.loads(metadata.get(OF_SPARK, b"{}"))), **attrs}
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise UnreadableTableError("the roles that the file carries are damaged") from None
 
@@ -137,11 +140,44 @@ def _attrs_of_spark(row: dict[str, Any]) -> dict[str, Any]:
     return {**attrs, _MARKS: marks} if marks else attrs
 
 
-def _schema(part: Part) -> Any:
-    with files.readable(part, "Parquet"):
-        from pyarrow import parquet
+def read(part: Part, kind: str, columns: list[str]) -> Any:
+    """Read some columns of a file, as an Arrow table."""
+    if kind == "feather":
+        return open_feather(part).read_all().select(columns)
+    if kind == "orc":
+        from pyarrow import orc
 
-        schema = parquet.read_schema(part.path)
+        return orc.ORCFile(part.path).read(columns)
+    from pyarrow import parquet
+
+    return parquet.read_table(part.path, columns=columns, partitioning=None)
+
+
+def open_feather(part: Part) -> Any:
+    """Open a file of Arrow; the first version of Feather shows less than it holds."""
+    import pyarrow as pa
+
+    with part.path.open("rb") as file:
+        if file.read(len(_FIRST_FEATHER)) == _FIRST_FEATHER:
+            raise UnreadableTableError(
+                f"{part.shown} is of the first version of Feather, which may hold more than it "
+                "shows; write it anew: anonrisk clean IN OUT"
+            )
+    return pa.ipc.open_file(pa.memory_map(str(part.path)))
+
+
+def _schema(part: Part, kind: str) -> Any:
+    with files.readable(part, files.TITLES[kind]):
+        if kind == "feather":
+            schema = open_feather(part).schema
+        elif kind == "orc":
+            from pyarrow import orc
+
+            schema = orc.ORCFile(part.path).schema
+        else:
+            from pyarrow import parquet
+
+            schema = parquet.read_schema(part.path)
     repeated = [name for name in schema.names if schema.names.count(name) > 1]
     if repeated:
         raise UnreadableTableError(

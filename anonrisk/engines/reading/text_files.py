@@ -93,6 +93,26 @@ def other_mark(part: Part, encoding: str | None) -> UnreadableTableError:
     )
 
 
+def not_in(encoding: str | None, part: Part) -> UnreadableTableError:
+    """Say that a file has bytes that are no letters in its encoding."""
+    if encoding is None:
+        return UnreadableTableError(
+            f"{part.shown} is not text in UTF-8; say which --encoding it has, "
+            "as --encoding latin-1 or --encoding cp1252"
+        )
+    return UnreadableTableError(
+        f"{part.shown} is not text in {encoding}: some of its bytes stand for no letter there"
+    )
+
+
+def no_text(part: Part) -> UnreadableTableError:
+    """Say that a file holds NUL, as text does only if it is read in the wrong encoding."""
+    return UnreadableTableError(
+        f"{part.shown} holds the character NUL, and is no text file, or one in another encoding; "
+        "say which, as --encoding utf-16-le"
+    )
+
+
 def _sound(part: Part, text: io.TextIOWrapper, encoding: str | None) -> Iterator[str]:
     """Give the lines; refuse what another reader would read otherwise, or not at all."""
     name = canonical(encoding)
@@ -105,12 +125,12 @@ def _sound(part: Part, text: io.TextIOWrapper, encoding: str | None) -> Iterator
             if number == 0 and line.startswith(foreign):
                 raise other_mark(part, encoding)
             if "\0" in line:
-                raise files.no_text(part)
+                raise no_text(part)
             if not exact and LOST in line:
-                raise files.not_in(encoding, part)
+                raise not_in(encoding, part)
             yield line.removeprefix(_MARK) if wide and number == 0 else line
     except UnicodeError:
-        raise files.not_in(encoding, part) from None
+        raise not_in(encoding, part) from None
 
 
 def _begin(raw: Any) -> bytes:

@@ -200,7 +200,8 @@ def _noted(names: Sequence[Name], attrs: Mapping[Any, Any]) -> PandasSchema:
 def _refuse_others(parts: Sequence[Part], kind: str, text: TextFormat) -> None:
     if kind not in get_args(ScannedFormat):
         raise UnreadableTableError(
-            "files of JSON lines are not scanned; read them with pandas, or write them as Parquet"
+            f"files of {files.TITLES[kind]} are not scanned; read them with pandas, or write them "
+            "as Parquet"
         )
     if any(str(part.path) == files.STDIN for part in parts):
         raise UnreadableTableError("a pipe is not scanned: name a file")

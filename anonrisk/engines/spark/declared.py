@@ -52,12 +52,17 @@ def refuse_different(
         )
 
 
+def on_this_machine(names: Sequence[str]) -> list[str]:
+    """List the paths of those files that Spark does not read from elsewhere."""
+    return [unquote(name.removeprefix("file:")) for name in names if name.startswith("file:")]
+
+
 def of_pandas(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """Take over the roles that pandas wrote into files of this machine, which Spark overlooks.
 
     Of files elsewhere nobody but Spark sees anything.
     """
-    local = [unquote(name.removeprefix("file:")) for name in names if name.startswith("file:")]
+    local = on_this_machine(names)
     found = {_attrs(name) for name in local[:_MOST]}
     if found <= {_attrs(None)} or _said(frame.schema) != _said(None):
         return frame

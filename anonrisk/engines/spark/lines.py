@@ -108,9 +108,9 @@ class TextSource:
         if wide and not right and (marked or self.charset in ("UTF-16", "UTF-32")):
             raise text_files.other_mark(part, self.encoding)
         if lost:
-            raise files.not_in(self.encoding, part)
+            raise text_files.not_in(self.encoding, part)
         if nul:
-            raise files.no_text(part)
+            raise text_files.no_text(part)
 
     def _wide(self, options: Mapping[str, str], ends: str | None) -> DataFrame:
         """Take whole files: no byte tells where a line ends."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from anonrisk.engines.reading.files import TextFormat, Wanted
+    from anonrisk.engines.reading.files import Part, TextFormat, Wanted
 
 FORMATS = ("parquet", "delta", "csv", "json", "orc", "table")
 # Sources that are files which Spark itself lists and reads, and those of them that are text.
@@ -117,6 +119,15 @@ def read(
                 declared.refuse_different(spark, frame, names, every)
                 frame = declared.of_pandas(frame, names)
         return frame
+
+
+def local_files(frame: DataFrame, format: str) -> list[Part]:  # noqa: A002
+    """List the files of a table that this machine can open; Spark may read them on another."""
+    if format not in _FILES or not find_spec("pyarrow"):
+        return []
+    with guarded("list the files"):
+        local = map(Path, declared.on_this_machine(frame.inputFiles()))
+    return [files.Part(path) for path in local if path.is_file()]
 
 
 def _text(

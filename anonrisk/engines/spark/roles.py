@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.documents import Reader
+from anonrisk.engines.reading.parquet_files import OURS
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection
 from anonrisk.errors import RolesLostError
@@ -38,6 +39,38 @@ def write(frame: DataFrame, declared: Roles) -> DataFrame:
             column = projection.functions.col(f"c{position}")
             columns.append(column.alias(field.name, metadata=metadata))
         return projection.table.select(*columns)
+
+
+def without_others(frame: DataFrame) -> DataFrame:
+    """Give a table whose columns carry our notes alone: a file would hold those of others too.
+
+    What Spark's own library for learning notes of a column are the values that it has had.
+    """
+    schema = frame.schema
+    bare = type(schema).fromJson(_without_notes(json.loads(schema.json())))
+    notes = [{k: v for k, v in field.metadata.items() if k in OURS} for field in schema.fields]
+    same = [
+        (field.metadata, field.dataType) == (kept, plain.dataType)
+        for field, kept, plain in zip(schema.fields, notes, bare.fields, strict=True)
+    ]
+    if all(same):
+        return frame
+    projection = Projection.of(frame)
+    columns = []
+    for i, (field, kept) in enumerate(zip(bare.fields, notes, strict=True)):
+        column = projection.functions.col(f"c{i}").cast(field.dataType)
+        # Spark 3.5 takes empty metadata for none given.
+        columns.append(column.alias(field.name, metadata=kept or {_METADATA_KEY: ""}))
+    return projection.table.select(*columns)
+
+
+def _without_notes(stored: Any) -> Any:
+    if isinstance(stored, list):
+        return [_without_notes(one) for one in stored]
+    if not isinstance(stored, dict):
+        return stored
+    told = {key: _without_notes(value) for key, value in stored.items()}
+    return {**told, "metadata": {}} if "metadata" in told else told
 
 
 def read(frame: DataFrame) -> Roles | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.engines.spark import roles
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.read import NOTHING_IGNORED
 from anonrisk.errors import RoleConflictError
@@ -30,7 +31,7 @@ def stored(batch: DataFrame, place: str) -> DataFrame:
             f"column {COLUMN!r} would be lost: folders of batches have that name; rename it first"
         )
     with guarded("store a batch"):
-        batch.write.mode("overwrite").parquet(place)
+        roles.without_others(batch).write.mode("overwrite").parquet(place)
         return batch.sparkSession.read.options(**NOTHING_IGNORED).parquet(place)
 
 
@@ -43,4 +44,4 @@ def n_rows(batch: DataFrame) -> int:
 def emptied(batch: DataFrame, place: str) -> None:
     """Leave a folder that has the columns of a batch and none of its rows."""
     with guarded("empty the folder of a batch"):
-        batch.limit(0).write.mode("overwrite").parquet(place)
+        roles.without_others(batch).limit(0).write.mode("overwrite").parquet(place)
