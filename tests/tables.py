@@ -81,13 +81,26 @@ def arrow_builder(kind):
         type(empty).anon = property(ThroughArrow)
 
     def build(cells, partitions=2):
-        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        columns = {name: arrow_column(column) for name, column in cells.items()}
         if kind == "duckdb" and any("\0" in name for name in cells):
             pytest.skip("DuckDB itself cannot hold a name with a zero byte")
         return made(columns)
 
     build.kind, build.is_pandas = kind, False
     return build
+
+
+def arrow_column(column):
+    """Cells as Arrow has them, instants in their zone; an array of Arrow stays as it is."""
+    import pyarrow as pa
+
+    known = [cell for cell in column if isinstance(cell, dt.datetime) and cell.tzinfo is not None]
+    if isinstance(column, pa.Array) or not known:
+        return column if isinstance(column, pa.Array) else pa.array(list(column))
+    # Where Spark is used, pyarrow may be told to ignore the zones of Python's times.
+    start, step = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
+    numbers = [None if cell is None else (cell - start) // step for cell in column]
+    return pa.array(numbers, pa.timestamp("us", str(known[0].tzinfo)))
 
 
 def scan_builder(folder):
@@ -99,7 +112,7 @@ def scan_builder(folder):
 
     def build(cells, partitions=2):
         path = folder / f"{len(list(folder.iterdir()))}.parquet"
-        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        columns = {name: arrow_column(column) for name, column in cells.items()}
         parquet.write_table(pa.table(columns), path)
         return anonrisk.scan(path)
 
@@ -171,7 +184,7 @@ def sql_builder(kind, connection):
             pytest.skip(f"{kind} itself cannot hold this table ({type(error).__name__})")
         return anonrisk.sql.table(connection, name)
 
-    build.kind, build.is_pandas = kind, False
+    build.kind, build.is_pandas, build.connection = kind, False, connection
     return build
 
 

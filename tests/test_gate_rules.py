@@ -42,6 +42,7 @@ def status(verdict, budget):
 # ---- direct identifiers, however they are spelt -------------------------------------------------
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("spelt", SPELT_OTHERWISE.values(), ids=SPELT_OTHERWISE)
 def test_a_direct_identifier_spelt_otherwise_is_in_doubt(frame, spelt):
     table = frame({**ZIP, spelt: ["x", "x", "y", "y"]})
@@ -56,6 +57,7 @@ def test_a_direct_identifier_spelt_otherwise_is_in_doubt(frame, spelt):
     assert (named.status, status(named, "direct")) == ("pass", "pass")
 
 
+@pytest.mark.contract
 def test_the_direct_identifier_itself_fails_beside_one_that_is_spelt_otherwise(frame):
     if not frame.is_pandas:
         pytest.skip("Spark cannot tell the two apart")
@@ -64,6 +66,7 @@ def test_the_direct_identifier_itself_fails_beside_one_that_is_spelt_otherwise(f
     assert (verdict.status, status(verdict, "direct")) == ("fail", "fail")
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("other", ["names", "surname", "nam", "n\u00e4me"])
 def test_another_name_is_another_column(frame, other):
     table = frame({**ZIP, other: list("abcd")})
@@ -71,6 +74,7 @@ def test_another_name_is_another_column(frame, other):
     assert (verdict.status, status(verdict, "direct")) == ("pass", "pass")
 
 
+@pytest.mark.contract
 def test_names_of_which_nothing_is_left_are_compared_exactly(frame):
     table = frame({**ZIP, "__": list("abcd")})
     policy = Policy(quasi="zip", direct="_", k=2, unlisted="ignore")
@@ -101,6 +105,7 @@ def with_struct(frame):
     return table[["zip"]].assign(person=pd.Series(people, dtype=kind))
 
 
+@pytest.mark.contract
 def test_a_name_inside_a_struct_is_found(frame):
     table = with_struct(frame)
     for direct, expected in (
@@ -146,6 +151,7 @@ def test_labels_of_several_levels_are_found_by_their_last():
 # ---- columns that nobody has named --------------------------------------------------------------
 
 
+@pytest.mark.contract
 def test_a_column_without_a_role_is_refused_by_default(frame):
     verdict = Policy(quasi="zip", k=2).check(frame(MORE))
     assert verdict.status == status(verdict, "unlisted") == "could_not_assess"
@@ -163,6 +169,7 @@ def test_a_column_without_a_role_is_refused_by_default(frame):
     assert named.check(frame(MORE)).passed
 
 
+@pytest.mark.contract
 def test_what_a_table_declares_is_listed(frame):
     declared = frame(MORE).anon.declare(quasi="zip", insensitive="note")
     verdict = Policy(k=2).check(declared)
@@ -170,6 +177,7 @@ def test_what_a_table_declares_is_listed(frame):
     assert verdict.columns == {"zip": "quasi", "note": "insensitive"}
 
 
+@pytest.mark.contract
 def test_a_column_that_is_ignored_is_told(frame):
     verdict = Policy(quasi="zip", k=2, unlisted="ignore").check(frame(MORE))
     assert verdict.passed
@@ -179,6 +187,7 @@ def test_a_column_that_is_ignored_is_told(frame):
     assert json.loads(verdict.to_json())["not_looked_at"] == ["note"]
 
 
+@pytest.mark.contract
 def test_a_column_that_joins_is_measured_everywhere(frame):
     asked = {"quasi": ["zip", "age"], "unit": "who", "unlisted": "quasi"}
     rules = [
@@ -271,6 +280,7 @@ def test_an_index_does_not_hide_behind_the_name_of_a_column(unlisted):
 # ---- diagnoses that are missing, drafts ---------------------------------------------------------
 
 
+@pytest.mark.contract
 def test_a_missing_diagnosis_is_no_second_one(frame):
     table = frame({**ZIP, "ill": ["hiv", "hiv", "hiv", None]})
     asked = {"quasi": "zip", "sensitive": "ill", "k": 1, "ldiv": {"l": 2}}
@@ -288,6 +298,7 @@ def test_a_missing_diagnosis_is_no_second_one(frame):
     assert Policy(quasi="zip", sensitive="ill", k=1).check(table).passed
 
 
+@pytest.mark.contract
 def test_a_draft_passes_no_table(frame, tmp_path, capsys):
     table = frame(ZIP)
     draft = Policy(quasi="zip", k=2, reviewed=False)

@@ -9,6 +9,8 @@ from tables import to_rows
 
 from anonrisk import Roles, errors
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def declared(frame):

@@ -57,6 +57,7 @@ def test_hierarchies_in_every_form_agree(frame, tmp_path):
     assert len(found) == 1
 
 
+@pytest.mark.contract
 def test_integers_are_not_a_scale_unless_said(frame):
     table = frame(CELLS)
     assert table.anon.tcloseness("zip", "stage").distance == "equal"
@@ -65,6 +66,7 @@ def test_integers_are_not_a_scale_unless_said(frame):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.contract
 def test_dates_are_a_scale(frame):
     days = [dt.date(2020, 1, day) for day in (1, 2, 2, 9)]
     cells = {"q": ["a", "a", "b", "b"], "day": days}
@@ -75,6 +77,7 @@ def test_dates_are_a_scale(frame):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.contract
 def test_strings_need_an_order(frame):
     table, order = frame(CELLS), ["never", "cold", "flu", "hiv"]
     with pytest.raises(errors.ArgumentError, match=r"'ill' have no order .* order="):
@@ -145,6 +148,7 @@ def test_nothing_is_left_to_order(frame):
         table.anon.tcloseness("q", "x", missing="drop")
 
 
+@pytest.mark.contract
 def test_a_missing_value_is_told_before_the_hierarchy(frame):
     table = frame({"q": [1, 1], "s": ["a", None]})
     with pytest.raises(errors.MissingValuesError, match="in 1 row"):

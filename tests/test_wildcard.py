@@ -85,6 +85,7 @@ def test_records_keep_their_cells_beside_their_sizes(frame):
     assert sorted(row["row"] for row in to_rows(left)) == [5]
 
 
+@pytest.mark.contract
 def test_where_nothing_is_missing_it_changes_nothing(frame):
     table = frame({"zip": ["a", "a", "b"], "age": [1, 1, 2]})
     wild = table.anon.classes(["zip", "age"], missing="wildcard")
@@ -219,6 +220,7 @@ def test_so_does_what_follows_from_their_sizes(call):
         OF_SIZES[call](sizes)
 
 
+@pytest.mark.contract
 def test_persons_are_not_matched(frame):
     table = frame(PEOPLE)
     with pytest.raises(errors.ArgumentError, match="one row a person"):
@@ -276,6 +278,7 @@ def test_a_gate_takes_it_for_sizes(frame):
     )
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize(
     "budget",
     [
@@ -292,6 +295,7 @@ def test_what_a_gate_cannot_tell_it_does_not_pass(frame, budget):
     assert "wildcard" in str(verdict)
 
 
+@pytest.mark.contract
 def test_a_gate_does_not_match_persons(frame):
     cells_ = {**gate_cells(), "who": [1, 2, 3, 4, 5]}
     policy = Policy.from_dict({**POLICY, "roles": {"quasi": ["zip", "age"], "unit": "who"}})
