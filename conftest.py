@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
 
 # How many examples a property is tried on: in the quick lane, by day, and by night.
 for name, number in {"quick": 10, "day": 15, "night": 60}.items():
@@ -37,32 +37,10 @@ KINDS = {
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
-# How a database refuses a word, or a part of one.
-NOT_ASKED = re.compile(
-    "is not asked of a database|tables in a database are counted and scored|"
-    "are not looked up in an order or a hierarchy there"
-)
-# What does not run through Arrow, beside what `tables.ThroughArrow` skips.
+# What does not run through Arrow, beside what is refused.
 NOT_THROUGH_ARROW = {
     "test_long_work_tells_and_is_silent[duckdb-suda]": "rows of DuckDB have no order",
     "test_long_work_tells_and_is_silent[polars_lazy-suda]": "rows of a query have no order",
-}
-# Tests that change a table by methods of its own, where what is left keeps the roles.
-CARRYING = {
-    "test_a_renamed_direct_identifier_is_noticed",
-    "test_roles_survive_what_a_pipeline_does",
-    "test_a_dropped_column_leaves_the_quasi_identifier",
-    "test_all_quasi_identifiers_dropped_is_an_error",
-    "test_a_renamed_quasi_identifier_is_noticed",
-    "test_a_renamed_column_that_is_neither_does_not_matter",
-    "test_a_renamed_unit_is_noticed",
-    "test_a_dropped_unit_is_noticed",
-    "test_recomputed_columns_keep_their_role_by_name",
-    "test_everything_recomputed_is_an_error_not_fewer_columns",
-    "test_union_keeps_the_roles_or_says_so",
-    "test_parquet_keeps_the_roles",
-    "test_partitioned_parquet_keeps_the_roles_or_says_so",
-    "test_a_column_without_a_role_is_no_matter_to_measures",
 }
 # Published numbers that the tests hold the library to, and real tables, which stay outside.
 REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
@@ -107,7 +85,11 @@ def pytest_generate_tests(metafunc):
         named = engines(metafunc.config)
         if named == ["plain"] and metafunc.module.__name__ in THROUGH_ARROW:
             named = ["plain", "arrow"]
-        kinds = [kind for engine in named for kind in KINDS[engine]]
+        mark = metafunc.definition.get_closest_marker("kinds")
+        about = {kind for name in mark.args for kind in KINDS.get(name, [name])} if mark else None
+        kinds = [
+            kind for engine in named for kind in KINDS[engine] if about is None or kind in about
+        ]
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
@@ -177,39 +159,37 @@ def pytest_collection_modifyitems(config, items):
         # What asks for Connect or pandas-on-Spark is in no lane that does not ask for them.
         if "frame" in getattr(item, "fixturenames", ()) or wants - {"spark"}:
             item.add_marker(pytest.mark.engine)
-        kind = kind_of(item)
-        if (
-            kind
-            and item.originalname in CARRYING
-            and kind in (*KINDS["arrow"], *KINDS["arrow_more"])
-        ):
-            item.add_marker(pytest.mark.skip(reason="what is not held any more has no roles"))
         if item.name in NOT_THROUGH_ARROW:
             item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
         if wants and not wants & set(named):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
 
 
-def not_of_a_database(error) -> bool:
-    """Whether a database refuses, by its words, or a test asks for methods of another library."""
-    if isinstance(error, AnonRiskError):
-        return NOT_ASKED.search(str(error)) is not None
-    place = error.__traceback__
-    while place.tb_next is not None:
-        place = place.tb_next
-    in_tests = Path(place.tb_frame.f_code.co_filename).parent.name == "tests"
-    return in_tests and str(error).startswith("'DatabaseTable' object ")
+@contextlib.contextmanager
+def left_out_if_listed(item):
+    """Leave out what a kind of table refuses, if `anonrisk.engines.refused` lists it there."""
+    try:
+        yield
+    except (UnsupportedFrameError, UnsupportedColumnError) as error:
+        import every_call
+
+        if kind_of(item) and every_call.is_listed(kind_of(item), error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """A fixture may declare roles, which not every kind of table carries."""
+    with left_out_if_listed(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Leave out what a database refuses to be asked; what it answers must be right."""
-    try:
+    """What a kind of table answers must be right, and what it refuses must be listed."""
+    with left_out_if_listed(pyfuncitem):
         return (yield)
-    except (AnonRiskError, AttributeError, TypeError) as error:
-        if kind_of(pyfuncitem) in (*KINDS["sql"], *KINDS["scan"]) and not_of_a_database(error):
-            pytest.skip(str(error))
-        raise
 
 
 def asks_for_more_than_pandas(text) -> bool:

@@ -7,7 +7,6 @@ import datetime as dt
 import decimal
 import importlib
 import itertools
-import re
 
 import pandas as pd
 import pytest
@@ -16,7 +15,6 @@ import anonrisk
 from anonrisk.accessor import AnonAccessor
 from anonrisk.engines import engine_for
 from anonrisk.engines.held import HeldTable
-from anonrisk.errors import UnsupportedFrameError
 
 THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
@@ -45,26 +43,6 @@ def pandas_table(kind, cells):
     return table
 
 
-class ThroughArrow(AnonAccessor):
-    """What tables that speak the Arrow stream are asked; test_arrow.py has what they refuse."""
-
-
-def _or_skip(name):
-    def method(self, *args, **kwargs):
-        try:
-            return getattr(AnonAccessor, name)(self, *args, **kwargs)
-        except UnsupportedFrameError as refused:
-            if not re.search("cannot carry roles|gives a number to each row", str(refused)):
-                raise
-            pytest.skip(str(refused))
-
-    return method
-
-
-for _name in ("declare", "perturb", "permute", "suda"):
-    setattr(ThroughArrow, _name, _or_skip(_name))
-
-
 def arrow_builder(kind):
     """A function that makes tables of a kind that speaks the Arrow stream, with `.anon` on them."""
     pa = pytest.importorskip("pyarrow")
@@ -78,7 +56,7 @@ def arrow_builder(kind):
     }[kind]
     empty = made({"x": pa.array([1])})
     if kind not in ("pyarrow", "held"):
-        type(empty).anon = property(ThroughArrow)
+        type(empty).anon = property(AnonAccessor)
 
     def build(cells, partitions=2):
         columns = {name: arrow_column(column) for name, column in cells.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from roles import CELLS, is_spark
+from roles import CELLS
 
 from anonrisk import errors
 
@@ -48,9 +48,8 @@ def test_a_unit_may_be_a_direct_identifier(frame):
 
 
 @pytest.mark.contract
+@pytest.mark.kinds("spark", "connect")
 def test_metadata_of_others_is_kept(frame):
-    if not is_spark(frame):
-        pytest.skip("column metadata is Spark's")
     from pyspark.sql import functions as f
 
     table = frame(CELLS).select(f.col("zip").alias("zip", metadata={"theirs": "kept"}))
