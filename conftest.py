@@ -251,11 +251,11 @@ def spark(request):
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
-    # Tables of five rows are compiled for longer than they are counted; and planned anew, which
-    # Connect does as it does for users.
-    options["spark.sql.codegen.wholeStage"] = "false"
-    options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
+    # Tables of five rows are compiled and planned anew for longer than they are counted: Spark is
+    # asked without that, and Connect as it is for users, who set nothing.
     if not connect:
+        options["spark.sql.codegen.wholeStage"] = "false"
+        options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
         options["spark.sql.adaptive.enabled"] = "false"
     for key, value in options.items():
         builder = builder.config(key, value)
