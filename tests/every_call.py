@@ -130,6 +130,9 @@ USES = {
             {"q": ["a", "b"], "s": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}
         ).anon.tcloseness("q", "s", distance="hierarchical", hierarchy=DAYS)
     ],
+    "a categorical column": [
+        lambda build: build(CELLS).astype({"zip": "category"}).anon.k("zip"),
+    ],
     "a stream": [
         lambda build: build(CELLS).sparkSession.readStream.format("rate").load().anon.k("value")
     ],
@@ -147,9 +150,9 @@ def refusals_of(kind: str):
     return [refusal for refusal in REFUSED if title_of(kind) in refusal.tables]
 
 
-def carries_roles(kind: str) -> bool:
-    """Whether roles can be declared for a kind of table."""
-    return all(refusal.asked != "declare" for refusal in refusals_of(kind))
+def is_refused(kind: str, asked: str) -> bool:
+    """Whether a kind of table is not asked for something."""
+    return any(refusal.asked == asked for refusal in refusals_of(kind))
 
 
 def is_listed(kind: str, error: Exception) -> bool:

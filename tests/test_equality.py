@@ -41,21 +41,13 @@ def in_new_york(frame, monkeypatch, request):
         frame.connection.execute("SET TIME ZONE 'UTC'")
 
 
-def of_spark(frame, cells, *columns):
-    """Columns of Spark as expressions over texts, of which each kind of table of Spark is made."""
-    table = frame(cells)
-    if frame.kind == "pandas_on_spark":
-        return table.to_spark().selectExpr(*columns).pandas_api()
-    return table.selectExpr(*columns)
-
-
 def clock_times(frame, cells):
     """A table with a column `t` of times without a zone, which Spark calls TIMESTAMP_NTZ."""
     if frame.kind not in ON_SPARK:
         return frame(cells)
     texts = [None if at is None else at.isoformat(" ") for at in cells["t"]]
     others = [name for name in cells if name != "t"]
-    return of_spark(frame, {**cells, "t": texts}, *others, "cast(t as timestamp_ntz) as t")
+    return frame({**cells, "t": texts}).selectExpr(*others, "cast(t as timestamp_ntz) as t")
 
 
 def sizes(table, qid, **how):
@@ -83,6 +75,8 @@ def test_an_instant_is_the_same_in_every_zone(frame):
         release.anon.kmap("t", population=frame({"t": [TWICE.astimezone(TOKYO)] * 3}))
 
 
+# pandas-on-Spark itself has no times without a zone.
+@pytest.mark.kinds("pandas", "arrow", "arrow_more", "sql", "scan", "spark", "connect")
 @pytest.mark.usefixtures("in_new_york")
 def test_clock_times_stay_apart_whatever_the_clocks_here_show(frame):
     times = [NEVER, NEVER + dt.timedelta(hours=1), NEVER, None]

@@ -56,6 +56,9 @@ RELATION_ROWS = (
     "suda gives a number to each row, and the rows of a DuckDB relation have no order; "
     "give it the table as to_arrow_table()"
 )
+CATEGORICAL = (
+    "is categorical, which pandas-on-Spark keeps as codes; convert it, for example with astype(str)"
+)
 STREAM = "a streaming table has no end to count to; take a batch of it"
 SQLFRAME = (
     "of a table of SQLFrame only the sizes of classes are asked, and what follows from them: "
@@ -88,6 +91,7 @@ REFUSED = (
     Refusal("predict_singletons(widths=)", _DATABASES, OTHER_CELLS),
     Refusal("order= of decimals or instants", _WITH_DATES, NO_PLACES),
     Refusal("hierarchy= of dates", _WITH_DATES, NO_PLACES),
+    Refusal("a categorical column", ("pandas-on-Spark",), CATEGORICAL),
     Refusal("a stream", ("Spark",), STREAM),
     Refusal("all but sizes of classes", ("SQLFrame",), SQLFRAME),
 )
