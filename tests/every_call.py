@@ -131,7 +131,7 @@ USES = {
         ).anon.tcloseness("q", "s", distance="hierarchical", hierarchy=DAYS)
     ],
     "a categorical column": [
-        lambda build: build(CELLS).astype({"zip": "category"}).anon.k("zip"),
+        lambda build: build(CELLS).astype({"sex": pd.CategoricalDtype(["f", "m"])}).anon.k("sex"),
     ],
     "a stream": [
         lambda build: build(CELLS).sparkSession.readStream.format("rate").load().anon.k("value")
