@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 import json
 import os
 import re
+import subprocess
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 import anonrisk  # noqa: F401 - puts .anon on tables
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
 
 # How many examples a property is tried on: in the quick lane, by day, and by night.
 for name, number in {"quick": 10, "day": 15, "night": 60}.items():
@@ -36,32 +37,10 @@ KINDS = {
 }
 # Where cells keep their meaning, or do not: the quick lane runs these through Arrow as well.
 THROUGH_ARROW = {"test_engines"}
-# How a database refuses a word, or a part of one.
-NOT_ASKED = re.compile(
-    "is not asked of a database|tables in a database are counted and scored|"
-    "are not looked up in an order or a hierarchy there"
-)
-# What does not run through Arrow, beside what `tables.ThroughArrow` skips.
+# What does not run through Arrow, beside what is refused.
 NOT_THROUGH_ARROW = {
     "test_long_work_tells_and_is_silent[duckdb-suda]": "rows of DuckDB have no order",
     "test_long_work_tells_and_is_silent[polars_lazy-suda]": "rows of a query have no order",
-}
-# Tests that change a table by methods of its own, where what is left keeps the roles.
-CARRYING = {
-    "test_a_renamed_direct_identifier_is_noticed",
-    "test_roles_survive_what_a_pipeline_does",
-    "test_a_dropped_column_leaves_the_quasi_identifier",
-    "test_all_quasi_identifiers_dropped_is_an_error",
-    "test_a_renamed_quasi_identifier_is_noticed",
-    "test_a_renamed_column_that_is_neither_does_not_matter",
-    "test_a_renamed_unit_is_noticed",
-    "test_a_dropped_unit_is_noticed",
-    "test_recomputed_columns_keep_their_role_by_name",
-    "test_everything_recomputed_is_an_error_not_fewer_columns",
-    "test_union_keeps_the_roles_or_says_so",
-    "test_parquet_keeps_the_roles",
-    "test_partitioned_parquet_keeps_the_roles_or_says_so",
-    "test_a_column_without_a_role_is_no_matter_to_measures",
 }
 # Published numbers that the tests hold the library to, and real tables, which stay outside.
 REFERENCE = Path(__file__).parent / "tests" / "data" / "reference.json"
@@ -82,19 +61,13 @@ for module, parts in {
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
     parser.addoption(
-        "--cases",
-        type=int,
-        help="of a test with more cases on a kind of table, the first and the last",
+        "--share",
+        type=float,
+        default=1.0,
+        help="how much of what is no contract is drawn for each kind of table but plain pandas",
     )
     parser.addoption(
-        "--of-a-file",
-        type=int,
-        help="of the tests of a file that take a table, so many on each kind of table",
-    )
-    parser.addoption(
-        "--of-other-kinds",
-        type=int,
-        help="of the tests of a file that take a table, so many on each kind but plain pandas",
+        "--draw", metavar="SEED", help="what the share is drawn by, in place of the commit"
     )
 
 
@@ -112,40 +85,49 @@ def pytest_generate_tests(metafunc):
         named = engines(metafunc.config)
         if named == ["plain"] and metafunc.module.__name__ in THROUGH_ARROW:
             named = ["plain", "arrow"]
-        kinds = [kind for engine in named for kind in KINDS[engine]]
+        mark = metafunc.definition.get_closest_marker("kinds")
+        about = {kind for name in mark.args for kind in KINDS.get(name, [name])} if mark else None
+        kinds = [
+            kind for engine in named for kind in KINDS[engine] if about is None or kind in about
+        ]
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
-def some_cases(items, number):
-    """So many cases of every test that takes `frame`, on each kind of table; its last is one."""
-    cases = {}
-    for item in items:
-        kind = kind_of(item)
-        name = item.nodeid.partition("[")[0] if kind else item.nodeid
-        cases.setdefault((name, kind), []).append(item)
-    return [one for all_ in cases.values() for one in (*all_[:-1][: number - 1], all_[-1])]
+def seed_of(config) -> str:
+    """What a share is drawn by: --draw, or the commit, or where there is no git always the same."""
+    if config.getoption("--draw"):
+        return config.getoption("--draw")
+    command = ("git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD")
+    try:
+        return subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
 
 
-def some_of_a_file(items, number):
-    """The first tests of every file that take `frame`, and all that take none.
-
-    Those of the night are not counted, or a file whose first one is would have none by day.
-    """
-    seen, kept = Counter(), []
-    for item in items:
-        kind = kind_of(item)
-        counted = kind and item.get_closest_marker("nightly") is None
-        seen[item.path, kind] += bool(counted)
-        if not counted or seen[item.path, kind] <= number:
-            kept.append(item)
-    return kept
+def drawn(seed: str, name: str, share: float) -> bool:
+    """Whether a test is among the share that is drawn, by its name and not by its place."""
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
-def some_of_other_kinds(items, number):
-    """All tests on plain tables of pandas, and the first of every file on other kinds."""
-    others = [item for item in items if kind_of(item) not in (None, "pandas")]
-    left = {*some_of_a_file(others, number)}
-    return [item for item in items if kind_of(item) in (None, "pandas") or item in left]
+def pytest_report_header(config):
+    share = config.getoption("--share")
+    return f"drawn beside the contract: {share:.0%}, by --draw {seed_of(config)}" * (share < 1)
+
+
+def refuse_late_contract(items):
+    """What the library promises runs by day: a contract test may not be put off."""
+    late = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("contract")
+        and any(map(item.get_closest_marker, ("slow", "nightly")))
+    ]
+    if late:
+        raise pytest.UsageError(
+            "tests of the contract run by day, on every kind of table, and cannot be marked slow "
+            f"or nightly: {', '.join(late)}"
+        )
 
 
 def kind_of(item):
@@ -155,15 +137,19 @@ def kind_of(item):
 
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    for option, some in (
-        ("--cases", some_cases),
-        ("--of-a-file", some_of_a_file),
-        ("--of-other-kinds", some_of_other_kinds),
-    ):
-        if config.getoption(option):
-            kept = some(items, config.getoption(option))
-            config.hook.pytest_deselected(items=[*{*items} - {*kept}])
-            items[:] = kept
+    refuse_late_contract(items)
+    share = config.getoption("--share")
+    if share < 1:
+        seed = seed_of(config)
+        left_out = {
+            item
+            for item in items
+            if kind_of(item) not in (None, "pandas")
+            and item.get_closest_marker("contract") is None
+            and not drawn(seed, item.nodeid, share)
+        }
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
         # Some that take no table of a kind compare with pandas on every version: once is enough.
@@ -173,39 +159,37 @@ def pytest_collection_modifyitems(config, items):
         # What asks for Connect or pandas-on-Spark is in no lane that does not ask for them.
         if "frame" in getattr(item, "fixturenames", ()) or wants - {"spark"}:
             item.add_marker(pytest.mark.engine)
-        kind = kind_of(item)
-        if (
-            kind
-            and item.originalname in CARRYING
-            and kind in (*KINDS["arrow"], *KINDS["arrow_more"])
-        ):
-            item.add_marker(pytest.mark.skip(reason="what is not held any more has no roles"))
         if item.name in NOT_THROUGH_ARROW:
             item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
         if wants and not wants & set(named):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
 
 
-def not_of_a_database(error) -> bool:
-    """Whether a database refuses, by its words, or a test asks for methods of another library."""
-    if isinstance(error, AnonRiskError):
-        return NOT_ASKED.search(str(error)) is not None
-    place = error.__traceback__
-    while place.tb_next is not None:
-        place = place.tb_next
-    in_tests = Path(place.tb_frame.f_code.co_filename).parent.name == "tests"
-    return in_tests and str(error).startswith("'DatabaseTable' object ")
+@contextlib.contextmanager
+def left_out_if_listed(item):
+    """Leave out what a kind of table refuses, if `anonrisk.engines.refused` lists it there."""
+    try:
+        yield
+    except (UnsupportedFrameError, UnsupportedColumnError) as error:
+        import every_call
+
+        if kind_of(item) and every_call.is_listed(kind_of(item), error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """A fixture may declare roles, which not every kind of table carries."""
+    with left_out_if_listed(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Leave out what a database refuses to be asked; what it answers must be right."""
-    try:
+    """What a kind of table answers must be right, and what it refuses must be listed."""
+    with left_out_if_listed(pyfuncitem):
         return (yield)
-    except (AnonRiskError, AttributeError, TypeError) as error:
-        if kind_of(pyfuncitem) in (*KINDS["sql"], *KINDS["scan"]) and not_of_a_database(error):
-            pytest.skip(str(error))
-        raise
 
 
 def asks_for_more_than_pandas(text) -> bool:
@@ -273,11 +257,11 @@ def spark(request):
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
-    # Tables of five rows are compiled for longer than they are counted; and planned anew, which
-    # Connect does as it does for users.
-    options["spark.sql.codegen.wholeStage"] = "false"
-    options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
+    # Tables of five rows are compiled and planned anew for longer than they are counted: Spark is
+    # asked without that, and Connect as it is for users, who set nothing.
     if not connect:
+        options["spark.sql.codegen.wholeStage"] = "false"
+        options["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
         options["spark.sql.adaptive.enabled"] = "false"
     for key, value in options.items():
         builder = builder.config(key, value)

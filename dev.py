@@ -108,38 +108,31 @@ GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
 PROPERTIES, ALL_EXAMPLES = ("-m", "hypothesis and not nightly"), ("--hypothesis-profile", "night")
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
-SPARK_TESTS = ("-m", "(engine or spark) and not nightly", "-o", "testpaths=tests")
-# What all cases of a test find, they find on pandas; where Spark is asked, some are enough by day.
-ONE_CASE = ("-m", "engine and not nightly", "-o", "testpaths=tests", "--cases", "1")
-ONE, FEW = (("--of-a-file", number) for number in ("1", "2"))
-# Connect has fewer functions than Spark: every word once, and numbers of each way to count.
-ON_CONNECT = (
-    *("apply", "assess", "engines", "engines_page", "find_qids", "gate_rules", "kmap"),
-    *("linkability", "profiles", "pseudonymize", "report", "roles", "spark_logs", "spark_session"),
-    *("suda", "suppress", "tcloseness", "trajectory", "verdict", "wildcard"),
-)
-OF_CONNECT = tuple(f"tests/test_{word}.py" for word in ON_CONNECT)
-PANDAS, PANDAS_MORE = ("--engines", "pandas,arrow"), ("--engines", "pandas,arrow,arrow_more")
-OLD, ALL_OF_THEM = ("--engines", "plain,pandas_on_spark"), ("--engines", "pandas,arrow,spark")
+SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
+# Beside the contract, which every kind of table runs whole, a tenth by commit and name.
+DRAWN = ("-o", "testpaths=tests", "--share", "0.1")
+BY_DAY = ("-m", "engine and not nightly", *DRAWN)
+PANDAS = ("--engines", "pandas,arrow,arrow_more")
+ALL_OF_THEM = ("--engines", "pandas,arrow,spark")
 LANES = (
-    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--of-other-kinds", "2")),
-    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, "--cases", "1", *FEW)),
-    Lane("Spark Connect", LATEST, ("--engines", "connect", *ONE_CASE, *ONE, *there(OF_CONNECT))),
-    # Of a database, one test of each word: test_sql*.py has the rest.
-    Lane("SQL", LATEST, ("--engines", "sql", *ONE_CASE, *ONE)),
+    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--share", "0.1")),
+    Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, *DRAWN)),
+    # As Spark is where nobody sets anything: with code generation and adaptive execution.
+    Lane("Spark Connect", LATEST, ("--engines", "connect", *BY_DAY)),
+    Lane("SQL and scan", LATEST, ("--engines", "sql,scan", *BY_DAY)),
     # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
-    Lane("oldest versions", OLDEST, (*OLD, *ONE_CASE, *FEW, "--of-other-kinds", "1")),
+    Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *BY_DAY)),
 )
 NIGHTLY = (
     Lane("nightly tests", LATEST, (*ALL_OF_THEM, "-m", "nightly", *ALL_EXAMPLES)),
     Lane("properties, all examples", LATEST, (*ALL_OF_THEM, *PROPERTIES, *ALL_EXAMPLES)),
-    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS_MORE, *ENGINE_TESTS)),
+    Lane("pandas and Arrow, all cases", LATEST, (*PANDAS, *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),
     Lane("SQL, all cases", LATEST, ("--engines", "sql,scan", *ENGINE_TESTS)),
     Lane("oldest versions, all cases", OLDEST, ("--engines", OLD_ENGINES, *ENGINE_TESTS)),
     Lane("what pip gives today", NEWEST, (*QUICK, *NOT_GX)),
-    Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *ONE_CASE, *ONE)),
+    Lane("what pip gives today, Spark", NEWEST, ("--engines", "spark", *BY_DAY)),
     *(Lane(f"Python 3.{env.newest_python[1]}", env, (*QUICK, *NOT_GX)) for env in OTHER_PYTHONS),
 )
 

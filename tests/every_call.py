@@ -1,11 +1,13 @@
-"""Every word of `.anon` once, on a small table: what docs/engines.md says of each kind of table.
+"""Every word of `.anon` once, on a small table, and everything that a kind of table refuses.
 
-Each lane's tests compare the columns of its kinds; with ANONRISK_WRITE_PAGES=1 they write them.
+`python tests/every_call.py` writes the tables of docs/engines.md from `anonrisk.engines.refused`;
+tests hold every kind of table to them.
 """
 
 from __future__ import annotations
 
-import re
+import datetime as dt
+import decimal
 from functools import cache
 from pathlib import Path
 
@@ -14,11 +16,12 @@ from keys import KEY
 
 import anonrisk
 from anonrisk.accessor import FUNCTIONS
+from anonrisk.engines.refused import REFUSED, TABLES
 from anonrisk.errors import UnsupportedFrameError
 
 PAGE = Path(__file__).parents[1] / "docs" / "engines.md"
-BEGIN, END = "<!-- begin calls -->", "<!-- end calls -->"
-# The columns of the page, each with the kinds of table of the `frame` fixture that it speaks of.
+# The columns of the page, each with the kinds of table of the `frame` fixture that it speaks of;
+# a table that holds another is asked as that is, and carries roles beside.
 TITLES = {
     "pandas": ("pandas", "pandas_nullable", "pandas_arrow", "pandas_object"),
     "Polars": ("polars",),
@@ -97,6 +100,74 @@ def calls():
     yield "Policy.check", lambda frame: POLICY.check(frame).raise_for_status()
 
 
+# Uses of a word that are refused, each as a function of a table, of what builds one and of cells.
+USES = {
+    "missing='wildcard'": [
+        lambda build: build(CELLS).anon.k(QID, missing="wildcard"),
+        lambda build: build(CELLS).anon.at_risk(QID, missing="wildcard"),
+    ],
+    "at_risk(l=), at_risk(t=)": [
+        lambda build: build(CELLS).anon.at_risk(QID, sensitive="value", l=2),
+        lambda build: build(CELLS).anon.at_risk(QID, sensitive="value", t=0.1),
+    ],
+    "suppress(cells=True)": [lambda build: build(CELLS).anon.suppress(QID, k=3, cells=True)],
+    "predict_singletons(widths=)": [
+        lambda build: build(CELLS).anon.predict_singletons(
+            "income", group_size=20, widths={"income": 5}
+        )
+    ],
+    "order= of decimals or instants": [
+        lambda build, values=values: build({"q": ["a", "b"], "s": values}).anon.tcloseness(
+            "q", "s", distance="ordered", order=values
+        )
+        for values in (
+            [decimal.Decimal("1.5"), decimal.Decimal("2.5")],
+            [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)],
+        )
+    ],
+    "hierarchy= of dates": [
+        lambda build: build(
+            {"q": ["a", "b"], "s": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]}
+        ).anon.tcloseness("q", "s", distance="hierarchical", hierarchy=DAYS)
+    ],
+    "a categorical column": [
+        lambda build: build(CELLS).astype({"sex": pd.CategoricalDtype(["f", "m"])}).anon.k("sex"),
+    ],
+    "a stream": [
+        lambda build: build(CELLS).sparkSession.readStream.format("rate").load().anon.k("value")
+    ],
+}
+DAYS = {"2020": ["2020-01-01", "2020-01-02"]}
+
+
+def title_of(kind: str) -> str | None:
+    """What docs/engines.md calls a kind of table of the `frame` fixture."""
+    return next((title for title, kinds in TITLES.items() if kind in kinds), None)
+
+
+def refusals_of(kind: str):
+    """List what a kind of table is not asked for."""
+    return [refusal for refusal in REFUSED if title_of(kind) in refusal.tables]
+
+
+def is_refused(kind: str, asked: str) -> bool:
+    """Whether a kind of table is not asked for something."""
+    return any(refusal.asked == asked for refusal in refusals_of(kind))
+
+
+def is_listed(kind: str, error: Exception) -> bool:
+    """Whether an error is a refusal that is listed for a kind of table."""
+    return any(refusal.sentence in str(error) for refusal in refusals_of(kind))
+
+
+def asking(refusal):
+    """Every way to ask for what is refused, as functions of what builds a table."""
+    words = dict(calls())
+    if refusal.asked in words:
+        return [lambda build: words[refusal.asked](build(CELLS))]
+    return USES[refusal.asked]
+
+
 def outcome(call, frame) -> str:
     """Say whether a kind of table is asked for something; any other error is a fault."""
     try:
@@ -106,28 +177,49 @@ def outcome(call, frame) -> str:
     return YES
 
 
-def on_page() -> dict[str, dict[str, str]]:
-    """Read the table of the page: for each title, what it says of every word."""
-    text = PAGE.read_text(encoding="utf-8")
-    lines = text.partition(BEGIN)[2].partition(END)[0].strip().splitlines()
-    if not lines:
-        return {}
-    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    found = {title: {} for title in header[1:]}
-    for word, *cells in rows:
-        for title, cell in zip(header[1:], cells, strict=True):
-            found[title][word.strip("`")] = cell
-    return found
-
-
-def write(title: str, column: dict[str, str]) -> None:
-    """Put a column in place of the one on the page."""
-    there = on_page() | {title: column}
-    found = {title: there.get(title, {}) for title in TITLES}
+def columns() -> dict[str, dict[str, str]]:
+    """Say for each kind of table which words it is asked."""
+    refused = {(title, refusal.asked) for refusal in REFUSED for title in refusal.tables}
     words = [word for word, _ in calls()]
-    rows = [["call", *found], ["---"] * (len(found) + 1)]
-    rows += [[f"`{word}`", *(column.get(word, "") for column in found.values())] for word in words]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    text = PAGE.read_text(encoding="utf-8")
-    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-    PAGE.write_text(pattern.sub(f"{BEGIN}\n{table}\n{END}", text), encoding="utf-8")
+    return {
+        title: {word: NO if (title, word) in refused else YES for word in words} for title in TABLES
+    }
+
+
+def as_table(rows) -> str:
+    header, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([header, "|" + " --- |" * (header.count(" | ") + 1), *others])
+
+
+def pages() -> dict[str, str]:
+    """Write the tables of the page, by the names of the marks between which they stand."""
+    words = {word for word, _ in calls()}
+    found = columns()
+    by_word = [[f"`{w}`", *(column[w] for column in found.values())] for w, _ in calls()]
+    uses = {}
+    for each in REFUSED:
+        asked = f"`{each.asked}`" if each.asked in words or "=" in each.asked else each.asked
+        said = "; ".join(each.tables), each.sentence.removeprefix(f"{each.asked!r} ")
+        uses.setdefault(said, []).append(asked)
+    return {
+        "calls": as_table([["call", *found], *by_word]),
+        "refusals": as_table(
+            [
+                ["asked", "refused by", "in these words"],
+                *([", ".join(asked), *said] for said, asked in uses.items()),
+            ]
+        ),
+    }
+
+
+def written(text: str) -> str:
+    """Put the tables in their places on the page."""
+    for name, table in pages().items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -7,7 +7,6 @@ import datetime as dt
 import decimal
 import importlib
 import itertools
-import re
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ import anonrisk
 from anonrisk.accessor import AnonAccessor
 from anonrisk.engines import engine_for
 from anonrisk.engines.held import HeldTable
-from anonrisk.errors import UnsupportedFrameError
 
 THROUGH_ARROW = ("polars", "duckdb", "polars_lazy", "pyarrow", "narwhals", "held")
 SPARK_TYPES = {
@@ -48,26 +46,6 @@ def pandas_table(kind, cells):
     return table
 
 
-class ThroughArrow(AnonAccessor):
-    """What tables that speak the Arrow stream are asked; test_arrow.py has what they refuse."""
-
-
-def _or_skip(name):
-    def method(self, *args, **kwargs):
-        try:
-            return getattr(AnonAccessor, name)(self, *args, **kwargs)
-        except UnsupportedFrameError as refused:
-            if not re.search("cannot carry roles|gives a number to each row", str(refused)):
-                raise
-            pytest.skip(str(refused))
-
-    return method
-
-
-for _name in ("declare", "perturb", "permute", "suda"):
-    setattr(ThroughArrow, _name, _or_skip(_name))
-
-
 def arrow_builder(kind):
     """A function that makes tables of a kind that speaks the Arrow stream, with `.anon` on them."""
     pa = pytest.importorskip("pyarrow")
@@ -81,16 +59,29 @@ def arrow_builder(kind):
     }[kind]
     empty = made({"x": pa.array([1])})
     if kind not in ("pyarrow", "held"):
-        type(empty).anon = property(ThroughArrow)
+        type(empty).anon = property(AnonAccessor)
 
     def build(cells, partitions=2):
-        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        columns = {name: arrow_column(column) for name, column in cells.items()}
         if kind == "duckdb" and any("\0" in name for name in cells):
             pytest.skip("DuckDB itself cannot hold a name with a zero byte")
         return made(columns)
 
     build.kind, build.is_pandas = kind, False
     return build
+
+
+def arrow_column(column):
+    """Cells as Arrow has them, instants in their zone; an array of Arrow stays as it is."""
+    import pyarrow as pa
+
+    known = [cell for cell in column if isinstance(cell, dt.datetime) and cell.tzinfo is not None]
+    if isinstance(column, pa.Array) or not known:
+        return column if isinstance(column, pa.Array) else pa.array(list(column))
+    # Where Spark is used, pyarrow may be told to ignore the zones of Python's times.
+    start, step = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
+    numbers = [None if cell is None else (cell - start) // step for cell in column]
+    return pa.array(numbers, pa.timestamp("us", str(known[0].tzinfo)))
 
 
 def scan_builder(folder):
@@ -102,7 +93,7 @@ def scan_builder(folder):
 
     def build(cells, partitions=2):
         path = folder / f"{len(list(folder.iterdir()))}.parquet"
-        columns = {name: pa.array(list(column)) for name, column in cells.items()}
+        columns = {name: arrow_column(column) for name, column in cells.items()}
         parquet.write_table(pa.table(columns), path)
         return anonrisk.scan(path)
 
@@ -174,7 +165,7 @@ def sql_builder(kind, connection):
             pytest.skip(f"{kind} itself cannot hold this table ({type(error).__name__})")
         return anonrisk.sql.table(connection, name)
 
-    build.kind, build.is_pandas = kind, False
+    build.kind, build.is_pandas, build.connection = kind, False, connection
     return build
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from roles import CELLS, is_spark
+from roles import CELLS
 
 from anonrisk import errors
 
 
+@pytest.mark.contract
 def test_declaring_again_replaces(frame):
     declared = frame(CELLS).anon.declare(quasi=["zip", "age"], sensitive="diagnosis")
     again = declared.anon.declare(quasi="note")
@@ -15,6 +16,7 @@ def test_declaring_again_replaces(frame):
     assert again.anon.roles().sensitive == ()
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize(
     ("roles", "error", "text"),
     [
@@ -39,14 +41,15 @@ def test_bad_declarations(frame, roles, error, text):
         frame(CELLS).anon.declare(**roles)
 
 
+@pytest.mark.contract
 def test_a_unit_may_be_a_direct_identifier(frame):
     roles = frame(CELLS).anon.declare(quasi="zip", direct="who", unit="who").anon.roles()
     assert roles.of("who") == "direct identifier, unit"
 
 
+@pytest.mark.contract
+@pytest.mark.kinds("spark", "connect")
 def test_metadata_of_others_is_kept(frame):
-    if not is_spark(frame):
-        pytest.skip("column metadata is Spark's")
     from pyspark.sql import functions as f
 
     table = frame(CELLS).select(f.col("zip").alias("zip", metadata={"theirs": "kept"}))

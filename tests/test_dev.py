@@ -54,16 +54,19 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     properties, engines = "hypothesis and not nightly", ["engine"] * (len(night) - 2)
     assert [*map(selects, night)] == ["nightly", properties, *engines]
     # The night leaves no case out, and tries every example.
-    few = {"--cases", "--of-a-file", "--of-other-kinds"}
-    assert not [lane.title for lane in night if few & set(lane.args)]
+    assert not [lane.title for lane in night if "--share" in lane.args]
     assert all(lane.args[-2:] == ("--hypothesis-profile", "night") for lane in night)
 
 
-def test_by_day_connect_is_asked_for_every_word_and_for_numbers(dev):
-    (lane,) = (lane for lane in dev.LANES if lane.title == "Spark Connect")
-    assert "tests/test_engines_page.py" in lane.args
-    for pattern in dev.OF_CONNECT:
-        assert dev.there([pattern]), f"no file is called {pattern}"
+def test_by_day_every_kind_of_table_is_asked(dev):
+    import conftest
+
+    named = [name for lane in dev.LANES for name in lane.args[1].split(",")]
+    asked = {kind for name in named for kind in conftest.KINDS[name]}
+    assert asked == {kind for kinds in conftest.KINDS.values() for kind in kinds}
+    assert all(lane.args[0] == "--engines" for lane in dev.LANES)
+    # And nothing but the night is left out of a lane by name.
+    assert not [one for lane in dev.LANES for one in lane.args if one.startswith("tests/")]
 
 
 def test_the_night_asks_what_pip_gives_and_every_python_that_is_there(dev):
@@ -237,8 +240,7 @@ class Collected(SimpleNamespace):
     def __init__(self, name, kind=None, *marks):
         parameters = {"callspec": SimpleNamespace(params={"frame": kind})} if kind else {}
         names = ["frame"] if kind else []
-        super().__init__(path="a.py", name=name, marks=[*marks], fixturenames=names, **parameters)
-        self.originalname = name
+        super().__init__(nodeid=name, name=name, marks=[*marks], fixturenames=names, **parameters)
 
     def __hash__(self):
         return id(self)
@@ -253,24 +255,84 @@ class Collected(SimpleNamespace):
         self.marks.append(mark)
 
 
-def test_a_test_of_the_night_takes_no_place_of_the_day():
+def collected(items, **options):
+    """What is left of some tests, and how many were deselected."""
     import conftest
 
-    night = Collected("test_long", "spark", pytest.mark.nightly)
-    short, other = Collected("test_short", "spark"), Collected("test_other", "spark")
-    assert conftest.some_of_a_file([night, short, other], 1) == [night, short]
+    asked = {"--engines": "spark", "--share": 1.0, "--draw": None, **options}
+    gone = []
+    hook = SimpleNamespace(pytest_deselected=lambda *, items: gone.extend(items))
+    left = [*items]
+    config = SimpleNamespace(getoption=asked.get, hook=hook)
+    conftest.pytest_collection_modifyitems(config, left)
+    assert {*left} | {*gone} == {*items}
+    return [item.name for item in left]
+
+
+def many():
+    return [Collected(f"test_{n}", "spark") for n in range(1000)]
+
+
+def test_what_is_drawn_follows_from_the_seed_and_the_name_alone():
+    tenth = {"--share": 0.1, "--draw": "a commit"}
+    first = collected(many(), **tenth)
+    assert 60 < len(first) < 140
+    assert first == collected(many(), **tenth)
+    assert {*first} == {*collected(many()[::-1], **tenth)}, "the place in a file does not matter"
+    assert {*first} & {*collected(many()[500:], **tenth)} == {*first} & {
+        item.name for item in many()[500:]
+    }
+    assert first != collected(many(), **{**tenth, "--draw": "another commit"})
+    assert len(collected(many())) == 1000
+    assert {*first} <= {*collected(many(), **{**tenth, "--share": 0.2})}
+
+
+def test_a_week_of_commits_draws_every_test():
+    import conftest
+
+    drawn = {n for n in range(1000) for c in range(120) if conftest.drawn(f"{c}", f"test_{n}", 0.1)}
+    assert drawn == {*range(1000)}
+
+
+def test_without_git_the_draw_is_always_the_same(monkeypatch):
+    import conftest
+
+    config = SimpleNamespace(getoption={"--draw": None, "--share": 0.1}.get)
+    commit = conftest.seed_of(config)
+    assert commit in conftest.pytest_report_header(config)
+
+    def no_git(*_, **__):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(conftest.subprocess, "check_output", no_git)
+    assert conftest.seed_of(config) == conftest.seed_of(config) == "no commit"
+    named = SimpleNamespace(getoption={"--draw": "x", "--share": 0.1}.get)
+    assert conftest.seed_of(named) == "x"
+
+
+def test_the_contract_and_plain_pandas_are_never_left_out():
+    items = [
+        *(Collected(f"test_{n}", "spark", pytest.mark.contract) for n in range(50)),
+        *(Collected(f"test_plain_{n}", "pandas") for n in range(50)),
+        *(Collected(f"test_none_{n}") for n in range(50)),
+    ]
+    left = collected(items, **{"--share": 0.0, "--draw": "x"})
+    assert left == [item.name for item in items]
+
+
+@pytest.mark.parametrize("late", ["slow", "nightly"])
+def test_the_contract_cannot_be_put_off(late):
+    marks = (pytest.mark.contract, getattr(pytest.mark, late))
+    with pytest.raises(pytest.UsageError, match=r"run by day.*test_late"):
+        collected([Collected("test_in_time", "spark"), Collected("test_late", "spark", *marks)])
 
 
 def test_what_asks_for_connect_is_in_the_lanes_that_have_it(dev):
-    import conftest
-
-    asked = {"--engines": "connect"}
-    config = SimpleNamespace(getoption=asked.get)
     items = [
         Collected("test_files", None, pytest.mark.spark(kind)) for kind in ("connect", "spark")
     ]
     items.append(Collected("test_databases", None, pytest.mark.engine))
-    conftest.pytest_collection_modifyitems(config, items)
+    collected(items, **{"--engines": "connect"})
     names = [[one.mark.name for one in item.marks] for item in items]
     assert names == [["spark", "engine"], ["spark", "skip"], ["engine", "skip"]]
     lanes = [lane.args for lane in (*dev.LANES, *dev.NIGHTLY) if "connect" in lane.args]

@@ -128,6 +128,7 @@ def test_every_column_has_a_role_and_a_reason_in_counts(frame):
     assert draft.drafted.n_rows == 60
 
 
+@pytest.mark.contract
 def test_no_cell_is_in_it(frame):
     draft = Policy.draft(frame(CELLS))
     shown = draft.to_yaml() + repr(draft) + draft._repr_html_() + draft.to_json()
@@ -135,6 +136,7 @@ def test_no_cell_is_in_it(frame):
         assert cell not in shown
 
 
+@pytest.mark.contract
 def test_a_draft_passes_no_table_and_a_reviewed_one_is_judged(frame):
     table = frame(CELLS)
     draft = Policy.draft(table)

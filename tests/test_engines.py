@@ -8,10 +8,13 @@ import decimal
 import oracle
 import pandas as pd
 import pytest
+from every_call import is_refused
 from people import PEOPLE, size_column
 from tables import columns_of, rows_of, to_rows, without_rows
 
 from anonrisk import errors
+
+pytestmark = pytest.mark.contract
 
 NAN = float("nan")
 ODD_NAMES = (
@@ -131,11 +134,12 @@ def test_odd_names(frame):
     table = frame(cells)
     found = table.anon.summary([[name] for name in odd], unit="other", missing="drop")
     assert found["sets"].tolist() == [2] * len(odd)
-    declared = table.anon.declare(quasi=list(odd), unit="other")
-    assert declared.anon.roles().quasi == odd
-    assert declared.anon.k() == 1
     assert len(to_rows(table.anon.at_risk(list(odd), k=2))) == 1
     assert sorted(size_column(table, list(odd), unit="other")) == [1, 2, 2]
+    if not is_refused(frame.kind, "declare"):
+        declared = table.anon.declare(quasi=list(odd), unit="other")
+        assert declared.anon.roles().quasi == odd
+        assert declared.anon.k() == 1
 
 
 def test_names_match_exactly(frame):
@@ -167,12 +171,10 @@ def test_empty_table_is_an_error_when_measured(frame):
     assert list(size_column(empty, "x")) == []
 
 
-def test_partitioning_changes_nothing(frame):
-    if frame.is_pandas:
-        pytest.skip("a pandas table has no partitions")
-    assert {frame(PEOPLE, n).anon.classes(["zip", "age"], unit="who") for n in (1, 2, 7)} == {
-        frame(PEOPLE).anon.classes(["zip", "age"], unit="who")
-    }
+def test_order_of_rows_and_partitioning_change_nothing(frame):
+    turned = {name: column[::-1] for name, column in PEOPLE.items()}
+    tables = [frame(turned), *(frame(PEOPLE, n) for n in (1, 2, 7))]
+    assert len({table.anon.classes(["zip", "age"], unit="who") for table in tables}) == 1
 
 
 def test_the_table_is_not_changed(frame):
@@ -183,7 +185,8 @@ def test_the_table_is_not_changed(frame):
     table.anon.summary([["zip"], ["age"]], by="who")
     table.anon.sizes("zip")
     table.anon.at_risk("zip")
-    table.anon.declare(quasi="zip")
+    if not is_refused(frame.kind, "declare"):
+        table.anon.declare(quasi="zip")
     assert sorted(map(repr, to_rows(table))) == before
     assert columns_of(table) == columns
     assert not table.anon.roles()

@@ -132,6 +132,7 @@ def test_a_verdict_names_the_files_that_were_read(folder, monkeypatch):
     assert stored["n_rows"] == 2
 
 
+@pytest.mark.contract
 def test_what_the_table_declares_and_no_budget_covers_is_not_covered(frame):
     table = frame({"zip": ["a"] * 3, "age": [1, 2, 3]}).anon.declare(quasi=["zip", "age"])
     verdict = Policy(quasi="zip", k=2).check(table)
@@ -141,6 +142,7 @@ def test_what_the_table_declares_and_no_budget_covers_is_not_covered(frame):
     assert Policy(k=2).check(table).status == "fail"
 
 
+@pytest.mark.contract
 def test_a_note_on_the_table_excuses_no_direct_identifier(frame):
     table = frame({"zip": ["a"] * 2, "NAME": ["Ann", "Bob"]})
     table = table.anon.declare(quasi="zip", insensitive="NAME")
@@ -161,6 +163,7 @@ def test_names_inside_of_cells_are_seen_in_files(folder, kind):
     assert Policy(**roles, k=2).check(people).status == "could_not_assess"
 
 
+@pytest.mark.contract
 def test_rows_that_are_removed_are_removed_for_every_quasi_identifier(frame):
     policy = Policy(
         quasi=["zip", "born"],

@@ -133,6 +133,7 @@ def skip_sqlite(frame):
         pytest.skip("SQLite makes no states")
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cell_has_one_hash_on_every_engine(frame, kind):
     skip_sqlite(frame)
@@ -184,6 +185,7 @@ def test_letters_are_of_the_rows_that_count(frame):
     assert (counted.n_rows, counted.n_dropped) == (0, 2)
 
 
+@pytest.mark.contract
 def test_what_is_missing_is_refused(frame):
     skip_sqlite(frame)
     with pytest.raises(MissingValuesError, match="'zip' in 1 row"):

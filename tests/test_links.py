@@ -138,6 +138,7 @@ def test_who_matches_by_several_values_is_one_person(frame):
         assert linked(tables, link, QIDS, unit=unit).k == expected
 
 
+@pytest.mark.contract
 def test_numbers_match_whether_they_happen_to_be_whole_or_not(frame):
     link, shared = Link(["patients", "visits"], on=["dose"]), {"patients": "dose", "visits": "dose"}
     tables = {"patients": frame({"dose": [1.0, 2.0, 2.0]}), "visits": frame({"dose": [2.0, 0.5]})}
@@ -254,6 +255,7 @@ def test_a_key_with_more_beside_it_is_told_what_to_write():
         linked(tables, Link([*tables], {"patients": "id", "visits": "zip"}), QIDS, unit="id")
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("on", ["id", "zip"])
 def test_missing_cells_are_left_out_or_refused(frame, on):
     visits = {**VISITS, "zip": ["a", "a", "a", "b", "c", None]}

@@ -229,6 +229,8 @@ def test_a_sensitive_column_in_the_index_is_not_forgotten():
     assert policy.check(declared.drop(columns="s2")).status == "pass"
 
 
+@pytest.mark.contract
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_renamed_direct_identifier_is_noticed(frame):
     records = {"zip": ["a"] * 4, "name": list("abcd")}
     declared = anonrisk.declare(frame(records), quasi="zip", direct="name")

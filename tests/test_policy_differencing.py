@@ -82,6 +82,7 @@ def test_recoded_classes_without_a_unit_are_in_doubt():
     assert "no class in common" in told.message
 
 
+@pytest.mark.contract
 def test_one_table_alone_could_not_be_assessed(frame):
     policy = Policy(quasi="zip", unit="who", insensitive="ill", differencing={"k": 5})
     (finding,) = policy.check(frame(MARCH.to_dict("list"))).findings

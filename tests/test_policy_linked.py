@@ -13,6 +13,7 @@ from anonrisk.policy.judge import status_of
 TABLE = pd.DataFrame({"zip": ["a", "a"]})
 
 
+@pytest.mark.contract
 def test_one_table_alone_cannot_be_assessed(frame):
     verdict = Policy(quasi="zip", k=2, linked={"k": 5}).check(frame({"zip": ["a", "a"]}))
     told = {finding.budget: finding for finding in verdict.findings}

@@ -64,6 +64,7 @@ def test_it_is_what_counting_by_hand_gives(cells, k):
     assert found(asking(k, 0), pd.DataFrame({"zip": cells})).value == expected
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("cells", [{"zip": []}, {"age": [1, 2]}, {"zip": [None, None]}])
 def test_a_table_that_cannot_be_assessed_does_not_pass(frame, cells):
     more = {"missing": "error"} if cells == {"zip": [None, None]} else {}

@@ -45,6 +45,7 @@ def test_it_is_what_the_oracle_says(frame, missing):
     )
 
 
+@pytest.mark.contract
 def test_without_a_unit_nobody_can_tell(frame):
     finding = found(asking(2, unit=None), frame(HIDDEN))
     assert finding.status == "could_not_assess"
@@ -53,6 +54,7 @@ def test_without_a_unit_nobody_can_tell(frame):
     assert found(asking(2, unit=None), declared).status == "fail"
 
 
+@pytest.mark.contract
 def test_what_stops_the_count_is_told(frame):
     gaps = frame({"who": [1, None], "zip": ["a", "a"]})
     assert found(asking(1), gaps).status == "could_not_assess"

@@ -116,6 +116,7 @@ def test_persons(frame):
     assert risk.prosecutor.average == pytest.approx((1 / 3 * 3 + 1 / 2 * 2 + 1) / 6)
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize(
     ("people", "text"),
     [

@@ -9,6 +9,8 @@ from tables import to_rows
 
 from anonrisk import Roles, errors
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture
 def declared(frame):
@@ -60,6 +62,7 @@ def test_sensitive_alone_gives_no_quasi_identifiers(frame):
         frame(CELLS).anon.declare(sensitive="diagnosis").anon.k()
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_roles_survive_what_a_pipeline_does(frame, declared):
     if is_spark(frame):
         changed = declared.where("age > 30").select("zip", "age", "note").orderBy("zip").limit(2)
@@ -72,11 +75,13 @@ def test_roles_survive_our_own_changes(declared):
     assert declared.anon.at_risk(k=5).anon.roles().quasi == ("zip", "age")
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_dropped_column_leaves_the_quasi_identifier(frame, declared):
     less = declared.drop("age") if is_spark(frame) else declared.drop(columns="age")
     assert less.anon.classes().qid == ("zip",)
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_all_quasi_identifiers_dropped_is_an_error(frame, declared):
     names = ["zip", "age"]
     less = declared.drop(*names) if is_spark(frame) else declared.drop(columns=names)
@@ -90,21 +95,25 @@ def renamed(frame, table, old, new):
     return table.rename(columns={old: new})
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_renamed_quasi_identifier_is_noticed(frame, declared):
     with pytest.raises(errors.RolesLostError, match="'zip' is gone and column 'postcode' is new"):
         renamed(frame, declared, "zip", "postcode").anon.k()
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_renamed_column_that_is_neither_does_not_matter(frame, declared):
     assert renamed(frame, declared, "note", "remark").anon.k() == 1
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_renamed_unit_is_noticed(frame):
     table = frame(CELLS).anon.declare(quasi="zip", unit="who")
     with pytest.raises(errors.RolesLostError, match="declared unit 'who' is gone"):
         renamed(frame, table, "who", "person").anon.k()
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_dropped_unit_is_noticed(frame):
     table = frame(CELLS).anon.declare(quasi="zip", unit="who")
     less = table.drop("who") if is_spark(frame) else table.drop(columns="who")
@@ -112,6 +121,7 @@ def test_a_dropped_unit_is_noticed(frame):
         less.anon.k()
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_recomputed_columns_keep_their_role_by_name(frame, declared):
     if is_spark(frame):
         from pyspark.sql import functions as f
@@ -134,6 +144,7 @@ def test_recomputed_columns_keep_their_role_by_name(frame, declared):
         assert table.anon.classes().qid == ("zip", "age")
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_everything_recomputed_is_an_error_not_fewer_columns(frame, declared):
     if is_spark(frame):
         everything = declared.selectExpr(*(f"upper(string({c})) as {c}" for c in CELLS))
@@ -149,12 +160,11 @@ def test_everything_recomputed_is_an_error_not_fewer_columns(frame, declared):
         everything.anon.k()
 
 
+@pytest.mark.kinds("pandas", "spark", "connect")
 def test_union_keeps_the_roles_or_says_so(frame, declared):
     other = frame(CELLS)
     if is_spark(frame):
         tables = [declared.union(declared), declared.union(other), other.union(declared)]
-    elif not frame.is_pandas:
-        pytest.skip("unions of pandas and Spark")
     else:
         tables = [pd.concat([declared, declared]), pd.concat([declared, other])]
     for table in tables:
@@ -164,9 +174,8 @@ def test_union_keeps_the_roles_or_says_so(frame, declared):
             assert not table.anon.roles()
 
 
+@pytest.mark.kinds("spark", "connect")
 def test_different_declarations_in_one_table_are_noticed(frame):
-    if not is_spark(frame):
-        pytest.skip("a pandas table has one set of attrs")
     left = frame({"id": [1], "zip": ["a"]}).anon.declare(quasi="zip")
     right = frame({"id": [1], "age": [3]}).anon.declare(quasi="age")
     with pytest.raises(errors.RolesLostError, match="different declarations"):
@@ -175,13 +184,13 @@ def test_different_declarations_in_one_table_are_noticed(frame):
     assert again.anon.classes().qid == ("zip", "age")
 
 
+@pytest.mark.kinds("spark", "connect")
 def test_a_joined_table_keeps_its_roles(frame):
-    if not is_spark(frame):
-        pytest.skip("pandas decides for itself whether a merge keeps attrs")
     left = frame({"id": [1], "zip": ["a"]}).anon.declare(quasi="zip")
     assert left.join(frame({"id": [1], "age": [3]}), "id").anon.classes().qid == ("zip",)
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_parquet_keeps_the_roles(frame, declared, tmp_path, request):
     path = str(tmp_path / "t.parquet")
     again = written(frame, declared, path, request)
@@ -189,9 +198,8 @@ def test_parquet_keeps_the_roles(frame, declared, tmp_path, request):
     assert again.anon.classes().qid == ("zip", "age")
 
 
+@pytest.mark.kinds("pandas", "spark", "connect")
 def test_partitioned_parquet_keeps_the_roles_or_says_so(frame, declared, tmp_path, request):
-    if frame.kind == "pandas_on_spark":
-        pytest.skip("written by Spark")
     path = str(tmp_path / "t.parquet")
     again = written(frame, declared, path, request, partition="zip")
     assert set(again.columns) == set(CELLS)
@@ -214,6 +222,7 @@ def written(frame, table, path, request, partition=None):
     return pd.read_parquet(path, engine="pyarrow")
 
 
+@pytest.mark.kinds("pandas", "spark", "connect", "pandas_on_spark")
 def test_a_column_without_a_role_is_no_matter_to_measures(frame, declared):
     more = declared.selectExpr("*", "1 as extra") if is_spark(frame) else declared.assign(extra=1)
     assert more.anon.k() == 1

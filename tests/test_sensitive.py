@@ -34,6 +34,7 @@ def test_joint_takes_the_others_into_the_quasi_identifier(frame):
     )
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("unit", UNITS)
 def test_missing_sensitive_values(frame, unit):
     table = frame(CELLS)
@@ -173,6 +174,7 @@ def test_nothing_to_measure(frame):
         table.anon.ldiv("q", "s", missing="drop", missing_sensitive="drop")
 
 
+@pytest.mark.contract
 def test_dropped_records_are_not_asked_for_a_value(frame):
     table = frame({"q": ["a", None, "b"], "s": ["x", None, "x"]})
     assert table.anon.ldiv("q", "s", missing="drop", missing_sensitive="error") == 1

@@ -14,6 +14,7 @@ def test_sizes(frame, unit):
     assert sorted(size_column(frame(PEOPLE), ["zip", "age"], unit=unit)) == sorted(expected)
 
 
+@pytest.mark.contract
 def test_sizes_of_dropped_records_are_missing(frame):
     sizes = size_column(frame(PEOPLE), "zip", missing="drop")
     assert sizes.count(None) == 2

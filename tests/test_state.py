@@ -89,6 +89,7 @@ def test_a_state_answers_what_its_table_does(frame, unit, missing):
     assert made.tcloseness("ill") == pytest.approx(far)
 
 
+@pytest.mark.contract
 def test_index_and_order_of_rows_and_columns_change_nothing(frame):
     made = frame(CELLS).anon.state(QID, unit="who", sensitive=["ill"], key=KEY)
     turned = {name: CELLS[name][::-1] for name in reversed(CELLS)}
@@ -262,6 +263,7 @@ def test_categories_are_their_values():
     assert coded.anon.state(["x", "n"], key=KEY) == plain.anon.state(["x", "n"], key=KEY)
 
 
+@pytest.mark.contract
 def test_missing_values_follow_the_usual_rules(frame):
     table = frame(CELLS)
     with pytest.raises(MissingValuesError):

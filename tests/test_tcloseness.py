@@ -98,6 +98,7 @@ def test_whole_floats_that_may_have_been_merged_are_warned_of(frame):
         table.anon.tcloseness("zip", "id", "equal")
 
 
+@pytest.mark.contract
 def test_integers_are_not_a_scale_unless_said(frame):
     table = frame(CELLS)
     assert table.anon.tcloseness("zip", "stage").distance == "equal"
@@ -106,6 +107,7 @@ def test_integers_are_not_a_scale_unless_said(frame):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.contract
 def test_dates_are_a_scale(frame):
     days = [dt.date(2020, 1, day) for day in (1, 2, 2, 9)]
     cells = {"q": ["a", "a", "b", "b"], "day": days}
@@ -116,6 +118,7 @@ def test_dates_are_a_scale(frame):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.contract
 def test_strings_need_an_order(frame):
     table, order = frame(CELLS), ["never", "cold", "flu", "hiv"]
     with pytest.raises(errors.ArgumentError, match=r"'ill' have no order .* order="):
@@ -186,6 +189,7 @@ def test_nothing_is_left_to_order(frame):
         table.anon.tcloseness("q", "x", missing="drop")
 
 
+@pytest.mark.contract
 def test_a_missing_value_is_told_before_the_hierarchy(frame):
     table = frame({"q": [1, 1], "s": ["a", None]})
     with pytest.raises(errors.MissingValuesError, match="in 1 row"):

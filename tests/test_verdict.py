@@ -53,6 +53,7 @@ def statuses(verdict):
 # ---- every budget, on every engine --------------------------------------------------------------
 
 
+@pytest.mark.contract
 def test_every_budget_of_sizes_and_values(frame):
     table = frame(CELLS)
     policy = asking(
@@ -109,6 +110,7 @@ def test_every_budget_of_sizes_and_values(frame):
     assert verdict.engine.startswith(("pandas", "spark", "pandas_on_spark", "arrow", "sql", "scan"))
 
 
+@pytest.mark.contract
 def test_a_table_that_keeps_every_budget_passes(frame):
     table = frame({name: column[:2] * 3 for name, column in CELLS.items() if name != "cost"})
     policy = asking(quasi=["zip", "age"], sensitive="ill", direct="name", k=6, ldiv={"l": 1})
@@ -119,6 +121,7 @@ def test_a_table_that_keeps_every_budget_passes(frame):
     assert "pass" in repr(verdict)
 
 
+@pytest.mark.contract
 def test_persons_missing_values_groups_and_suppressed_cells(frame):
     table = frame({**CELLS, "who": [1, 1, 1, 4, 4, 6, 7, 8]})
     unit = asking(quasi=["zip", "age"], sensitive="ill", unit="who", k=2, max_unique_records=3,
@@ -156,6 +159,7 @@ def test_persons_missing_values_groups_and_suppressed_cells(frame):
     assert (only(more, "max_suppressed").value, more.status) == (0.5, "fail")
 
 
+@pytest.mark.contract
 def test_what_goes_wrong_with_a_table_never_passes(frame):
     table = frame(CELLS)
     for policy, word in (
@@ -184,6 +188,7 @@ def test_what_goes_wrong_with_a_table_never_passes(frame):
     assert "no records" in verdict.findings[0].sentence
 
 
+@pytest.mark.contract
 def test_what_one_budget_cannot_measure_others_can(frame):
     policy = asking(
         quasi=["zip"],
@@ -196,6 +201,7 @@ def test_what_one_budget_cannot_measure_others_can(frame):
     assert statuses(verdict) == {"k": "pass", "ldiv": "pass", "tcloseness": "could_not_assess"}
 
 
+@pytest.mark.contract
 def test_every_subset(frame):
     table = frame(CELLS)
     rule = {"every_subset_of": 2, "budgets": {"k": 2, "ldiv": {"l": 1}}}
@@ -208,6 +214,7 @@ def test_every_subset(frame):
     assert "3 subsets" in found[0].sentence
 
 
+@pytest.mark.contract
 def test_roles_that_a_table_declares(frame):
     table = frame(CELLS).anon.declare(quasi=["zip", "age"], sensitive="ill", direct="who")
     verdict = asking(k=1, ldiv={"l": 1}).check(table)
@@ -708,6 +715,7 @@ def test_interrupts_are_not_swallowed(monkeypatch):
         asking(quasi="zip", k=1).check(pd.DataFrame(CELLS))
 
 
+@pytest.mark.contract
 def test_no_cell_is_in_a_verdict_except_groups(frame):
     cells = {
         "zip": [f"{SECRET}{i}" for i in range(4)],

@@ -65,6 +65,7 @@ def test_rows_count_as_often_as_they_occur(frame):
     assert histogram(table.anon.whole_person("who", "zip")) == {1: 1, 2: 1}
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("cells", [[1, 2, 3], ["x", "y", "z"], [1.5, 2.5, 3.5]])
 def test_persons_are_told_apart_by_any_kind_of_cell(frame, cells):
     table = frame({"who": [cells[0], *cells], "zip": ["a", "a", "a", "a"]})
@@ -83,6 +84,7 @@ def test_roles_may_be_declared():
     assert table.anon.whole_person() == table.anon.whole_person("who", "zip")
 
 
+@pytest.mark.contract
 def test_what_cannot_be_told_is_refused(frame):
     cells = {"who": [1, None, 2], "zip": ["a", "b", None]}
     table = frame(cells)

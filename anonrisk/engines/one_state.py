@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.engines.refused import refuse_word
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,6 +23,6 @@ def one_state(frame: Any, word: str) -> Iterator[None]:
     if sql is None or not isinstance(frame, sql.SqlTable):
         yield
         return
-    sql.refuse_word(word)
+    refuse_word(word)
     with frame.reading():
         yield

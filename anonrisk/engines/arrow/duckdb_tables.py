@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from anonrisk.engines.arrow.tables import ArrowTable, TableAround, cannot_carry
-from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
+from anonrisk.engines.refused import RELATION_ROWS, refused
+from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,10 +76,7 @@ class DuckDBTable(ArrowTable):
 
     def check_order(self) -> None:
         """Refuse: the next run of the query may give its rows in another order."""
-        raise UnsupportedFrameError(
-            "suda gives a number to each row, and the rows of a DuckDB relation have no order; "
-            "give it the table as to_arrow_table()"
-        )
+        raise refused(RELATION_ROWS)
 
     def attrs(self) -> dict[Any, Any]:
         """Give nothing: a relation says nothing of its columns."""

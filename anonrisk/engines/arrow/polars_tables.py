@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.arrow.tables import ArrowTable, TableAround, cannot_carry
-from anonrisk.errors import UnsupportedColumnError, UnsupportedFrameError
+from anonrisk.engines.refused import LAZY_ROWS, refused
+from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -103,10 +104,7 @@ class LazyTable(PolarsTable):
 
     def check_order(self) -> None:
         """Refuse: the next run of the query may give its rows in another order."""
-        raise UnsupportedFrameError(
-            "suda gives a number to each row, and the rows of a LazyFrame may come in another "
-            "order each time; give it the table as collect()"
-        )
+        raise refused(LAZY_ROWS)
 
 
 class CollectedTable(TableAround):

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from anonrisk.engines.arrow import cells
 from anonrisk.engines.reading import parquet_files
+from anonrisk.engines.refused import NO_ROLES, refused
 from anonrisk.errors import ArgumentError, UnsupportedFrameError
 
 if TYPE_CHECKING:
@@ -147,10 +148,7 @@ class TableAround(ArrowTable):
 
 def cannot_carry(what: str) -> UnsupportedFrameError:
     """Say where roles and marks are kept instead."""
-    return UnsupportedFrameError(
-        f"{what} cannot carry roles, nor the marks of columns that were changed at random: "
-        "anonrisk.table(x, quasi=[…], …) holds both, and is taken like the table itself"
-    )
+    return refused(f"{what} {NO_ROLES}")
 
 
 def _taken(table: Any, rows: Any) -> Any:

@@ -14,6 +14,7 @@ from anonrisk.counts import change as changes
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks, ManySets
 from anonrisk.engines.pandas.labels import level_names
+from anonrisk.engines.refused import CATEGORICAL
 from anonrisk.engines.spark import SparkEngine
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.schema import SparkSchema
@@ -140,10 +141,7 @@ def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:
     if not isinstance(name, str):
         raise UnsupportedColumnError(f"{role} {name!r} must be a string to name a Spark column")
     if isinstance(dtype, pd.CategoricalDtype):
-        raise UnsupportedColumnError(
-            f"{role} {name!r} is categorical, which pandas-on-Spark keeps as codes; "
-            "convert it, for example with astype(str)"
-        )
+        raise UnsupportedColumnError(f"{role} {name!r} {CATEGORICAL}")
 
 
 def _retyped(asked: Any) -> Qid:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.counts.schema import Schema
+from anonrisk.engines.refused import STREAM, refused
 from anonrisk.engines.spark import project, recode, roles, sensitive, steps
 from anonrisk.engines.spark.guard import guarded
-from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,9 +48,7 @@ class SparkSchema(Schema):
         with guarded("read the schema"):
             # SQLFrame makes a column of any name that it does not know.
             if self.table.isStreaming is True:
-                raise UnsupportedFrameError(
-                    "a streaming table has no end to count to; take a batch of it"
-                )
+                raise refused(STREAM)
             fields = self.table.schema.fields
         for field in fields:
             if field.name in roles:

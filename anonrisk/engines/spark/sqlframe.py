@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 from anonrisk.counts.change import LabelsAsColumns
 from anonrisk.counts.question import ByGroup, Question
+from anonrisk.engines.refused import SQLFRAME, refused
 from anonrisk.engines.spark import count
 from anonrisk.engines.spark.schema import SparkSchema
-from anonrisk.errors import UnsupportedFrameError
 
 
 class SqlFrameEngine:
@@ -28,23 +28,16 @@ class SqlFrameEngine:
                 return count.class_sizes(frame, asked)
             case ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
-        raise _refused()
+        raise refused(SQLFRAME)
 
     def rewrite(self, frame: Any, change: Any) -> Any:
         """Bring the index back, of which there is none."""
         if isinstance(change, LabelsAsColumns):
             return frame
-        raise _refused()
+        raise refused(SQLFRAME)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse everything else."""
         if name.startswith("__"):
             raise AttributeError(name)
-        raise _refused()
-
-
-def _refused() -> UnsupportedFrameError:
-    return UnsupportedFrameError(
-        "of a table of SQLFrame only the sizes of classes are asked, and what follows from them: "
-        "ask the database itself by anonrisk.sql.table, or use Spark"
-    )
+        raise refused(SQLFRAME)

@@ -8,7 +8,7 @@ leave the database, and nothing is ever written to it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
@@ -16,6 +16,7 @@ from anonrisk.counts import question as questions
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
+from anonrisk.engines.refused import LIMITS, OTHER_CELLS, refused
 from anonrisk.engines.sql import (
     count,
     keyed,
@@ -28,7 +29,7 @@ from anonrisk.engines.sql import (
     suda,
     tally,
 )
-from anonrisk.engines.sql.schema import SqlSchema, refuse_word, refused
+from anonrisk.engines.sql.schema import SqlSchema
 from anonrisk.engines.sql.table import SqlTable
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from anonrisk.core.column_roles import Roles
     from anonrisk.counts.class_profiles import ValueCounts
 
-__all__ = ["SqlEngine", "SqlTable", "refuse_word"]
+__all__ = ["SqlEngine", "SqlTable"]
 
 
 class SqlEngine:
@@ -67,7 +68,7 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-        raise refused(f"'count' of {type(asked).__name__}")
+        raise refusals.unknown(asked)
 
     def profiles(
         self, table: SqlTable, question: questions.Question, sensitive: questions.Sensitive
@@ -102,7 +103,7 @@ class SqlEngine:
                 return keyed.counts(table, asked)
             case SketchTally():
                 return keyed.sketch(table, asked)
-        raise refused(f"'tally' of {type(asked).__name__}")
+        raise refusals.unknown(asked)
 
     def match(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
         """Match the classes of a release with those of a population, or of households."""
@@ -111,7 +112,7 @@ class SqlEngine:
                 return match.matched(table, question, against)
             case questions.InHousehold(question, against):
                 return match.households(table, question, against)
-        raise refused(f"'match' of {type(asked).__name__}")
+        raise refusals.unknown(asked)
 
     def annotate(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
         """Give a query with more columns; nothing runs, but for totals."""
@@ -120,7 +121,7 @@ class SqlEngine:
                 return rewrite.sizes(table, question, name)
             case changes.MinimalUniques(sets.SqlSets() as counter, max_size, names, risk):
                 return suda.scores(counter, max_size, names, risk)
-        raise refused(f"'annotate' with {type(asked).__name__}")
+        raise refusals.unknown(asked)
 
     def keep(self, table: SqlTable, records: changes.Selection) -> SqlTable:
         """Give a query of some records."""
@@ -129,7 +130,7 @@ class SqlEngine:
                 return rewrite.large(table, question, k)
             case changes.BreakingClasses(question, k, ()):
                 return rewrite.small(table, question, k)
-        raise refused("the records of classes that break a limit of l or t")
+        raise refused(LIMITS)
 
     def rewrite(self, table: SqlTable, change: changes.Change) -> SqlTable:
         """Leave out columns, bring back an index, of which there is none; refuse all else."""
@@ -138,10 +139,4 @@ class SqlEngine:
                 return table
             case changes.LeaveOut(columns):
                 return rewrite.without(table, columns)
-        raise refused("a table with other cells")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Refuse what a database is not asked for."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise refused(repr(name))
+        raise refused(OTHER_CELLS)

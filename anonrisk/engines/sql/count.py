@@ -16,9 +16,9 @@ from anonrisk.counts import bounds
 from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.question import Group
 from anonrisk.engines import refusals
+from anonrisk.engines.refused import WILDCARD, refused
 from anonrisk.engines.sql.equality import declared_boolean
 from anonrisk.engines.sql.records import ONE, ZERO, Records, lost_rows, refuse
-from anonrisk.engines.sql.schema import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +106,7 @@ def _counted(
 ) -> list[dict[Any, _HistogramRows]]:
     """Count for each quasi-identifier, refuse what the question refuses, sort by group."""
     if question.missing == "wildcard":
-        raise refused("missing='wildcard'")
+        raise refused(WILDCARD)
     asked = []
     for qid in question.qids:
         records = Records.of(table, question, qid, by=by)

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from anonrisk.core.encoding import refused as no_letter
 from anonrisk.engines import keyed
 from anonrisk.engines.keyed import Batch
+from anonrisk.engines.refused import SQLITE_STATE, refused
 from anonrisk.engines.sql import cells, equality
 from anonrisk.engines.sql.numbers import double
-from anonrisk.engines.sql.schema import refused
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def sketch(table: SqlTable, asked: SketchTally) -> SketchCounts:
 def _batches(table: SqlTable, asked: KeyedTally, persons: Qid) -> Generator[Batch, None, None]:
     """Let the database group, and bring out what is different with its number of rows."""
     if table.dialect == "sqlite":
-        raise refused("a state: SQLite has no types of dates, instants, decimals and booleans")
+        raise refused(SQLITE_STATE)
     roles = asked.question.roles(dict.fromkeys(asked.sensitive, "sensitive column"))
     names: Qid = (*asked.question.qid, *persons, *asked.sensitive)
     kinds = table.kinds({name: roles[name] for name in names})

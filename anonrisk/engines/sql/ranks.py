@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import refusals
 from anonrisk.engines.order import as_number, check_kinds
+from anonrisk.engines.refused import NO_PLACES
 from anonrisk.engines.sql.records import ONE, ZERO
 from anonrisk.errors import UnsupportedColumnError
 
@@ -125,11 +126,7 @@ def _place(records: Records, sensitive: Sensitive, values: Sequence[Any]) -> Any
     if kind not in {"text", "booleans", "whole numbers", "floats", "dates"} or (
         kind == "dates" and as_text
     ):
-        raise UnsupportedColumnError(
-            f"sensitive column {column!r} holds {kind}, which a database may write in more than "
-            "one way: they are not looked up in an order or a hierarchy there; read the table "
-            "into pandas or Spark"
-        )
+        raise UnsupportedColumnError(f"sensitive column {column!r} holds {kind}, {NO_PLACES}")
     if len(values) > _MOST_CONSTANTS:
         raise UnsupportedColumnError(
             f"more than {_MOST_CONSTANTS:,} values of sensitive column {column!r} are listed, too "

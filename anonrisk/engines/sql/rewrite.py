@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from anonrisk.engines import refusals
-from anonrisk.engines.sql.schema import refused
+from anonrisk.engines.refused import WILDCARD, refused
 from anonrisk.engines.sql.table import any_missing, look
-from anonrisk.errors import ArgumentError
+from anonrisk.errors import ArgumentError, DuplicateColumnError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,8 +54,11 @@ def check_new(table: SqlTable, names: list[str]) -> None:
 
 def own(table: SqlTable) -> dict[str, Any]:
     """Give the columns that a table has, which must be different ones."""
-    if len(set(table.names)) < len(table.names):
-        raise refused("a table of which two columns have the same name")
+    for name, n in Counter(table.names).items():
+        if n > 1:
+            raise DuplicateColumnError(
+                f"{name!r} is the name of {n} columns of this table; give each a name of its own"
+            )
     return {name: table.raw(name) for name in table.names}
 
 
@@ -88,7 +92,7 @@ def _where(table: SqlTable, question: Question, holds: Callable[[Any], Any]) -> 
 def _sized(table: SqlTable, question: Question) -> Any:
     """Select the columns of a table, and beside them the size of each record's class."""
     if question.missing == "wildcard":
-        raise refused("missing='wildcard'")
+        raise refused(WILDCARD)
     check_marks(table, MARK)
     unit = question.unit
     kinds = table.kinds(question.roles())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from anonrisk.counts.schema import Schema
 from anonrisk.engines.sql import nested
 from anonrisk.engines.sql.cells import largest_whole
-from anonrisk.errors import UnsupportedFrameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,29 +60,3 @@ class SqlSchema(Schema):
     def _holds(self, column: Name) -> str:
         held: str = self.frame.holds(column)
         return held
-
-
-# Words that change a table, or follow persons through it.
-_CHANGES = "gives a table with other cells, and nothing of ours is written to a database"
-_VISITS = "compares the records of each person with those of all others, one by one"
-_READ = "read the table into pandas or Spark"
-_REFUSED = {
-    "apply": (_CHANGES, f"run the query that plan.to_sql() writes, or {_READ}"),
-    **dict.fromkeys(("generalize", "microaggregate"), (_CHANGES, _READ)),
-    **dict.fromkeys(("perturb", "permute", "pseudonymize"), (_CHANGES, _READ)),
-    **dict.fromkeys(("trajectory", "linkability"), (_VISITS, _READ)),
-}
-
-
-def refuse_word(word: str) -> None:
-    """Refuse a word that no database is asked for, before any statement is sent."""
-    if word in _REFUSED:
-        why, instead = _REFUSED[word]
-        raise UnsupportedFrameError(f"{word!r} is not asked of a database: it {why}; {instead}")
-
-
-def refused(asked: str) -> UnsupportedFrameError:
-    """Say that a database is not asked for this."""
-    return UnsupportedFrameError(
-        f"tables in a database are counted and scored, not asked for {asked}: {_READ}"
-    )

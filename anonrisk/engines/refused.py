@@ -1,0 +1,108 @@
+"""What kinds of table are not asked for: the one list, from which docs/engines.md is written.
+
+An engine refuses in these words. A test provokes each of them, and one that is refused without
+being listed here fails its test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anonrisk.errors import UnsupportedFrameError
+
+# Kinds of table, as docs/engines.md calls them.
+TABLES = (
+    *("pandas", "Polars", "Polars, lazy", "narwhals", "pyarrow", "DuckDB relation"),
+    *("Spark", "pandas-on-Spark", "DuckDB, PostgreSQL", "SQLite", "scan"),
+)
+_WITHOUT_ROLES = ("Polars", "Polars, lazy", "narwhals", "DuckDB relation")
+_DATABASES = ("DuckDB, PostgreSQL", "SQLite", "scan")
+# SQLite has no type of dates.
+_WITH_DATES = ("DuckDB, PostgreSQL", "scan")
+
+_READ = "read the table into pandas or Spark"
+_CHANGES = "gives a table with other cells, and nothing of ours is written to a database"
+_VISITS = "compares the records of each person with those of all others, one by one"
+# Words that change a table, or follow persons through it, and what to do instead.
+_WORDS = {
+    "apply": (_CHANGES, f"run the query that plan.to_sql() writes, or {_READ}"),
+    **dict.fromkeys(("generalize", "microaggregate"), (_CHANGES, _READ)),
+    **dict.fromkeys(("perturb", "permute", "pseudonymize"), (_CHANGES, _READ)),
+    **dict.fromkeys(("trajectory", "linkability"), (_VISITS, _READ)),
+}
+
+
+def _not_asked(what: str) -> str:
+    return f"tables in a database are counted and scored, not asked for {what}: {_READ}"
+
+
+OTHER_CELLS = _not_asked("a table with other cells")
+WILDCARD = _not_asked("missing='wildcard'")
+LIMITS = _not_asked("the records of classes that break a limit of l or t")
+SQLITE_STATE = _not_asked("a state: SQLite has no types of dates, instants, decimals and booleans")
+NO_PLACES = (
+    "which a database may write in more than one way: they are not looked up in an order or a "
+    f"hierarchy there; {_READ}"
+)
+NO_ROLES = (
+    "cannot carry roles, nor the marks of columns that were changed at random: "
+    "anonrisk.table(x, quasi=[…], …) holds both, and is taken like the table itself"
+)
+LAZY_ROWS = (
+    "suda gives a number to each row, and the rows of a LazyFrame may come in another "
+    "order each time; give it the table as collect()"
+)
+RELATION_ROWS = (
+    "suda gives a number to each row, and the rows of a DuckDB relation have no order; "
+    "give it the table as to_arrow_table()"
+)
+CATEGORICAL = (
+    "is categorical, which pandas-on-Spark keeps as codes; convert it, for example with astype(str)"
+)
+STREAM = "a streaming table has no end to count to; take a batch of it"
+SQLFRAME = (
+    "of a table of SQLFrame only the sizes of classes are asked, and what follows from them: "
+    "ask the database itself by anonrisk.sql.table, or use Spark"
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A word, or a use of one, that some kinds of table are not asked for, and what they say."""
+
+    asked: str
+    tables: tuple[str, ...]
+    sentence: str
+
+
+REFUSED = (
+    *(
+        Refusal(word, _DATABASES, f"{word!r} is not asked of a database: it {why}; {instead}")
+        for word, (why, instead) in _WORDS.items()
+    ),
+    Refusal("kl_after", _DATABASES, OTHER_CELLS),
+    *(Refusal(word, ("SQLite",), SQLITE_STATE) for word in ("compare", "sketch", "state")),
+    *(Refusal(word, _WITHOUT_ROLES, NO_ROLES) for word in ("declare", "permute", "perturb")),
+    Refusal("suda", ("Polars, lazy",), LAZY_ROWS),
+    Refusal("suda", ("DuckDB relation",), RELATION_ROWS),
+    Refusal("missing='wildcard'", _DATABASES, WILDCARD),
+    Refusal("at_risk(l=), at_risk(t=)", _DATABASES, LIMITS),
+    Refusal("suppress(cells=True)", _DATABASES, OTHER_CELLS),
+    Refusal("predict_singletons(widths=)", _DATABASES, OTHER_CELLS),
+    Refusal("order= of decimals or instants", _WITH_DATES, NO_PLACES),
+    Refusal("hierarchy= of dates", _WITH_DATES, NO_PLACES),
+    Refusal("a categorical column", ("pandas-on-Spark",), CATEGORICAL),
+    Refusal("a stream", ("Spark",), STREAM),
+    Refusal("all but sizes of classes", ("SQLFrame",), SQLFRAME),
+)
+
+
+def refused(sentence: str) -> UnsupportedFrameError:
+    """Make the error of a kind of table that is not asked for something."""
+    return UnsupportedFrameError(sentence)
+
+
+def refuse_word(word: str) -> None:
+    """Refuse a word that no database is asked for, before any statement is sent."""
+    if word in _WORDS:
+        raise refused(next(each.sentence for each in REFUSED if each.asked == word))
