@@ -23,7 +23,7 @@ from anonrisk.api.class_sizes import ClassSizes
 from anonrisk.counts.question import ByGroup, MarkedRows, Question, SumsOfWeights
 from anonrisk.policy import judge
 from anonrisk.policy.budgets import BUDGETS
-from anonrisk.policy.finding import within
+from anonrisk.policy.budgets.base import within
 
 CELLS = {
     "zip": ["a", "a", "a", "b", "b", "b", "b", None],

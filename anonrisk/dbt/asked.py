@@ -11,8 +11,7 @@ from anonrisk.dbt.common import refuse_draft
 from anonrisk.engines.sql import compiled
 from anonrisk.errors import PolicyError
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget
-from anonrisk.policy.finding import edge_of
+from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget, edge_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx.expectations import EXPECTATIONS
+from anonrisk.gx.limits import columns_alone, limits_of
 from anonrisk.gx.result import OURS
 from anonrisk.gx.suite import is_open, policy_of
 from anonrisk.policy import Policy, Verdict, release_rules
@@ -32,10 +33,12 @@ def verdict_of(
     `reasons` are what keeps it from passing beside the findings, as batches that were left out.
     """
     findings = [unknown("table", reason) for reason in reasons]
+    policy = _policy(suite)
+    findings += limits_of(result, policy)
     findings += [f for one in result.results for f in findings_of(one, block_on)]
+    findings = findings or columns_alone(result)
     if not findings:
         findings = [unknown("table", "no expectation of the suite measures anything")]
-    policy = _policy(suite)
     told = [(one.meta or {}).get(OURS) or {} for one in result.results]
     about: dict[str, Any] = {"policy_digest": None}
     if policy is not None:

@@ -11,7 +11,7 @@ from anonrisk.core.arguments import whole_number
 from anonrisk.core.render import count_of
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import release_rules
+from anonrisk.policy import limits, release_rules
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, context_of, count
@@ -95,7 +95,7 @@ def _against(  # noqa: PLR0917
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     made = replace(made, **release_rules.described(policy, published))
-    findings = release_rules.of_columns(policy, published)
+    findings = [*limits.of_policy(policy), *release_rules.of_columns(policy, published)]
     counted = attempt(counting)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
@@ -103,6 +103,8 @@ def _against(  # noqa: PLR0917
         findings += of_counts(policy, counted, n_original)
     if (isinstance(counted, Problem) or not counted.has_rows) and is_empty(frame):
         findings.append(release_rules.no_records())
+    if not findings and not policy.rules:
+        findings.append(limits.every_column_listed())
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
         return made, None

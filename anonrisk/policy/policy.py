@@ -42,6 +42,8 @@ class Policy(Terms):
         Each quasi-identifier with its budgets.
     reviewed : bool
         Whether somebody has read it; a draft, which nobody has, passes no table.
+    advisory : bool
+        Whether it is meant that no table can fail it: it reports, and passes none.
     unlisted : {"refuse", "quasi", "ignore"}
         What becomes of columns that no role names: the table cannot be assessed; they join every
         quasi-identifier; or the verdict says that nobody has looked at them.

@@ -15,6 +15,7 @@ from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton
 from anonrisk.core.render import count_of, joined, shown
+from anonrisk.policy.budgets.base import within
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -23,7 +24,6 @@ from anonrisk.policy.finding import (
     plain_name,
     stored_name,
     unknown,
-    within,
 )
 from anonrisk.policy.messages import as_given, percent
 

@@ -137,8 +137,25 @@ def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
     for i, entry in enumerate([] if entries is None else fields.listed(entries, "qids")):
         rules.append(_rule(entry, f"qids[{i}]", roles))
     if not rules:
-        raise PolicyError(f"the policy holds no budget; there are {', '.join(budgets.BUDGETS)}")
+        _check_without_budgets(given, roles)
     return tuple(rules)
+
+
+def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
+    """Refuse a policy without a budget, unless its columns alone can fail: it names none to measure.
+
+    Direct identifiers, and columns that nobody has named, need no number.
+    """
+    there = f"there are {', '.join(budgets.BUDGETS)}"
+    if roles.whole:
+        raise PolicyError(
+            f"the policy holds no budget, and quasi-identifier {roles.whole[0]!r} needs one; {there}"
+        )
+    refuses = given.get("unlisted", "refuse") == "refuse"
+    if not (roles.direct or (refuses and roles.classified)) or given.get("unlisted") == "quasi":
+        raise PolicyError(f"the policy holds no budget; {there}")
+    if given.get("by") is not None:
+        raise PolicyError(f"by: groups are measured by budgets, and the policy holds none; {there}")
 
 
 def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
+_COLUMNS_ALONE = "No budget: it is about direct identifiers and columns without a role alone."
 _ROLES = ("column", "role", "reason")
 _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
 
@@ -23,7 +24,8 @@ def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
         lines, header, rows = _table(policy)
-        return render.fitted(*lines, render.text_table(header, rows))
+        table = [render.text_table(header, rows)] if rows else []
+        return render.fitted(*lines, *table)
     return render.fitted(
         render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
         render.text_table(_ROLES, policy.drafted.rows()),
@@ -54,6 +56,8 @@ def _title(policy: Terms) -> str:
 def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
     """Give the budgets; a quasi-identifier that all of them are about is named once."""
     rows = _rows(policy)
+    if not rows:
+        return [_title(policy), _COLUMNS_ALONE], (), []
     if len({of for of, *_ in rows}) > 1:
         return [_title(policy)], _BUDGETS, rows
     return [_title(policy), f"of {rows[0][0]}"], _BUDGETS[1:], [row[1:] for row in rows]
