@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 import json
 import os
 import re
+import subprocess
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -82,19 +83,13 @@ for module, parts in {
 def pytest_addoption(parser):
     parser.addoption("--engines", default="pandas", help="comma-separated: " + ", ".join(KINDS))
     parser.addoption(
-        "--cases",
-        type=int,
-        help="of a test with more cases on a kind of table, the first and the last",
+        "--share",
+        type=float,
+        default=1.0,
+        help="how much of what is no contract is drawn for each kind of table but plain pandas",
     )
     parser.addoption(
-        "--of-a-file",
-        type=int,
-        help="of the tests of a file that take a table, so many on each kind of table",
-    )
-    parser.addoption(
-        "--of-other-kinds",
-        type=int,
-        help="of the tests of a file that take a table, so many on each kind but plain pandas",
+        "--draw", metavar="SEED", help="what the share is drawn by, in place of the commit"
     )
 
 
@@ -116,36 +111,41 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("frame", kinds, indirect=True)
 
 
-def some_cases(items, number):
-    """So many cases of every test that takes `frame`, on each kind of table; its last is one."""
-    cases = {}
-    for item in items:
-        kind = kind_of(item)
-        name = item.nodeid.partition("[")[0] if kind else item.nodeid
-        cases.setdefault((name, kind), []).append(item)
-    return [one for all_ in cases.values() for one in (*all_[:-1][: number - 1], all_[-1])]
+def seed_of(config) -> str:
+    """What a share is drawn by: --draw, or the commit, or where there is no git always the same."""
+    if config.getoption("--draw"):
+        return config.getoption("--draw")
+    command = ("git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD")
+    try:
+        return subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
 
 
-def some_of_a_file(items, number):
-    """The first tests of every file that take `frame`, and all that take none.
-
-    Those of the night are not counted, or a file whose first one is would have none by day.
-    """
-    seen, kept = Counter(), []
-    for item in items:
-        kind = kind_of(item)
-        counted = kind and item.get_closest_marker("nightly") is None
-        seen[item.path, kind] += bool(counted)
-        if not counted or seen[item.path, kind] <= number:
-            kept.append(item)
-    return kept
+def drawn(seed: str, name: str, share: float) -> bool:
+    """Whether a test is among the share that is drawn, by its name and not by its place."""
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
-def some_of_other_kinds(items, number):
-    """All tests on plain tables of pandas, and the first of every file on other kinds."""
-    others = [item for item in items if kind_of(item) not in (None, "pandas")]
-    left = {*some_of_a_file(others, number)}
-    return [item for item in items if kind_of(item) in (None, "pandas") or item in left]
+def pytest_report_header(config):
+    share = config.getoption("--share")
+    return f"drawn beside the contract: {share:.0%}, by --draw {seed_of(config)}" * (share < 1)
+
+
+def refuse_late_contract(items):
+    """What the library promises runs by day: a contract test may not be put off."""
+    late = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("contract")
+        and any(map(item.get_closest_marker, ("slow", "nightly")))
+    ]
+    if late:
+        raise pytest.UsageError(
+            "tests of the contract run by day, on every kind of table, and cannot be marked slow "
+            f"or nightly: {', '.join(late)}"
+        )
 
 
 def kind_of(item):
@@ -155,15 +155,19 @@ def kind_of(item):
 
 def pytest_collection_modifyitems(config, items):
     named = engines(config)
-    for option, some in (
-        ("--cases", some_cases),
-        ("--of-a-file", some_of_a_file),
-        ("--of-other-kinds", some_of_other_kinds),
-    ):
-        if config.getoption(option):
-            kept = some(items, config.getoption(option))
-            config.hook.pytest_deselected(items=[*{*items} - {*kept}])
-            items[:] = kept
+    refuse_late_contract(items)
+    share = config.getoption("--share")
+    if share < 1:
+        seed = seed_of(config)
+        left_out = {
+            item
+            for item in items
+            if kind_of(item) not in (None, "pandas")
+            and item.get_closest_marker("contract") is None
+            and not drawn(seed, item.nodeid, share)
+        }
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         wants = {mark.args[0] if mark.args else "spark" for mark in item.iter_markers("spark")}
         # Some that take no table of a kind compare with pandas on every version: once is enough.

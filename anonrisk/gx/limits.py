@@ -45,7 +45,7 @@ def columns_alone(result: Any) -> list[Finding]:
 
 
 def _expectations(result: Any) -> Iterator[Any]:
-    """Give our expectations as they were run, parameters filled in; one that breaks says so itself."""
+    """List our expectations as they were run, parameters filled in."""
     ours = (PrivacyExpectation, ExpectColumnsToBePublishable, ExpectColumnsNotToBeQuasiIdentifiers)
     for one in result.results:
         try:

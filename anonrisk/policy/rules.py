@@ -142,14 +142,15 @@ def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
 
 
 def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
-    """Refuse a policy without a budget, unless its columns alone can fail: it names none to measure.
+    """Refuse a policy without a budget, unless there is no quasi-identifier to measure.
 
-    Direct identifiers, and columns that nobody has named, need no number.
+    Direct identifiers, and columns that nobody has named, need no number to fail.
     """
     there = f"there are {', '.join(budgets.BUDGETS)}"
     if roles.whole:
         raise PolicyError(
-            f"the policy holds no budget, and quasi-identifier {roles.whole[0]!r} needs one; {there}"
+            f"quasi-identifier {roles.whole[0]!r} has no budget, as the policy holds no budget; "
+            f"{there}"
         )
     refuses = given.get("unlisted", "refuse") == "refuse"
     if not (roles.direct or (refuses and roles.classified)) or given.get("unlisted") == "quasi":

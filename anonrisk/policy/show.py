@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.policy import limits
 from anonrisk.policy.budgets import of_shares
 from anonrisk.policy.messages import as_given
 
@@ -25,7 +26,7 @@ def text(policy: Terms) -> str:
     if policy.drafted is None:
         lines, header, rows = _table(policy)
         table = [render.text_table(header, rows)] if rows else []
-        return render.fitted(*lines, *table)
+        return render.fitted(*lines, *table, *(f"- {note}" for note in _notes(policy)))
     return render.fitted(
         render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
         render.text_table(_ROLES, policy.drafted.rows()),
@@ -36,7 +37,7 @@ def text(policy: Terms) -> str:
 
 def html(policy: Terms) -> str:
     """Write the same as HTML; everything is escaped."""
-    budgets = render.html_table(*_table(policy))
+    budgets = render.html_table(*_table(policy)) + render.html_lines(_notes(policy))
     if policy.drafted is None:
         return budgets
     from html import escape
@@ -46,6 +47,11 @@ def html(policy: Terms) -> str:
         f"<li>{escape(render.shown(note))}</li>" for note in (*policy.drafted.notes, _GUESS)
     )
     return f"{roles}<ul>{notes}</ul>{budgets}"
+
+
+def _notes(policy: Terms) -> list[str]:
+    """Say what is wrong with limits that no table can break."""
+    return [render.shown(finding.sentence) for finding in limits.of_policy(policy)]
 
 
 def _title(policy: Terms) -> str:

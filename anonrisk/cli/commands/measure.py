@@ -68,7 +68,7 @@ def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
         raise ArgumentError("a policy says everything itself: give --policy without the others")
     from anonrisk.policy.wanted import wanted_by
 
-    policy = anonrisk.Policy.load(given.policy)
+    policy = options.load_policy(given.policy)
     found = policy.assess(source.read(given, wanted_by(policy)))
     return Outcome.of(found.sizes, found, **found.to_dict())
 
