@@ -108,6 +108,18 @@ def _is_seen(letter: str) -> bool:
     )
 
 
+def spelt(name: object) -> str:
+    r"""Return a name in quotes, and escaped beside it where its letters look like others.
+
+    Examples
+    --------
+    >>> spelt("zip"), spelt("z" + chr(0x456) + "p").partition(" ")[2]
+    ("'zip'", "(written 'z\\u0456p')")
+    """
+    doubtful = isinstance(name, str) and any(ord(one) in _LOOKALIKES for one in name.casefold())
+    return f"{name!r} (written {name!a})" if doubtful else repr(name)
+
+
 def unmerged(name: object) -> object:
     """Return a name without what a join has added to it.
 

@@ -33,10 +33,9 @@ def verdict_of(
     `reasons` are what keeps it from passing beside the findings, as batches that were left out.
     """
     findings = [unknown("table", reason) for reason in reasons]
-    policy = _policy(suite)
-    findings += limits_of(result, policy)
     findings += [f for one in result.results for f in findings_of(one, block_on)]
-    findings = findings or columns_alone(result)
+    policy = _policy(suite)
+    findings = [*(findings or columns_alone(result)), *limits_of(result, policy)]
     if not findings:
         findings = [unknown("table", "no expectation of the suite measures anything")]
     told = [(one.meta or {}).get(OURS) or {} for one in result.results]

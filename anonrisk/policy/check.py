@@ -95,7 +95,7 @@ def _against(  # noqa: PLR0917
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     made = replace(made, **release_rules.described(policy, published))
-    findings = [*limits.of_policy(policy), *release_rules.of_columns(policy, published)]
+    findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
@@ -105,6 +105,7 @@ def _against(  # noqa: PLR0917
         findings.append(release_rules.no_records())
     if not findings and not policy.rules:
         findings.append(limits.every_column_listed())
+    findings += limits.of_policy(policy)
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
         return made, None

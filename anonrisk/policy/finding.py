@@ -47,8 +47,8 @@ class Finding(PrintedFields):
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"limits"``, ``"max_dropped_fraction"``,
-        ``"missing_sensitive"``, ``"against"`` and ``"table"`` for what a policy checks or tells by itself; of a
-        release also ``"approvals"`` and ``"files"``.
+        ``"missing_sensitive"``, ``"against"`` and ``"table"`` for what a policy checks or tells by
+        itself; of a release also ``"approvals"`` and ``"files"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.core.columns import nearest, skeleton
+from anonrisk.core.columns import nearest, skeleton, spelt
 from anonrisk.core.render import PrintedTable, count_of, fitted, shown
 from anonrisk.engines.one_state import one_state
 from anonrisk.policy import limits, release_rules
@@ -186,8 +186,7 @@ def _of_names(policy: Terms) -> Iterator[Remark]:
                 WARN,
                 "name",
                 where,
-                f"{release_rules.spelt(name)} and {release_rules.spelt(other)} look alike, and are "
-                "two names.",
+                f"{spelt(name)} and {spelt(other)} look alike, and are two names.",
             )
 
 
@@ -227,4 +226,4 @@ def _alike(name: Name, names: Qid) -> str:
     """Name the column that is spelt otherwise and looks the same."""
     shape = skeleton(name)
     found = next((one for one in names if shape and skeleton(one) == shape), None)
-    return "" if found is None else f"; did you mean {release_rules.spelt(found)}?"
+    return "" if found is None else f"; did you mean {spelt(found)}?"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
-from anonrisk.core.columns import nearest, skeleton, unmerged
+from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.render import count_of, joined, shown
 from anonrisk.policy.budgets.base import within
 from anonrisk.policy.finding import (
@@ -240,12 +240,6 @@ def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str
     return None
 
 
-def spelt(name: Name) -> str:
-    """Write a name so that letters which look like others show."""
-    written = ascii(name)
-    return repr(name) if written == repr(name) else f"{name!r} (written {written})"
-
-
 def pasted(names: Iterable[Name]) -> str:
     """Write names so that they can be pasted into a list of YAML or JSON."""
     return ", ".join(map(_pasted, names))
@@ -269,8 +263,8 @@ def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
         whole = ".".join(map(str, parts)) if isinstance(name, tuple) else name
         every.append((name, (whole, parts[-1])))
     every += [(path, (path, path.rpartition(".")[2])) for path in published.nested]
-    for name, spelt in every:
-        yield name, {skeleton(one) for text in spelt for one in (text, unmerged(text))}
+    for name, written in every:
+        yield name, {skeleton(one) for text in written for one in (text, unmerged(text))}
 
 
 def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:
