@@ -6,14 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any, get_args
 
 from anonrisk.api.roles import roles
-from anonrisk.cli.deliver import print_error
 from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD
 from anonrisk.core.key_parts import KeyPart
 from anonrisk.core.keys import ENCODINGS, Key
 from anonrisk.core.literals import Cuts
 from anonrisk.engines import engine_for
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import Policy, limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,14 +70,6 @@ def require_qids(frame: Any, qids: list[str] | None) -> None:
         "no quasi-identifiers: say --qids zip age, with names of columns, or declare them in the "
         f"file, where Parquet keeps them; the table has {listed}{more}"
     )
-
-
-def load_policy(path: str) -> Policy:
-    """Read a policy for a command that gives no verdict, and say what no table can break in it."""
-    policy = Policy.load(path)
-    for finding in limits.of_policy(policy):
-        print_error(finding.sentence)
-    return policy
 
 
 def of_sample(parser: argparse.ArgumentParser) -> None:
