@@ -182,14 +182,14 @@ def test_every_rendering_says_it(run):
 
 
 def test_it_does_not_decide(run):
-    policy(unit="who", k=1).save(Path("p.json"))
+    policy(unit="who", k=1, max_unique_records=99).save(Path("p.json"))
     code, out, _ = run("--against", "b.csv")
     assert code == 0
     assert "1 more person" in out
 
 
 def test_without_a_base_there_is_no_pass(run):
-    policy(unit="who", k=1).save(Path("p.json"))
+    policy(unit="who", k=1, max_unique_records=99).save(Path("p.json"))
     assert run()[0] == 0
     for base, told in (("no.csv", "no file or folder 'no.csv'"), ("t.bin", "t.bin")):
         Path("t.bin").write_bytes(b"\0")

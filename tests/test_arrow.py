@@ -45,7 +45,12 @@ def rows(table):
 
 def test_a_policy_judges_every_kind(build):
     policy = Policy(
-        quasi="zip", direct="name", sensitive="ill", k=1, ldiv={"l": 1}, unlisted="ignore"
+        quasi="zip",
+        direct="name",
+        sensitive="ill",
+        unlisted="ignore",
+        max_unique_records=99,
+        ldiv={"l": 1},
     )
     assert policy.check(build(CELLS)).passed
     assert policy.check(build({**CELLS, "name": list("abcd")})).status == "fail"
@@ -64,7 +69,7 @@ def test_a_name_is_found_inside_unions_and_extension_types():
 
     people = pa.ExtensionArray.from_storage(Person(), pa.array([{"name": "a"}, {"name": "b"}]))
     inside = pa.StructArray.from_arrays([people], names=["who"])
-    policy = Policy(quasi="q", direct="name", k=1, unlisted="ignore")
+    policy = Policy(quasi="q", direct="name", max_unique_records=9, unlisted="ignore")
     for table in (
         pa.table({"q": [1, 1], "x": people}),
         pa.table({"q": [1, 1], "x": inside}),
@@ -317,7 +322,8 @@ def test_what_arrow_cannot_carry_from_polars_comes_as_python_objects():
     assert anonrisk.classes(table, "x").n_classes == 2
     with pytest.raises(errors.UnsupportedColumnError, match="'o'"):
         anonrisk.k(table, "o")
-    assert not Policy(quasi="x", direct="name", k=1, unlisted="ignore").check(table).passed
+    policy = Policy(quasi="x", direct="name", max_unique_records=9, unlisted="ignore")
+    assert not policy.check(table).passed
 
 
 @pytest.mark.parametrize(
@@ -377,7 +383,8 @@ def test_a_lazy_query_makes_only_the_columns_asked_for():
     table = pl.LazyFrame(CELLS).with_columns(pl.col("age").map_batches(refuse, pl.Int64))
     assert anonrisk.k(table, "zip") == 1
     assert anonrisk.ldiv(table, "zip", "ill") == 1
-    assert anonrisk.Policy(quasi="zip", insensitive=["age", "ill"], k=1).check(table).passed
+    policy = anonrisk.Policy(quasi="zip", insensitive=["age", "ill"], max_unique_records=9)
+    assert policy.check(table).passed
     with pytest.raises(errors.EngineError):
         anonrisk.k(table, "age")
 

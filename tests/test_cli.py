@@ -280,7 +280,7 @@ def test_numbers_and_dates_if_asked_for(run):
         k=1,
         sensitive=["cost"],
         missing_sensitive="value",
-        tcloseness={"t": 1.0, "distance": "ordered"},
+        tcloseness={"t": 0.9, "distance": "ordered"},
     )
     assert run("check", "t.csv", "--policy", ordered)[0] == 0
     write("t.csv", f"zip,cost\na,1\na,{SECRET}\n")

@@ -13,7 +13,7 @@ from anonrisk import Verdict
 from anonrisk.cli import main
 from anonrisk.cli.deliver import write
 
-POLICY = {"version": 1, "roles": {"quasi": ["zip"]}, "budgets": {"k": 1}}
+POLICY = {"version": 1, "roles": {"quasi": ["zip"]}, "budgets": {"k": 2}}
 
 
 @pytest.fixture

@@ -161,7 +161,8 @@ def test_groups_are_cells_and_are_not_logged(lake, caplog):
 @pytest.mark.nightly
 @pytest.mark.spark
 def test_warnings_keep_a_batch_back_only_if_asked_to(lake):
-    warns = anonrisk.Policy(quasi=["zip"], k={"at_least": 3, "severity": "warn"}, unlisted="ignore")
+    limits = [2, {"at_least": 3, "severity": "warn"}]
+    warns = anonrisk.Policy(quasi=["zip"], k=limits, unlisted="ignore")
     lake.gate(warns, fail_on="warn")(lake.batch(SAFE), 0)
     assert lake.ids("release") == []
     lake.gate(warns)(lake.batch(SAFE), 1)

@@ -67,7 +67,14 @@ def test_what_could_not_be_assessed_blocks_at_any_severity(severity):
     with pytest.raises(ReleaseBlocked, match="no records"):
         gate(K(qids="zip", k=5, severity=severity), frame=table().iloc[:0])
     # What was measured and failed is told, and does not block.
-    assert gate(K(qids="zip", k=99, severity=severity)).success is False
+    told = K(qids="zip", k=99, severity=severity)
+    assert gate(told, K(qids="zip", k=2)).success is False
+    with pytest.raises(ReleaseBlocked, match=r"no table can fail what is asked: k: 99 only warns"):
+        gate(told)
+    # Where warnings decide, it is a gate.
+    with pytest.raises(ReleaseBlocked, match="at least 99 are asked for") as no:
+        gate(told, block_on=severity)
+    assert no.value.verdict.status == "fail"
 
 
 def test_a_unit_changed_at_random_cannot_be_assessed():
@@ -101,7 +108,7 @@ def test_a_gate_that_requires_nothing_is_refused(required):
 def test_a_gate_may_require_others_beside_ours():
     other = gxp.expectations.ExpectColumnToExist(column="zip")
     required = {"s": {"expect_k_anonymity_to_be_at_least": 1, FOREIGN: 1}}
-    assert gate(K(qids="zip", k=1), other, required=required).success
+    assert gate(K(qids="zip", k=2), other, required=required).success
 
 
 PUBLISHABLE = gx.ExpectColumnsToBePublishable(direct=["name"], classified=list(CELLS))
@@ -134,8 +141,8 @@ def test_an_empty_table_in_a_database_is_not_publishable(request, tmp_path):
 def test_what_a_table_declares_direct_blocks():
     frame = table().anon.declare(quasi="zip", direct="who")
     with pytest.raises(ReleaseBlocked, match="direct identifiers: 'who'"):
-        gate(K(qids="zip", k=1), frame=frame)
-    assert gate(K(qids="zip", k=1), frame=frame.drop(columns="who")).success
+        gate(K(qids="zip", k=2), frame=frame)
+    assert gate(K(qids="zip", k=2), frame=frame.drop(columns="who")).success
     context = gxp.get_context(mode="ephemeral")
     asset = context.data_sources.add_pandas("s").add_dataframe_asset("a")
     batch = asset.add_batch_definition_whole_dataframe("b").get_batch({"dataframe": frame})
@@ -176,11 +183,18 @@ def test_labels_without_a_name_are_not_classified():
 
 
 def test_a_gate_that_measures_nothing_says_so():
-    classified = gx.ExpectColumnsToBePublishable(classified=list(CELLS))
-    with pytest.raises(ReleaseBlocked, match="no expectation of the suite measures anything") as no:
-        gate(classified)
+    ignoring = gx.ExpectColumnsToBePublishable(classified=list(CELLS), unlisted="ignore")
+    with pytest.raises(ReleaseBlocked, match="no table can fail what the suite asks") as no:
+        gate(ignoring)
     assert no.value.verdict.status == "could_not_assess"
-    assert gate(classified, K(qids="zip", k=1)).success
+    with pytest.raises(ReleaseBlocked, match="k: 1 is somebody alone"):
+        gate(ignoring, K(qids="zip", k=1))
+    assert gate(ignoring, K(qids="zip", k=2)).success
+    # Columns without a role are enough to fail.
+    classified = gx.ExpectColumnsToBePublishable(classified=list(CELLS))
+    assert gate(classified).meta["anonrisk"]["status"] == "pass"
+    with pytest.raises(ReleaseBlocked, match="has no role"):
+        gate(classified, frame=table(more=list("uvwxyz")))
 
 
 def test_the_last_of_several_batches_does_not_speak_for_all(tmp_path):

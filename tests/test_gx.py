@@ -547,23 +547,23 @@ def test_the_gate_leaves_the_callers_context_alone(context):
 
     project_manager.set_project(context)
     suite = gxp.ExpectationSuite(
-        name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=1)]
+        name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids="zip", k=2)]
     )
-    gated(suite, pd.DataFrame({"zip": ["a"]}))
+    gated(suite, pd.DataFrame({"zip": ["a", "a"]}))
     assert project_manager.get_current_project() is context
 
 
 def test_the_gate_takes_batches_and_definitions(batch_of):
     not_about_spark(batch_of)
     batch = batch_of(CELLS)
-    good = gxp.ExpectationSuite(
-        name="s", expectations=[gx.ExpectKAnonymityToBeAtLeast(qids=Q, k=1)]
-    )
+    asked = gx.ExpectQidUniquenessToBeAtMost(qids=Q, max_unique_records=8)
+    good = gxp.ExpectationSuite(name="s", expectations=[asked])
+    name = "expect_qid_uniqueness_to_be_at_most"
     assert gated(good, batch).success
     with pytest.raises(ReleaseBlocked, match="was evaluated 1 of 2 times"):
-        gated(good, batch, required={"s": {"expect_k_anonymity_to_be_at_least": 2}})
+        gated(good, batch, required={"s": {name: 2}})
     with pytest.raises(ReleaseBlocked, match="suite 'other' was not run"):
-        gated(good, batch, required={"other": {"expect_k_anonymity_to_be_at_least": 1}})
+        gated(good, batch, required={"other": {name: 1}})
 
 
 @pytest.mark.spark("spark")

@@ -47,7 +47,7 @@ def gate_operator(monkeypatch):
 def test_nothing_that_a_template_gives_is_an_option(gate_operator, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     anonrisk.Policy(quasi=["zip"], k=2).save("p.json")
-    anonrisk.Policy(quasi=["zip"], k=1).save("loose.json")
+    anonrisk.Policy(quasi=["zip"], max_unique_records=9).save("loose.json")
     Path("bad.csv").write_text("zip\na\nb\n")
     Path("--good.csv").write_text("zip\na\na\n")
 

@@ -331,7 +331,7 @@ def test_roles_that_cannot_be_read_are_an_error_of_ours():
         for call in (df.anon.k, df.anon.roles, df.anon.ldiv):
             with pytest.raises(errors.RolesLostError, match="cannot be read"):
                 call()
-        verdict = Policy(k=1).check(df)
+        verdict = Policy(k=2).check(df)
         assert verdict.status == "could_not_assess"
         assert "cannot be read" in verdict.failures[0].sentence
 

@@ -58,20 +58,36 @@ def test_a_table_without_a_policy_does_not_pass(folder, capsys):
 
 def test_warnings_block_where_they_are_asked_to(folder):
     rules = {"at_least": 5, "severity": "warn"}
-    anonrisk.Policy(quasi=["zip", "age"], k=rules).save("data/policy.json")
+    anonrisk.Policy(quasi=["zip", "age"], k=[2, rules]).save("data/policy.json")
     assert check_each(["data/a.csv"]) == 0
     assert check_each(["--fail-on", "warn", "data/a.csv"]) == 1
     assert check_each(["--fail-on", "never", "data/a.csv"]) == 2
+
+
+def test_policies_are_linted(folder, capsys):
+    policy("data/policy.json")
+    anonrisk.Policy(quasi=["zip"], max_unique_fraction=1).save("data/b.policy.json")
+    pattern = re.compile(hook("anonrisk-lint")["files"])
+    for place in ("data/policy.json", "data/b.policy.json", "policy.yaml", "a/b.policy.yml"):
+        assert pattern.search(place)
+    assert not any(map(pattern.search, ("policy.py", "my_policy.yaml", "policy.csv")))
+    words = hook("anonrisk-lint")["entry"].split()[4:]
+    assert check_each([*words, "data/policy.json"]) == 0
+    assert check_each([*words, "data/policy.json", "data/b.policy.json"]) == 1
+    assert "1 is everybody; 1% is 0.01" in " ".join(capsys.readouterr().out.split())
+    # The hook for tables warns of the same.
+    assert check_each(["data/b.csv"]) == 3
+    assert "data/b.policy.json: No table can break" in capsys.readouterr().err
 
 
 def test_nothing_changed_is_nothing_wrong():
     assert check_each([]) == 0
 
 
-def hook():
+def hook(name="anonrisk-check"):
     yaml = pytest.importorskip("yaml")
-    (one,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    return one
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    return next(one for one in hooks if one["id"] == name)
 
 
 def test_the_hook_takes_what_the_command_line_reads(folder):

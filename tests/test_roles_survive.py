@@ -22,7 +22,7 @@ CELLS = {
     "name": ["Ann", "Bob", "Cas", "Dee"],
 }
 ROLES = {"quasi": ["zip", "age"], "sensitive": "ill", "direct": "name"}
-POLICY = anonrisk.Policy(k=1)
+POLICY = anonrisk.Policy(max_unique_records=99)
 # The columns of a table that has more of them than roles.
 WIDE = {"quasi": ["zip"], "insensitive": ["ill"]}
 

@@ -215,7 +215,7 @@ def test_nested_columns_are_told_and_refused(tmp_path):
     with anonrisk.scan(path) as table:
         with pytest.raises(UnsupportedColumnError, match="'x'"):
             table.anon.k("x")
-        policy = anonrisk.Policy(quasi=["y"], direct=["name"], k=1, unlisted="ignore")
+        policy = anonrisk.Policy(quasi=["y"], direct=["name"], k=2, unlisted="ignore")
         verdict = policy.check(table)
         assert verdict.findings == policy.check(by_pandas(path)).findings
         assert "'x.name'" in str(verdict)
@@ -231,7 +231,7 @@ def test_roles_and_marks_come_from_the_file(tmp_path):
     frame = pd.DataFrame({"zip": ["1", "1"], "age": [30.0, 31.0], "name": ["a", "b"]})
     frame = frame.anon.declare(quasi=["zip", "age"], direct="name").anon.perturb("age", 1, seed=1)
     frame.to_parquet(tmp_path / "t.parquet")
-    policy = anonrisk.Policy(k=1)
+    policy = anonrisk.Policy(k=2)
     with anonrisk.scan(tmp_path / "t.parquet") as table:
         assert table.anon.roles() == frame.anon.roles()
         assert table.anon.was_perturbed() == frame.anon.was_perturbed()
@@ -390,7 +390,7 @@ def test_a_file_that_changes_is_noticed(tmp_path):
         written(path, zip=["1", "2"])
         with pytest.raises(UnreadableTableError, match="has changed since it was scanned"):
             table.anon.k("zip")
-        verdict = anonrisk.Policy(quasi=["zip"], k=1).check(table)
+        verdict = anonrisk.Policy(quasi=["zip"], k=2).check(table)
         assert verdict.status == "could_not_assess"
         path.unlink()
         with pytest.raises(UnreadableTableError, match="has changed"):

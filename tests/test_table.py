@@ -176,7 +176,7 @@ def test_a_held_table_keeps_roles_and_marks_and_its_kind(kind):
         assert type(made.frame) is type(table)
         assert anonrisk.roles(made).quasi == ("zip", "age")
         assert anonrisk.was_perturbed(made) == {"hour": "perturb"}
-    verdict = Policy(quasi=["zip", "hour"], k=1, unlisted="ignore").check(noisy)
+    verdict = Policy(quasi=["zip", "hour"], k=2, unlisted="ignore").check(noisy)
     assert verdict.status == "could_not_assess"
     assert anonrisk.roles(anonrisk.table(table)) == anonrisk.Roles(columns=tuple(CELLS))
 

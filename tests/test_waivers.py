@@ -77,7 +77,9 @@ def test_what_is_said_stands_in_every_rendering_to_its_end():
 def test_what_nobody_can_tell_is_never_waived():
     doubt = replace(verdict(), findings=(unknown("k", "it failed"), unknown("table", "it failed")))
     assert waive(doubt, [Waiver(**WAIVER)]) == doubt
-    named = verdict(Policy(quasi="zip", direct="name", k=1), PEOPLE.assign(name=list("xyz")))
+    named = verdict(
+        Policy(quasi="zip", direct="name", max_unique_records=9), PEOPLE.assign(name=list("xyz"))
+    )
     assert waive(named, [Waiver(**WAIVER)]) == named
     direct = next(one for one in named.findings if one.budget == "direct")
     assert direct.status == "fail"

@@ -289,10 +289,10 @@ def test_a_gate_takes_it_for_sizes(frame):
 @pytest.mark.parametrize(
     "budget",
     [
-        {"ldiv": {"l": 1}},
-        {"tcloseness": {"t": 1, "distance": "equal"}},
-        {"predicted_singletons": {"group_size": 2, "at_most": 2}},
-        {"population_unique_fraction": {"population_size": 99, "at_most": 1}},
+        {"ldiv": {"l": 2}},
+        {"tcloseness": {"t": 0.9, "distance": "equal"}},
+        {"predicted_singletons": {"group_size": 2, "at_most": 1}},
+        {"population_unique_fraction": {"population_size": 99, "at_most": 0.9}},
     ],
     ids=lambda budget: next(iter(budget)),
 )

@@ -1,8 +1,9 @@
-"""Each of several tables against the policy beside it, for pre-commit.
+"""Each of several tables against the policy beside it, for pre-commit; or each policy by itself.
 
 ``python -m anonrisk.cli.pre_commit data/admissions.csv`` looks for ``admissions.policy.yaml``, then
 for ``policy.yaml``, in the table's folder (``.yml``, ``.json`` too), and runs ``anonrisk check``. A
-table that has no policy beside it could not be assessed.
+table that has no policy beside it could not be assessed. With ``--lint`` the files are policies,
+and each is given to ``anonrisk lint``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from anonrisk.cli.deliver import print_error
 from anonrisk.cli.outcome import CODES
 from anonrisk.cli.parser import Parser
 from anonrisk.engines.reading.files import without_values
+from anonrisk.errors import AnonRiskError
+from anonrisk.policy import Policy
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 
 if TYPE_CHECKING:
@@ -30,20 +33,37 @@ def check_each(arguments: Sequence[str] | None = None) -> int:
         prog="pre_commit", description="Each table against the policy beside it.", epilog=EPILOG
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="files, a table each")
+    parser.add_argument("--lint", action="store_true", help="the files are policies: lint them")
     parser.add_argument("--policy", metavar="FILE", help="one for all, in place of those beside")
     parser.add_argument("--fail-on", choices=("fail", "warn"), default="fail", help="as in check")
     try:
         given = parser.parse_args(arguments)
     except SystemExit as error:
         return int(error.code or 0)
-    codes = {_check(table, given.policy, given.fail_on) for table in given.tables}
+    if given.lint:
+        each = [f"--fail-on={given.fail_on}", "--"]
+        codes = {main(["lint", *each, policy]) for policy in given.tables}
+    else:
+        beside = {table: given.policy or policy_beside(Path(table)) for table in given.tables}
+        for policy in dict.fromkeys(filter(None, beside.values())):
+            _remark(policy)
+        codes = {_check(table, policy, given.fail_on) for table, policy in beside.items()}
     # What failed is known; beside it, doubt is only doubt.
     return CODES[FAIL] if CODES[FAIL] in codes else max(codes, default=0)
 
 
-def _check(table: str, policy: str | None, fail_on: str) -> int:
-    found = policy or policy_beside(Path(table))
-    if found is None:
+def _remark(policy: str | Path) -> None:
+    """Print what lint warns of; what is wrong with a policy otherwise, its check says."""
+    try:
+        remarks = Policy.load(policy).lint().warnings
+    except AnonRiskError:
+        return
+    for remark in remarks:
+        print_error(f"{policy}: {remark.sentence}")
+
+
+def _check(table: str, policy: str | Path | None, fail_on: str) -> int:
+    if policy is None:
         name = Path(table).name.partition(".")[0]
         print_error(
             f"could not assess: no policy is beside {without_values(table)!r}: write "
@@ -51,7 +71,7 @@ def _check(table: str, policy: str | None, fail_on: str) -> int:
             "file from the hook"
         )
         return CODES[COULD_NOT_ASSESS]
-    return main(["check", f"--policy={found}", f"--fail-on={fail_on}", "--", table])
+    return main(["check", f"--policy={policy}", f"--fail-on={fail_on}", "--", table])
 
 
 def policy_beside(table: Path) -> Path | None:

@@ -52,7 +52,11 @@ class Source(Protocol):
 
 
 # Commands that ask nothing of a table that a database is not asked for.
-_SCANNED = ("check", "find-qids", "measure", "predict", "report")
+_SCANNED = ("check", "find-qids", "lint", "measure", "predict", "report")
+
+
+def _command(parser: argparse.ArgumentParser) -> str:
+    return parser.prog.rpartition(" ")[2]
 
 
 class Files:
@@ -68,12 +72,12 @@ class Files:
         """Add the table and how it is written."""
         parser.add_argument(
             "table",
-            nargs="+",
+            nargs="*" if _command(parser) == "lint" else "+",
             help="files, folders or patterns of one table; - reads CSV from a pipe",
         )
         group = parser.add_argument_group("table")
         group.add_argument("--format", choices=FORMATS, help="if the names do not tell it")
-        if parser.prog.rpartition(" ")[2] in _SCANNED:
+        if _command(parser) in _SCANNED:
             group.add_argument(
                 "--engine",
                 choices=("pandas", "scan"),

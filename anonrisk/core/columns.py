@@ -51,33 +51,84 @@ _UNSEEN = frozenset(
     )
     for code in range(first, last + 1)
 )
-_JOINTS = frozenset("_-.")
+# Accents, of whatever script; marks of scripts in which they are letters stay.
+_ACCENTS = frozenset(
+    chr(code)
+    for first, last in ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF))
+    for code in range(first, last + 1)
+)
+# Letters that look like those of the Latin alphabet, in either case, or are one with a stroke.
+# Full-width and mathematical letters are folded by Unicode itself.
+_LOOKALIKES = {
+    ord(letter): latin
+    for letters, latin in (
+        *(("аαɑᴀ", "a"), ("вβʙ", "b"), ("сϲᴄ", "c"), ("ԁđðᴅ", "d"), ("еεᴇ", "e"), ("ꜰƒ", "f")),  # noqa: RUF001
+        *(("ɡցɢ", "g"), ("нһηհħʜ", "h"), ("іιıɩɪӏ", "i"), ("јϳᴊ", "j"), ("кκᴋ", "k")),  # noqa: RUF001
+        *(("łլʟ", "l"), ("мμᴍ", "m"), ("νոɴ", "n"), ("оοօøᴏ", "o"), ("рρᴘ", "p"), ("ԛզ", "q")),  # noqa: RUF001
+        *(("ʀ", "r"), ("ѕꜱ", "s"), ("тτŧᴛ", "t"), ("սᴜ", "u"), ("ѵᴠ", "v"), ("ԝωաᴡ", "w")),  # noqa: RUF001
+        *(("хχ", "x"), ("уυүʏ", "y"), ("ζᴢ", "z"), ("æ", "ae"), ("œ", "oe")),  # noqa: RUF001
+    )
+    for letter in letters
+}
+# What a join adds to a name that both of its tables have: pandas, Polars, databases.
+_MERGED = re.compile(r"(?:_(?:x|y|left|right)|[._:]\d{1,3})$", re.IGNORECASE)
 
 
 def skeleton(name: object) -> str:
-    """Give what is left of a name without case, white space, joints and what nobody sees.
+    """Return what is left of a name without case, accents, white space, punctuation, the unseen.
 
-    Two names with one skeleton are spelt otherwise and may well be one column. Names that are
-    not texts, and those of which nothing is left, have none.
+    Letters that look like Latin ones are those. Two names with one skeleton are spelt otherwise and
+    may well be one column. Names that are not texts, and those of which nothing is left, have none.
 
     Examples
     --------
-    >>> skeleton("First Name") == skeleton("first_name") == skeleton("FIRST-NAME\u200b")
+    >>> skeleton("First Name") == skeleton("first_name") == skeleton("(FIRST-NAME)\u200b")
     True
+    >>> skeleton("n\u0430m\u00e9"), skeleton("SSN#")
+    ('name', 'ssn')
     >>> skeleton("_"), skeleton(0)
     ('', '')
     """
     if not isinstance(name, str):
         return ""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(
-        letter
-        for letter in folded
-        if letter not in _JOINTS
-        and letter not in _UNSEEN
+    letters = unicodedata.normalize("NFD", folded).translate(_LOOKALIKES)
+    return unicodedata.normalize("NFC", "".join(filter(_is_seen, letters)))
+
+
+def _is_seen(letter: str) -> bool:
+    """Tell whether a character makes a difference between names."""
+    category = unicodedata.category(letter)
+    return (
+        letter not in _UNSEEN
+        and letter not in _ACCENTS
         and not letter.isspace()
-        and unicodedata.category(letter) not in ("Cc", "Cf", "Zl", "Zp", "Zs", "Pc", "Pd")
+        and category[0] not in "PSZ"
+        and category not in ("Cc", "Cf")
     )
+
+
+def spelt(name: object) -> str:
+    r"""Return a name in quotes, and escaped beside it where its letters look like others.
+
+    Examples
+    --------
+    >>> spelt("zip"), spelt("z" + chr(0x456) + "p").partition(" ")[2]
+    ("'zip'", "(written 'z\\u0456p')")
+    """
+    doubtful = isinstance(name, str) and any(ord(one) in _LOOKALIKES for one in name.casefold())
+    return f"{name!r} (written {name!a})" if doubtful else repr(name)
+
+
+def unmerged(name: object) -> object:
+    """Return a name without what a join has added to it.
+
+    Examples
+    --------
+    >>> unmerged("name_x"), unmerged("name.1"), unmerged("name")
+    ('name', 'name', 'name')
+    """
+    return _MERGED.sub("", name) if isinstance(name, str) else name
 
 
 def nearest(word: object, words: Iterable[object]) -> str:

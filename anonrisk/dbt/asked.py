@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import joined
 from anonrisk.counts.question import Sensitive
-from anonrisk.dbt.common import refuse_draft
+from anonrisk.dbt.common import refuse_no_gate
 from anonrisk.engines.sql import compiled
 from anonrisk.errors import PolicyError
 from anonrisk.measures.scores import FORMULAS
-from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget
-from anonrisk.policy.finding import edge_of
+from anonrisk.policy.budgets.base import SensitiveBudget, SizeBudget, edge_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +74,7 @@ def asked_of(policy: Terms) -> list[Asked]:
 
 def _settings(policy: Terms) -> Iterator[str]:
     """Say which settings need more than a test knows."""
-    refuse_draft(policy)
+    refuse_no_gate(policy)
     if not policy.roles.whole:
         raise PolicyError(
             "the policy names no quasi-identifier: add roles, or read them with --manifest"

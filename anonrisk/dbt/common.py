@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from anonrisk.errors import PolicyError
+from anonrisk.policy import limits
 
 if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
@@ -25,8 +26,11 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")[:60] or "policy"
 
 
-def refuse_draft(policy: Terms) -> None:
+def refuse_no_gate(policy: Terms) -> None:
     """Refuse a policy under which nothing would ever be published."""
+    for finding in limits.of_policy(policy):
+        if finding.blocks():
+            raise PolicyError(finding.sentence)
     if not policy.reviewed:
         raise PolicyError(
             "this policy is a draft that nobody has reviewed (reviewed: false), and passes no table"

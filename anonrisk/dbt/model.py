@@ -6,7 +6,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from anonrisk._version import __version__
-from anonrisk.dbt.common import MARK, refuse_draft
+from anonrisk.dbt.common import MARK, refuse_no_gate
 
 if TYPE_CHECKING:
     from anonrisk.policy.policy import Policy
@@ -34,7 +34,7 @@ def model(dbt, session):
 
 def python_model(policy: Policy, model: str) -> dict[str, str]:
     """Give the file that a dbt project needs to publish a model under a policy, by its path."""
-    refuse_draft(policy)
+    refuse_no_gate(policy)
     literal = pformat(policy.to_dict(), indent=1, width=96, sort_dicts=False)
     text = _MODEL.format(
         mark=MARK,

@@ -242,7 +242,7 @@ class PrivacyExpectation(GateExpectation):
         """Make the policy that the fields stand for."""
         return Policy.from_dict(cls.document(given, cls.limits(given, severity)))
 
-    def _given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         """Give the fields; a suite parameter that nobody filled in is an error."""
         names = (*COMMON, *self.own_keys)
         return {
@@ -252,7 +252,7 @@ class PrivacyExpectation(GateExpectation):
 
     def question(self) -> dict[str, Any]:
         """Ask for the counts that the limits are about, but not for the limits."""
-        given = self._given()
+        given = self.given()
         drops = "drop" in (given["missing"], given.get("missing_sensitive"))
         given |= {"max_dropped_fraction": 1.0 if drops else None, "dropped_are_removed": False}
         counts = self.budgets[0].counts(given, shared_scores())
@@ -263,7 +263,7 @@ class PrivacyExpectation(GateExpectation):
         counted = found.counted
         if counted is None:
             return could_not_assess("nothing was counted")
-        policy = self.policy_of(self._given(), self.finding_severity)
+        policy = self.policy_of(self.given(), self.finding_severity)
         findings = of_counts(policy, counted)
         if found.empty:
             findings.append(release_rules.no_records())

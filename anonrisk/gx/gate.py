@@ -23,6 +23,7 @@ from anonrisk.gx.expectations import EXPECTATIONS
 from anonrisk.gx.result import OURS as META
 from anonrisk.gx.suite import changed, policy_of
 from anonrisk.gx.verdict import fail_on, findings_of, together, verdict_of
+from anonrisk.policy.finding import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -260,6 +261,7 @@ def judge(
     verdict = together(verdicts, reasons, added, block_on)
     if not verdict.passed:
         told = [*reasons, *(f.sentence for f in added if not f.passed)]
+        told += [f.sentence for f in verdict.failures if f.budget == LIMITS]
         told += [line for result in found for line in _not_passed(result, block_on)]
         told = told or [finding.sentence for finding in verdict.failures]
         listed = "\n".join(f"- {shown(line)}" for line in told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.errors import AnonRiskError
 from anonrisk.gx.conditions import rows_of
 from anonrisk.gx.expectations import EXPECTATIONS
+from anonrisk.gx.limits import columns_alone, limits_of
 from anonrisk.gx.result import OURS
 from anonrisk.gx.suite import is_open, policy_of
 from anonrisk.policy import Policy, Verdict, coverage, release_rules
@@ -37,9 +38,10 @@ def verdict_of(
     rows, outside = rows_of(result.results, _TYPES)
     findings = [*(unknown("table", reason) for reason in reasons), *outside]
     findings += [f for one in result.results for f in findings_of(one, block_on)]
+    policy = _policy(suite)
+    findings = [*(findings or columns_alone(result)), *limits_of(result, policy)]
     if not findings:
         findings = [unknown("table", "no expectation of the suite measures anything")]
-    policy = _policy(suite)
     # What a condition keeps is not the table that is published: its row labels are others.
     first = sorted(result.results, key=_has_condition)
     told = [(one.meta or {}).get(OURS) or {} for one in first]

@@ -31,6 +31,7 @@ class PolicyArguments(RoleArguments, BudgetArguments, total=False):
     name: str | None
     description: str | None
     reviewed: bool
+    advisory: bool
     roles: Mapping[str, Any]
     unlisted: Unlisted
     missing: MissingOrWildcard

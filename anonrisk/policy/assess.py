@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def assess(policy: Terms, frame: Any) -> Assessment:
     """Take every measure that the budgets name, and k and uniqueness in any case."""
     if (
-        len(policy.rules) > 1
+        len(policy.rules) != 1
         or policy.rules[0].every_subset_of is not None
         or policy.by is not None
     ):

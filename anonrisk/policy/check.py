@@ -12,7 +12,7 @@ from anonrisk.core.render import count_of
 from anonrisk.engines import engine_for, refuse_path
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
-from anonrisk.policy import coverage, release_rules
+from anonrisk.policy import coverage, limits, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
@@ -114,6 +114,9 @@ def _against(  # noqa: PLR0917
         findings += of_counts(policy, counted, n_original)
     if (isinstance(counted, Problem) or not counted.has_rows) and is_empty(frame):
         findings.append(release_rules.no_records())
+    if not findings and not policy.rules:
+        findings.append(limits.every_column_listed())
+    findings += limits.of_policy(policy)
     made = replace(made, findings=release_rules.once(findings))
     if isinstance(counted, Problem):
         return made, None

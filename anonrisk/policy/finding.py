@@ -10,7 +10,7 @@ from anonrisk.core.render import PrintedFields, joined, named, shown, visible
 from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import budgets
-from anonrisk.policy.budgets.base import SEVERITIES
+from anonrisk.policy.budgets.base import SEVERITIES, within
 from anonrisk.policy.messages import as_given, in_short, inside, percent
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ WAIVED = "waived"
 # What a waiver says, and where a finding keeps it.
 WAIVER = ("reason", "owner", "expires")
 # What a finding may be about beside the budgets; one of another name was not written here.
+LIMITS = "limits"
 _SHARES = ("max_dropped_fraction", "missing_sensitive")
 _OTHERS = {
     "max_dropped_fraction": "The share of rows left out",
@@ -35,6 +36,7 @@ _OTHERS = {
     "files": "What is published",
     "storage": "What is stored besides the rows",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
+    LIMITS: "The table",
 }
 
 
@@ -46,9 +48,10 @@ class Finding(PrintedFields):
     ----------
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
-        ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
-        ``"against"``, ``"coverage"`` and ``"table"`` for what a policy checks or tells by itself;
-        of a release also ``"approvals"`` and ``"files"``. In `Verdict.storage` it is ``"storage"``.
+        ``"unlisted"``, ``"reviewed"``, ``"limits"``, ``"max_dropped_fraction"``,
+        ``"missing_sensitive"``, ``"against"``, ``"coverage"`` and ``"table"`` for what a policy
+        checks or tells by itself; of a release also ``"approvals"`` and ``"files"``. In
+        `Verdict.storage` it is ``"storage"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}
@@ -104,8 +107,9 @@ class Finding(PrintedFields):
     def blocks(self, fail_on: str = "fail") -> bool:
         """Tell whether it keeps a table from being published; see `Verdict.fail_on`."""
         if self.status == COULD_NOT_ASSESS:
-            # Nobody knows how bad it is where nothing was measured.
-            return True
+            # Nobody knows how bad it is where nothing was measured. Limits that only warn are no
+            # gate, unless somebody says that warnings decide.
+            return not (self.budget == LIMITS and self.severity == fail_on == "warn")
         if self.passed or self.severity == WAIVED:
             return False
         return self.severity == "fail" or fail_on == "warn"
@@ -266,19 +270,6 @@ def unknown(budget: str, message: str, *, severity: str = "fail", **about: Any) 
         sentence=f"{inside(about.get('group'))}{what} could not be assessed: {why}.",
         **about,
     )
-
-
-def within(value: float, limit: float, *, at_least: bool) -> bool:
-    """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
-    edge = edge_of(limit, at_least=at_least, whole=isinstance(value, int))
-    return value >= edge if at_least else value <= edge
-
-
-def edge_of(limit: float, *, at_least: bool, whole: bool) -> float:
-    """Give the least or the most that a value may be."""
-    if whole and isinstance(limit, int):
-        return limit
-    return limit * (1 - TOLERANCE if at_least else 1 + TOLERANCE)
 
 
 def plain_number(number: float | None) -> Any:

@@ -17,8 +17,9 @@ from anonrisk.policy.budgets.base import (
     Subject,
     TableBudget,
     Value,
+    within,
 )
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown, within
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS, Finding, unknown
 from anonrisk.policy.problem import Problem, attempt
 
 if TYPE_CHECKING:

@@ -74,6 +74,10 @@ def plan_goals(policy: Terms, frame: Any) -> PlanRequest:
         raise NoPlanHelpsError(
             "no plan helps: a plan does not know what becomes of sampling weights"
         )
+    if not policy.rules:
+        raise NoPlanHelpsError(
+            "no plan is needed: the policy is about columns alone, and has no budget"
+        )
     context = context_of(policy, table.roles)
     goals = tuple(_goals(policy, table, context))
     _check_missing(policy, table, goals)

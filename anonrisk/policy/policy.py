@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from anonrisk.errors import PolicyError
+from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import document, fields, show, upstairs
 from anonrisk.policy import ready as ready_policies
 from anonrisk.policy.terms import KEYS, PART_OF, STRICT, Terms, nested, read_terms
+from anonrisk.policy.verdict import Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Unpack
 
     from anonrisk.api.assessment import Assessment
     from anonrisk.planning.goals import PlanRequest
     from anonrisk.policy.arguments import PolicyArguments, RoleArguments
-    from anonrisk.policy.verdict import Verdict
+    from anonrisk.policy.lint import LintResult
 
 
 # Frozen by itself: a subclass of a frozen class takes every new attribute, so that `policy.k = 11`
@@ -42,6 +43,8 @@ class Policy(Terms):
         Each quasi-identifier with its budgets.
     reviewed : bool
         Whether somebody has read it; a draft, which nobody has, passes no table.
+    advisory : bool
+        Whether it is meant that no table can fail it: it reports, and passes none.
     unlisted : {"refuse", "quasi", "ignore"}
         What becomes of columns that no role names: the table cannot be assessed; they join every
         quasi-identifier; or the verdict says that nobody has looked at them.
@@ -351,6 +354,50 @@ class Policy(Terms):
         from anonrisk.policy.check import check
 
         return check(self, frame, name=name, population=population, n_original=n_original)
+
+    def lint(
+        self, frame: Any = None, against: Policy | Verdict | str | Path | None = None
+    ) -> LintResult:
+        """Look for what the policy says and can hardly mean; no row of a table is read.
+
+        Parameters
+        ----------
+        frame : DataFrame, optional
+            A table of any library that the functions take: its columns are compared with the
+            names of the policy, as `check` does.
+        against : Policy, Verdict or path, optional
+            Another policy, or the verdict of the last release: wherever this policy asks for less
+            is an error. A path is read as by `load`.
+
+        Returns
+        -------
+        LintResult
+            True if no remark is an error: nothing in the policy decides, a column is not there or
+            must not be, or it is weaker than another. Limits that no table can break beside
+            others, sensitive columns that no budget judges and names that are no texts are
+            warnings.
+
+        See Also
+        --------
+        anonrisk.Policy.check : measures the table
+        anonrisk.Policy.draft : proposes a policy
+
+        Examples
+        --------
+        >>> found = Policy(quasi="zip", max_unique_fraction=1).lint()
+        >>> bool(found), found.warnings[0].sentence
+        (False, 'No table can break max_unique_fraction: 1 is everybody; 1% is 0.01.')
+        >>> Policy(quasi="zip", k=5).lint()
+        Policy: nothing to remark
+        """
+        from anonrisk.policy.lint import lint
+
+        given: Any = against
+        other = type(self).load(given) if isinstance(given, (str, Path)) else given
+        if other is not None and not isinstance(other, (Terms, Verdict)):
+            kind = type(other).__name__
+            raise ArgumentError(f"against is a Policy, a Verdict or a path, not a {kind}")
+        return lint(self, frame, other)
 
     def assess(self, frame: Any) -> Assessment:
         """Take the measures that the policy names, without comparing them with its budgets.

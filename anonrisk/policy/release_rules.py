@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
-from anonrisk.core.columns import nearest, skeleton
+from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.render import count_of, joined, visible
+from anonrisk.policy.budgets.base import within
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -23,7 +24,6 @@ from anonrisk.policy.finding import (
     plain_name,
     stored_name,
     unknown,
-    within,
 )
 from anonrisk.policy.labels import with_labels
 from anonrisk.policy.messages import as_given, percent
@@ -238,10 +238,15 @@ def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str
         for shape in shapes:
             if shape in forbidden:
                 return (
-                    f"direct identifier {forbidden[shape]!r} is not a column, but {name!r} is, "
-                    "which may be the same: remove it, or give it a role under its own name"
+                    f"direct identifier {forbidden[shape]!r} is not a column, but {spelt(name)} "
+                    "is, which may be the same: remove it, or give it a role under its own name"
                 )
     return None
+
+
+def pasted(names: Iterable[Name]) -> str:
+    """Write names so that they can be pasted into a list of YAML or JSON."""
+    return ", ".join(map(_pasted, names))
 
 
 def _may_be_direct(policy: Terms, published: Published) -> set[Name]:
@@ -252,13 +257,18 @@ def _may_be_direct(policy: Terms, published: Published) -> set[Name]:
 
 
 def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
-    """Give each name with the skeletons that it may be found by: as a whole, and its last part."""
+    """Give each name with the skeletons that it may be found by: as a whole, and its last part.
+
+    What a join adds to a name, as in ``name_x``, makes it no other column.
+    """
+    every: list[tuple[Name, tuple[object, ...]]] = []
     for name in published.names:
         parts = name if isinstance(name, tuple) else (name,)
         whole = ".".join(map(str, parts)) if isinstance(name, tuple) else name
-        yield name, {skeleton(whole), skeleton(parts[-1])}
-    for path in published.nested:
-        yield path, {skeleton(path), skeleton(path.rpartition(".")[2])}
+        every.append((name, (whole, parts[-1])))
+    every += [(path, (path, path.rpartition(".")[2])) for path in published.nested]
+    for name, written in every:
+        yield name, {skeleton(one) for text in written for one in (text, unmerged(text))}
 
 
 def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:

@@ -137,8 +137,26 @@ def read_rules(given: dict[str, Any], roles: PolicyRoles) -> tuple[Rule, ...]:
     for i, entry in enumerate([] if entries is None else fields.listed(entries, "qids")):
         rules.append(_rule(entry, f"qids[{i}]", roles))
     if not rules:
-        raise PolicyError(f"the policy holds no budget; there are {', '.join(budgets.BUDGETS)}")
+        _check_without_budgets(given, roles)
     return tuple(rules)
+
+
+def _check_without_budgets(given: dict[str, Any], roles: PolicyRoles) -> None:
+    """Refuse a policy without a budget, unless there is no quasi-identifier to measure.
+
+    Direct identifiers, and columns that nobody has named, need no number to fail.
+    """
+    there = f"there are {', '.join(budgets.BUDGETS)}"
+    if roles.whole:
+        raise PolicyError(
+            f"quasi-identifier {roles.whole[0]!r} has no budget, as the policy holds no budget; "
+            f"{there}"
+        )
+    refuses = given.get("unlisted", "refuse") == "refuse"
+    if not (roles.direct or (refuses and roles.classified)) or given.get("unlisted") == "quasi":
+        raise PolicyError(f"the policy holds no budget; {there}")
+    if given.get("by") is not None:
+        raise PolicyError(f"by: groups are measured by budgets, and the policy holds none; {there}")
 
 
 def _rule(given: Any, where: str, roles: PolicyRoles) -> Rule:

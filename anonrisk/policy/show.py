@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonrisk.core import render
+from anonrisk.policy import limits
 from anonrisk.policy.budgets import of_shares
 from anonrisk.policy.messages import as_given
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 _BUDGETS = ("quasi-identifier", "budget", "limit", "severity")
+_COLUMNS_ALONE = "No budget: it is about direct identifiers and columns without a role alone."
 _ROLES = ("column", "role", "reason")
 _GUESS = "Every role is a guess: decide, then remove reviewed: false; until then no table passes."
 
@@ -23,7 +25,8 @@ def text(policy: Terms) -> str:
     """Write the rules, a line a budget; of a draft first the columns."""
     if policy.drafted is None:
         lines, header, rows = _table(policy)
-        return render.fitted(*lines, render.text_table(header, rows))
+        table = [render.text_table(header, rows)] if rows else []
+        return render.fitted(*lines, *table, *(f"- {note}" for note in _notes(policy)))
     return render.fitted(
         render.shown(f"{policy.drafted.headline}: {policy.drafted.counts}"),
         render.text_table(_ROLES, policy.drafted.rows()),
@@ -34,7 +37,7 @@ def text(policy: Terms) -> str:
 
 def html(policy: Terms) -> str:
     """Write the same as HTML; everything is escaped."""
-    budgets = render.html_table(*_table(policy))
+    budgets = render.html_table(*_table(policy)) + render.html_lines(_notes(policy))
     if policy.drafted is None:
         return budgets
     from html import escape
@@ -46,6 +49,11 @@ def html(policy: Terms) -> str:
     return f"{roles}<ul>{notes}</ul>{budgets}"
 
 
+def _notes(policy: Terms) -> list[str]:
+    """Say what is wrong with limits that no table can break."""
+    return [render.shown(finding.sentence) for finding in limits.of_policy(policy)]
+
+
 def _title(policy: Terms) -> str:
     name = render.shown(policy.name or policy.digest[:19])
     return f"Policy {name}, missing values: {policy.missing}"
@@ -54,6 +62,8 @@ def _title(policy: Terms) -> str:
 def _table(policy: Terms) -> tuple[list[str], Sequence[str], list[list[str]]]:
     """Give the budgets; a quasi-identifier that all of them are about is named once."""
     rows = _rows(policy)
+    if not rows:
+        return [_title(policy), _COLUMNS_ALONE], (), []
     if len({of for of, *_ in rows}) > 1:
         return [_title(policy)], _BUDGETS, rows
     return [_title(policy), f"of {rows[0][0]}"], _BUDGETS[1:], [row[1:] for row in rows]

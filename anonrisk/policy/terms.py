@@ -28,7 +28,8 @@ VERSION = 1
 # What becomes of columns that no role names.
 UNLISTED = ("refuse", "quasi", "ignore")
 KEYS = (
-    *("version", "name", "description", "reviewed", "roles", "unlisted", "missing"),
+    *("version", "name", "description", "reviewed", "advisory", "roles"),
+    *("unlisted", "missing"),
     "missing_sensitive",
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
     *("population_size", "unsuppressed", "budgets", "qids"),
@@ -52,6 +53,7 @@ class Terms:
     name: str | None = None
     description: str | None = None
     reviewed: bool = True
+    advisory: bool = False
     unlisted: Unlisted = "refuse"
     missing: MissingOrWildcard = "value"
     missing_sensitive: Missing | None = None
@@ -94,6 +96,7 @@ class Terms:
             "version": self.version,
             **optional,
             "reviewed": None if self.reviewed else False,
+            "advisory": self.advisory or None,
             "roles": roles or None,
             "unlisted": self.unlisted,
             "missing": self.missing,
@@ -224,6 +227,7 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
         "name": _optional(given, "name", fields.text),
         "description": _optional(given, "description", fields.text),
         "reviewed": fields.flag(given.get("reviewed", True), "reviewed"),
+        "advisory": fields.flag(given.get("advisory", False), "advisory"),
         "unlisted": fields.word(given.get("unlisted", "refuse"), "unlisted", UNLISTED),
         "missing": fields.word(given.get("missing", "value"), "missing", MISSING_OR_WILDCARD),
         "missing_sensitive": _optional(given, "missing_sensitive", _missing),
@@ -290,6 +294,8 @@ def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[R
             f"quasi-identifier {loose[0]!r} has no budget: it is in no entry of qids; "
             "name it there, or add budgets for all quasi-identifiers together"
         )
+    if settings["advisory"]:
+        _check_advisory(rules)
     _check_by(settings["by"], roles, rules)
     _check_sampling(settings, roles)
     others = (*roles.sensitive, *roles.direct, *roles.insensitive, roles.unit)
@@ -299,6 +305,20 @@ def _check_together(settings: dict[str, Any], roles: PolicyRoles, rules: tuple[R
                 raise PolicyError(f"column {column!r} of qids has another role in roles")
         for budget in rule.budgets:
             _check_sensitive(budget, roles)
+
+
+def _check_advisory(rules: tuple[Rule, ...]) -> None:
+    every = [budget for rule in rules for budget in rule.budgets]
+    decisive = next((b for b in every if b.severity == "fail" and not b.vacuous), None)
+    if decisive is not None:
+        raise PolicyError(
+            f"advisory: true says that no limit decides, and {decisive.name} does: give it "
+            "severity: warn, or leave advisory out"
+        )
+    if not every:
+        raise PolicyError(
+            "advisory: true says that no limit decides, and there is none: leave it out"
+        )
 
 
 def _check_sampling(settings: dict[str, Any], roles: PolicyRoles) -> None:

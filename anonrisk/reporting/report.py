@@ -102,6 +102,7 @@ def report(
     >>> made.to_dict()["verdict"]["word"]
     'Fail'
     """
+    from anonrisk.policy.finding import LIMITS
     from anonrisk.policy.policy import Policy
     from anonrisk.reporting.measured import measured
     from anonrisk.reporting.page import Report
@@ -130,7 +131,9 @@ def report(
     if not judged and found.sizes is None:
         # What went wrong is an error to somebody who asked for numbers and no verdict.
         classes(frame, policy_or_qids, unit=unit, missing=missing)  # type: ignore[arg-type]
-        raise EngineError(" ".join(one.sentence for one in found.verdict.failures))
+        # That the policy above asks for nothing is no news.
+        failures = (one for one in found.verdict.failures if one.budget != LIMITS)
+        raise EngineError(" ".join(one.sentence for one in failures))
     verdict = found.verdict if judged else None
     return Report(summarise(found, title), verdict)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anonrisk
 from anonrisk.cli import options
 from anonrisk.cli.outcome import Outcome
+from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import wanted
 from anonrisk.errors import ArgumentError
 
@@ -68,7 +69,7 @@ def _of_policy(given: argparse.Namespace, source: Source) -> Outcome:
         raise ArgumentError("a policy says everything itself: give --policy without the others")
     from anonrisk.policy.wanted import wanted_by
 
-    policy = anonrisk.Policy.load(given.policy)
+    policy = load_policy(given.policy)
     found = policy.assess(source.read(given, wanted_by(policy)))
     return Outcome.of(found.sizes, found, **found.to_dict())
 

@@ -8,11 +8,11 @@ import anonrisk
 from anonrisk.cli import options, output_paths
 from anonrisk.cli.outcome import Outcome
 from anonrisk.cli.plan_file import read_plan, require_hierarchies, scales_of
+from anonrisk.cli.policy_file import load_policy
 from anonrisk.cli.source import text_format, wanted
 from anonrisk.core.literals import Loss, PlanMethod
 from anonrisk.core.render import shown, visible
 from anonrisk.errors import ArgumentError, NoPlanHelpsError, PlanError, WeightError
-from anonrisk.policy import Policy
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
 from anonrisk.policy.wanted import wanted_by
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from anonrisk.cli.source import Source
     from anonrisk.planning.plan import Plan
+    from anonrisk.policy import Policy
 
 
 def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
@@ -150,7 +151,7 @@ def _policy(given: argparse.Namespace) -> Policy | None:
     if said or given.population_size is not None:
         option = (said or ["population_size"])[0].replace("_", "-")
         raise ArgumentError(f"--{option} and --policy exclude each other: the policy says it")
-    return Policy.load(given.policy)
+    return load_policy(given.policy)
 
 
 def _previous(given: argparse.Namespace) -> tuple[Plan | None, list[Any], list[Any]]:

@@ -33,7 +33,9 @@ def arguments(parser: argparse.ArgumentParser, source: Source) -> None:
     )
     group.add_argument("--title", help="its heading")
     group.add_argument(
-        "--policy", metavar="FILE", help="show its verdict; the exit code is that of check"
+        "--policy",
+        metavar="FILE",
+        help="show its verdict; the exit code is that of check, or 0 if it is advisory",
     )
     group.add_argument(
         "--group-size", type=int, metavar="N", help="predict the singletons of such a group too"
@@ -49,7 +51,9 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     """Measure once and write the report; where that fails, one that says so."""
     path = str(output_paths.outside_table("--html", given.html, given.table))
     made = write_page(path, given.title, lambda: _report(given, source))
-    code = 0 if made.verdict is None else CODES[made.verdict.status]
+    # A policy that only advises is no gate: that its page was written is all that is asked for.
+    advised = given.policy is not None and check.policy_of(given).advisory
+    code = 0 if made.verdict is None or advised else CODES[made.verdict.status]
     status = "" if made.verdict is None else f"{made.verdict.status.replace('_', ' ')}\n"
     document = Outcome.of(code=code, html=given.html, **made.to_dict()).document
     return Outcome(f"{status}Wrote {shown(given.html)}", document, code)

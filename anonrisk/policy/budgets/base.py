@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from anonrisk.counts.question import TOLERANCE
 from anonrisk.errors import PolicyError
 from anonrisk.policy import fields
 
@@ -118,6 +119,19 @@ class Need:
 
     name: str
     measure: Callable[[Any, Engine, Qid, Context], Any]
+
+
+def within(value: float, limit: float, *, at_least: bool) -> bool:
+    """Compare with a limit: whole numbers exactly, others a hair in the table's favour."""
+    edge = edge_of(limit, at_least=at_least, whole=isinstance(value, int))
+    return value >= edge if at_least else value <= edge
+
+
+def edge_of(limit: float, *, at_least: bool, whole: bool) -> float:
+    """Return the least or the most that a value may be."""
+    if whole and isinstance(limit, int):
+        return limit
+    return limit * (1 - TOLERANCE if at_least else 1 + TOLERANCE)
 
 
 # ---- what is asked of a batch of Great Expectations ---------------------------------------------
@@ -307,6 +321,26 @@ class Budget(ABC):
         """Return the JSON Schema of the one key that is required, written alone."""
         (key,) = _required(keys)
         return keys[key].schema
+
+    # ---- a limit that says nothing ---------------------------------------------------------------
+
+    @property
+    def worst(self) -> float | None:
+        """The worst that any table can have; None where that grows with the table."""
+        if self.at_least:
+            return 1
+        return 1.0 if self.keys.get(self.limit_key) == SHARE else None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether no table can break the limit."""
+        worst = self.worst
+        return worst is not None and within(worst, self.limit, at_least=self.at_least)
+
+    @property
+    def likely_meaning(self) -> str:
+        """What a limit that no table can break says, and what was probably meant."""
+        return f"{self.limit:g} is everybody; 1% is 0.01"
 
     # ---- measuring and telling ------------------------------------------------------------------
 

@@ -51,6 +51,11 @@ class K(base.SizeBudget):
             f"at least {self.limit:,} are asked for"
         )
 
+    @property
+    def likely_meaning(self) -> str:
+        """Every class has somebody in it."""
+        return "1 is somebody alone, and every class has that many; 5 and 11 are usual"
+
     def needed_k(self, context: Context) -> int:
         """Give the limit itself."""
         return int(self.limit)

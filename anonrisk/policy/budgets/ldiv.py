@@ -115,6 +115,16 @@ class LDiv(base.SensitiveBudget):
             f"{found.number:.6g} in {of.sensitive}; at least {self.limit:g} is asked for"
         )
 
+    @property
+    def worst(self) -> float:
+        """One value is the least; r₁ < c (r₁ + …), of the recursive kind, may fail up to c = 1."""
+        return 1 if self.c is None or self.c > 1 else 0
+
+    @property
+    def likely_meaning(self) -> str:
+        """Every class has a value."""
+        return "l = 1 is one value, and every class has that many; l: 2 is usual"
+
     def assessed(self) -> dict[str, Any]:
         """Take the diversity of this kind."""
         constant = {} if self.c is None else {"c": self.c}

@@ -26,3 +26,8 @@ class LinkedBudget(base.ReleaseBudget):
             f"The fewest persons with one combination of {of.columns}, where the tables are "
             f"joined, are {int(found.number):,}; at least {self.limit:,} are asked for"
         )
+
+    @property
+    def likely_meaning(self) -> str:
+        """Every combination of a join is somebody's."""
+        return "1 is somebody alone, and every combination has that many; 5 and 11 are usual"

@@ -86,6 +86,11 @@ class MaxSuppressed(base.TableBudget):
             f"at most {as_given(self.limit)} may be"
         )
 
+    @property
+    def likely_meaning(self) -> str:
+        """No table loses more than all of its rows."""
+        return "1 is every row; 5% is 0.05"
+
     def not_expected(self, context: Context) -> str:
         """Say that only whoever removed rows knows of them."""
         return ": a batch does not tell what was removed from it"

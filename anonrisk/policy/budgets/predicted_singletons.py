@@ -120,6 +120,21 @@ class PredictedSingletons(base.SizeBudget):
             "may be"
         )
 
+    @property
+    def worst(self) -> float:
+        """Everybody of the group."""
+        return 1.0 if self.as_fraction else float(self.group_size)
+
+    @property
+    def likely_meaning(self) -> str:
+        """No more people of a group can be alone than it has."""
+        if self.as_fraction:
+            return super().likely_meaning
+        return (
+            f"{self.limit:,.6g} is everybody of a group of {self.group_size:,}; 1% is "
+            "at_most_fraction: 0.01"
+        )
+
     @classmethod
     def limits(cls, given: Mapping[str, Any], severity: str) -> dict[str, Any]:
         """Give a limit for each of the two that is given."""

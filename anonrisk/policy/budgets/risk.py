@@ -243,6 +243,20 @@ class RiskBudget(base.SizeBudget):
             f"at most {as_given(self.limit)} is allowed"
         )
 
+    @property
+    def worst(self) -> float:
+        """Certainty; nobody is above a threshold that is certainty itself."""
+        return 0.0 if self.threshold is not None and self.threshold >= 1 else 1.0
+
+    @property
+    def likely_meaning(self) -> str:
+        """No risk is larger than certainty."""
+        if self.threshold is not None and self.threshold >= 1:
+            return "no risk is above a threshold of 1; 20% is 0.2"
+        if self.threshold is not None:
+            return super().likely_meaning
+        return "1 is certainty; 9% is 0.09"
+
     @classmethod
     def enough_k(cls, limit: float, parameters: Mapping[str, Any]) -> int | None:
         """Give the k whose risk, at most 1 / k, is the limit or the threshold."""

@@ -161,6 +161,11 @@ class TCloseness(base.SensitiveBudget):
             f"{of.sensitive} ({self.distance} distance); at most {self.limit:g} is allowed"
         )
 
+    @property
+    def likely_meaning(self) -> str:
+        """No distance is larger."""
+        return "t = 1 is the largest distance there is; 0.2 is usual"
+
     def assessed(self) -> dict[str, Any]:
         """Take the same distance."""
         order = None if self.order is None else list(self.order)

@@ -73,6 +73,11 @@ class WholePerson(base.SizeBudget):
             f"are {int(found.number):,}; at least {self.limit:,} are asked for"
         )
 
+    @property
+    def likely_meaning(self) -> str:
+        """Everybody is like themselves."""
+        return "1 is oneself, whom everybody is like; 5 and 11 are usual"
+
     @classmethod
     def counts(cls, given: Mapping[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         """Count whole persons, whatever the limit."""
