@@ -12,6 +12,7 @@ from anonrisk.core.render import count_of
 from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import release_rules
+from anonrisk.policy.examine import examined
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.measure import Counted, context_of, count
@@ -95,8 +96,10 @@ def _against(  # noqa: PLR0917
 ) -> tuple[Verdict, Counted | None]:
     """Count what a table publishes, and put what follows into a verdict."""
     made = replace(made, **release_rules.described(policy, published))
-    findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
+    # Last, when the columns are encoded.
+    contents = examined(policy, frame, published, partial(_judged_alone, policy, published))
+    findings = release_rules.of_columns(policy, published, contents)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
     else:
@@ -108,6 +111,11 @@ def _against(  # noqa: PLR0917
         return made, None
     known = {"engine": counted.engine, "unit": counted.roles.unit, **size_of(counted)}
     return replace(made, **known), counted
+
+
+def _judged_alone(policy: Terms, published: Published, frame: Any) -> list[Finding]:
+    """Judge the budgets of a policy about a table that is published like another one."""
+    return of_counts(policy, count(policy, frame, published=published))
 
 
 def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:

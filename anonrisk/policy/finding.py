@@ -32,6 +32,7 @@ _OTHERS = {
     "against": "The change against the base",
     "approvals": "Who has approved the release",
     "files": "What is published",
+    "contents": "What the columns hold",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
 }
 
@@ -45,8 +46,8 @@ class Finding(PrintedFields):
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"max_dropped_fraction"``, ``"missing_sensitive"``,
-        ``"against"`` and ``"table"`` for what a policy checks or tells by itself; of a release
-        also ``"approvals"`` and ``"files"``.
+        ``"against"``, ``"contents"`` and ``"table"`` for what a policy checks or tells by itself;
+        of a release also ``"approvals"`` and ``"files"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}
