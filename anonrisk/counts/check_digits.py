@@ -71,6 +71,19 @@ class SqlText:
         return self._with("or", other)
 
 
+@dataclass(frozen=True)
+class SqlSigns:
+    """The codes of the signs of a text of SQL; `code` is the function that gives one."""
+
+    text: str
+    code: str
+    text_type: str
+
+    def __call__(self, i: int) -> SqlText:
+        """Write the code of the sign at a position, 0 behind the last one."""
+        return SqlText(f"coalesce({self.code}(substr({self.text}, {i + 1}, 1)), 0)")
+
+
 def _where(condition: Any, yes: Any, no: Any) -> Any:
     if isinstance(condition, SqlText):
         return SqlText(f"(case when {condition} then {yes} else {no} end)")
@@ -247,12 +260,26 @@ def _finnish(code: Codes) -> Any:
 
 
 def _iban(code: Codes) -> Any:
+    if isinstance(code, SqlSigns):
+        return _iban_in_sql(code)
     rest: Any = code(0) * 0
     for i in (*range(4, LONGEST), 0, 1, 2, 3):
         sign = code(i)
         factor = _where(sign >= 65, 100, _where(sign >= 48, 10, 1))
         rest = (rest * factor + _where(sign >= 48, _value(sign), 0)) % 97
     return rest == 1
+
+
+def _iban_in_sql(signs: SqlSigns) -> SqlText:
+    """Write the same with two digits for a letter, and few of the digits divided at a time."""
+    digits = f"(substr({signs.text}, 5) || substr({signs.text}, 1, 4))"
+    for value in range(10, 36):
+        digits = f"replace({digits}, '{chr(value + 55)}', '{value}')"
+    rest = f"(cast(substr({digits}, 1, 9) as bigint) % 97)"
+    for start in range(10, 2 * LONGEST, 12):
+        more = f"cast({rest} as {signs.text_type}) || substr({digits}, {start}, 12)"
+        rest = f"(cast({more} as bigint) % 97)"
+    return SqlText(f"({rest} = 1)")
 
 
 def _value(sign: Any) -> Any:

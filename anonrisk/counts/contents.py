@@ -7,11 +7,12 @@ process they are computed by arrays, elsewhere as the texts of SQL that this mod
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlText
+from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
 from anonrisk.counts.question import Asks
 from anonrisk.counts.shapes import DATES, DEGREES, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
 
@@ -88,6 +89,8 @@ FOLDED_FROM = "".join(_FOLDING) + "".join(map(chr, _LEFT_OUT))
 FOLDED_TO = "".join(_FOLDING.values())
 _TABLE = str.maketrans({**_FOLDING, **dict.fromkeys(map(chr, _LEFT_OUT), "")})
 
+_WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
+
 
 def folded(text: str) -> str:
     """Return a spelling without case, spaces and accents.
@@ -106,6 +109,8 @@ def folded(text: str) -> str:
 @dataclass(frozen=True)
 class Contents(Asks["dict[Name, ColumnContents]"]):
     """How the cells of some columns look.
+
+    Shapes of identifiers are not looked for in tables of fewer than `ENOUGH` rows.
 
     Attributes
     ----------
@@ -236,6 +241,9 @@ class Spelling:
     code: str
     sign: str
     text: str
+    rounding: str = "floor({0})"
+    # The function that gives the bits of numbers, where expressions would be too long.
+    checking: str | None = None
 
     def matches(self, text: str, pattern: str) -> str:
         """Write that a text, or a part of it, matches an expression."""
@@ -246,11 +254,18 @@ class Spelling:
         return self.matches(text, f"^(?:{pattern})$")
 
 
+    def floor(self, number: str) -> str:
+        """Write a number rounded down."""
+        return self.rounding.format(number)
+
+
+# Not every SQLite has `floor`.
+_DOWN = "(cast({0} as bigint) - (({0}) < cast({0} as bigint)))"
 SPELLINGS = {
     "spark": Spelling("({} rlike '{}')", "ascii", "chr", "string"),
     "duckdb": Spelling("regexp_matches({}, '{}')", "ascii", "chr", "varchar"),
     "postgresql": Spelling("({} ~ '{}')", "ascii", "chr", "text"),
-    "sqlite": Spelling("({} regexp '{}')", "unicode", "char", "text"),
+    "sqlite": Spelling("({} regexp '{}')", "unicode", "char", "text", _DOWN, "anonrisk_checked"),
 }
 
 
@@ -271,51 +286,71 @@ def compact_text(text: str) -> str:
 def whole_text(number: str, spelling: Spelling) -> str:
     """Write the digits of a whole number; nothing of another."""
     return (
-        f"case when {_is_whole(number)} then cast(cast({number} as bigint) as {spelling.text}) end"
+        f"case when {_is_whole(number, spelling)} then "
+        f"cast(cast({number} as bigint) as {spelling.text}) end"
     )
 
 
-def bits_of_texts(text: str, compact: str, keys: Iterable[str], spelling: Spelling) -> str:
-    """Write the bits of a text that `plain_text` gave, and `compact_text` beside it."""
-    found = {name: spelling.whole(text, pattern) for name, pattern in UNCHECKED.items()}
-    others = [spelling.whole(text, pattern) for pattern in (DATES, FRACTION)]
+def bits(keys: Iterable[str], spelling: Spelling, *, identifiers: bool) -> str:
+    """Write the bits of a cell, of any kind; shapes of identifiers where they are asked for.
+
+    Columns: `k` the kind; `t` the text on one line (`plain_text`), the digits of a whole number
+    (`whole_text`) or a date with the year first; `c` the text without separators; `y` the number.
+    """
+    may = f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
+    numbers = f"(({may} or k = '{NUMBER}') and t is not null)"
+    century = _bits({"last century": spelling.matches("t", "^19[0-9][0-9]-")})
+    shapes = _bits_of_shapes(spelling) if identifiers else "0"
+    checked = _bits_of_numbers("t", "c", spelling) if identifiers else "0"
+    return (
+        f"(case when {may} then {_bits_of_numerals(spelling)} + {shapes} else 0 end)"
+        f" + (case when {numbers} then {checked} else 0 end)"
+        f" + (case when k = '{TEXT}' then {_bits_of_words(keys, spelling)}"
+        f" when k = '{NUMBER}' then {_bits_of_sizes(spelling)}"
+        f" when k = '{DATE}' then {BITS['date']} + {century} else 0 end)"
+    )
+
+
+def _bits_of_shapes(spelling: Spelling) -> str:
+    found = {name: spelling.whole("t", pattern) for name, pattern in UNCHECKED.items()}
+    others = [spelling.whole("t", pattern) for pattern in (DATES, FRACTION)]
     found[PHONE] = f"({found[PHONE]} and not {others[0]} and not {others[1]})"
-    found |= {name: spelling.whole(text, pattern) for name, pattern in NUMERALS.items()}
-    found["degrees"] = spelling.whole(text, DEGREES)
-    identifies = f"{_bits(found)} + {_bits_of_numbers(text, compact, spelling)}"
+    return _bits(found)
+
+
+def _bits_of_numerals(spelling: Spelling) -> str:
+    found = {name: spelling.whole("t", pattern) for name, pattern in NUMERALS.items()}
+    return _bits({**found, "degrees": spelling.whole("t", DEGREES)})
+
+
+def _bits_of_words(keys: Iterable[str], spelling: Spelling) -> str:
     words = ", ".join(f"'{word}'" for word in PLACEHOLDERS)
-    n_spaces = f"(length({text}) - length(replace({text}, ' ', '')))"
-    others_found = {
-        "long text": f"(length({text}) >= {LONG} and {n_spaces} >= {WORDS - 1})",
-        "placeholder": f"(lower({text}) in ({words}))",
-    }
-    json = f"({spelling.matches(text, '^[{[]')} and {has_key(text, keys, spelling)})"
-    others_found |= {"keys": json} if keys else {}
-    may = spelling.matches(text, MAY_IDENTIFY)
-    return f"(case when {may} then {identifies} else 0 end) + {_bits(others_found)}"
-
-
-def bits_of_numbers(number: str, text: str, spelling: Spelling) -> str:
-    """Write the bits of a number, whose digits `whole_text` gave."""
-    apart = f"({number} * {STREET} - floor({number} * {STREET} + 0.5))"
+    n_spaces = "(length(t) - length(replace(t, ' ', '')))"
     found = {
-        "whole": _is_whole(number),
-        "fraction": f"(not {_is_whole(number)})",
-        "degrees": f"(abs({number}) <= {HALF_CIRCLE} and abs({apart}) > 0.000001)",
-        "placeholder": f"({number} in ({', '.join(map(str, numeric_placeholders()))}))",
+        "long text": f"(length(t) >= {LONG} and {n_spaces} >= {WORDS - 1})",
+        "placeholder": f"(lower(t) in ({words}))",
     }
-    numbers = _bits_of_numbers(text, text, spelling)
-    return f"{_bits(found)} + (case when {text} is not null then {numbers} else 0 end)"
+    if keys:
+        begins = "substr(t, 1, 1) in ('{', '[')"
+        found["keys"] = f"({begins} and {has_key('t', keys, spelling)})"
+    return _bits(found)
+
+
+def _bits_of_sizes(spelling: Spelling) -> str:
+    parts = f"(y * {STREET})"
+    apart = f"({parts} - {spelling.floor(f'({parts} + 0.5)')})"
+    found = {
+        "whole": _is_whole("y", spelling),
+        "fraction": f"(not {_is_whole('y', spelling)})",
+        "degrees": f"(abs(y) <= {HALF_CIRCLE} and abs({apart}) > 0.000001)",
+        "placeholder": f"(y in ({', '.join(map(str, numeric_placeholders()))}))",
+    }
+    return _bits(found)
 
 
 def numeric_placeholders() -> tuple[int, ...]:
     """List the numbers that may stand for none."""
     return (*HIGH_PLACEHOLDERS, *LOW_PLACEHOLDERS)
-
-
-def bits_of_dates(text: str, spelling: Spelling) -> str:
-    """Write the bits of a date, as text with the year first."""
-    return f"{BITS['date']} + {_bits({'last century': spelling.matches(text, '^19[0-9][0-9]-')})}"
 
 
 def has_key(text: str, keys: Iterable[str], spelling: Spelling) -> str:
@@ -333,20 +368,43 @@ def key_pattern(keys: Iterable[str]) -> str:
 
 def _bits_of_numbers(text: str, compact: str, spelling: Spelling) -> str:
     """Write the bits of numbers with check digits; what has no such format is not computed."""
+    if spelling.checking is not None:
+        return f"coalesce({spelling.checking}({text}), 0)"
 
-    def code(i: int) -> SqlText:
-        return SqlText(f"coalesce({spelling.code}(substr({compact}, {i + 1}, 1)), 0)")
-
+    signs = SqlSigns(compact, spelling.code, spelling.text)
     parts = []
     for name, pattern in FORMATS.items():
         rules = {
-            f"checked {i}": str(number.agrees(code)).replace("ascii(", f"{spelling.code}(")
+            f"checked {i}": str(number.agrees(signs)).replace("ascii(", f"{spelling.code}(")
             for i, number in enumerate(CHECKED)
             if number.candidates == name
         }
         bits = f"{BITS[name]} + {_bits(rules)}"
         parts.append(f"(case when {spelling.whole(text, pattern)} then {bits} else 0 end)")
     return " + ".join(parts)
+
+
+def checked_bits(text: str) -> int:
+    """Return the bits of a number with check digits, for who computes one after the other.
+
+    Examples
+    --------
+    >>> checked_bits("123456782") == BITS["9 digits"] + BITS["checked 3"]
+    True
+    """
+    signs = text.translate(_WITHOUT_SEPARATORS).encode("ascii", "replace")
+
+    def code(i: int) -> int:
+        return signs[i] if i < len(signs) else 0
+
+    bits = 0
+    for name, pattern in FORMATS.items():
+        if re.fullmatch(pattern, text):
+            bits |= BITS[name]
+            for i, number in enumerate(CHECKED):
+                if number.candidates == name and number.agrees(code):
+                    bits |= BITS[f"checked {i}"]
+    return bits
 
 
 def _bits(conditions: Mapping[str, str]) -> str:
@@ -356,5 +414,5 @@ def _bits(conditions: Mapping[str, str]) -> str:
     )
 
 
-def _is_whole(number: str) -> str:
-    return f"(abs({number}) < {EXACT} and floor({number}) = {number})"
+def _is_whole(number: str, spelling: Spelling) -> str:
+    return f"(abs({number}) < {EXACT} and {spelling.floor(number)} = {number})"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Of fewer records nothing can be said about most of them.
+ENOUGH = 20
 # Of these no digit checks the others; they are known by how they are written.
 _UNCHECKED = (
     r"[0-9]{3}-[0-9]{2}-[0-9]{4}",  # US social security

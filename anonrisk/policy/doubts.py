@@ -200,6 +200,9 @@ def identifier_of(column: Name, cells: ColumnContents) -> tuple[str, int] | None
     """
     if cells.n_known < lookalikes.ENOUGH or cells.n_values < 2:
         return None
+    found = _checked_number(cells)
+    if found is not None:
+        return found
     for kind in UNCHECKED:
         rows, values = cells.rows(kind), cells.values(kind)
         if _is_share(cells, rows, values) and (kind not in _OF_THINGS or _is_key(rows, values)):
@@ -208,7 +211,7 @@ def identifier_of(column: Name, cells: ColumnContents) -> tuple[str, int] | None
         rows, values = cells.rows("degrees"), cells.values("degrees")
         if _is_share(cells, rows, values) and _is_key(rows, values):
             return _COORDINATES, rows
-    return _checked_number(cells)
+    return None
 
 
 def _checked_number(cells: ColumnContents) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts.change import FoldSpellings, LabelsAsColumns
 from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, Contents
 from anonrisk.counts.question import Question
+from anonrisk.counts.shapes import ENOUGH
 from anonrisk.engines import engine_for
 from anonrisk.policy import doubts, release_rules
 from anonrisk.policy.budgets.base import SensitiveBudget
@@ -45,7 +46,7 @@ def examine(
     )
     names = [*published.columns, *published.index]
     looked_at = tuple(name for name in looked_at if names.count(name) == 1)
-    if not looked_at or not engine.schema(frame).has_rows():
+    if not looked_at:
         return Examined()
     whole = frame
     if {*looked_at} & {*published.index}:
@@ -66,6 +67,8 @@ def _unique_rows(
 ) -> bool:
     """Return whether a count stands beside columns in which no two rows agree."""
     if not any(doubts.may_be_count(name, cells) for name, cells in found.items()):
+        return False
+    if next(iter(found.values())).n_rows < ENOUGH:
         return False
     by = tuple(
         name

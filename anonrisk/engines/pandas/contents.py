@@ -14,7 +14,7 @@ import pandas as pd
 from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS, LONGEST, SEPARATORS, WHOLE_LENGTHS
 from anonrisk.counts.contents import BITS, ColumnContents, Contents, Looks, Numbers
-from anonrisk.counts.shapes import DATES, DEGREES, FRACTION, UNCHECKED
+from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import column_of, remembered
 from anonrisk.engines.pandas.shape import is_date, is_text
@@ -64,14 +64,15 @@ def _look(column: pd.Series[Any], codes: Codes | None, keys: tuple[str, ...]) ->
     numbers = _as_numbers(column)
     if numbers is not None:
         values, counts = _sorted(numbers)
-        return ColumnContents.of(rules.NUMBER, n_rows, _looks_of_numbers(values, counts))
+        looks = _looks_of_numbers(values, counts, identifiers=n_rows >= ENOUGH)
+        return ColumnContents.of(rules.NUMBER, n_rows, looks)
     if _is_nested(column):
         return _nested(column, keys)
     cells, counts = _different(column, codes)
     known = np.ones(len(cells), dtype=bool)
     if is_text(cells, known):
         texts = pd.Series(cells.astype(object).to_numpy(), dtype="str")
-        bits = _bits_of_texts(texts, keys)
+        bits = _bits_of_texts(texts, keys, identifiers=n_rows >= ENOUGH)
         n_folded = texts.map(rules.folded).nunique() if len(texts) <= rules.FOLDABLE else len(texts)
         looks = _grouped(bits, counts)
         return ColumnContents.of(rules.TEXT, n_rows, looks, n_folded)
@@ -190,7 +191,9 @@ def _sums(numbers: Values, counts: Integers) -> Numbers:
     )
 
 
-def _looks_of_numbers(values: Values, counts: Integers) -> Iterable[Looks]:
+def _looks_of_numbers(
+    values: Values, counts: Integers, *, identifiers: bool
+) -> Iterable[Looks]:
     """Look at different numbers, which are in order."""
     floats = values.dtype.kind == "f"
     bits = np.full(len(values), BITS["whole"], dtype=np.int64)
@@ -204,7 +207,7 @@ def _looks_of_numbers(values: Values, counts: Integers) -> Iterable[Looks]:
         bits[far or slice(np.searchsorted(values, rules.EXACT), None)] = BITS["fraction"]
     for number in rules.numeric_placeholders():
         bits[_between(values, number, number)] |= BITS["placeholder"]
-    for length, name in WHOLE_LENGTHS.items():
+    for length, name in WHOLE_LENGTHS.items() if identifiers else ():
         inside = _between(values, 10 ** (length - 1), 10**length - 1)
         whole = np.flatnonzero(bits[inside] & BITS["whole"]) + inside.start
         if len(whole):
@@ -227,7 +230,9 @@ def _of_whole(numbers: Integers, length: int, name: str) -> Integers:
     return _checked(name, code, len(numbers))
 
 
-def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...]) -> Integers:
+def _bits_of_texts(
+    texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool
+) -> Integers:
     bits = np.zeros(len(texts), dtype=np.int64)
     uneven = _contains(texts, _UNEVEN_SPACE)
     if uneven.any():
@@ -241,7 +246,12 @@ def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...]) -> Integers:
     bits[long[wordy]] |= BITS["long text"]
     if keys:
         _mark_keys(texts, keys, bits)
-    _mark_identifiers(texts, bits)
+    may = np.flatnonzero(_contains(texts, rules.MAY_IDENTIFY))
+    texts = texts.iloc[may]
+    for name, pattern in (*rules.NUMERALS.items(), ("degrees", DEGREES)):
+        bits[may[_matches(texts, pattern)]] |= BITS[name]
+    if identifiers:
+        _mark_identifiers(texts, may, bits)
     return bits
 
 
@@ -252,11 +262,8 @@ def _mark_keys(texts: pd.Series[Any], keys: tuple[str, ...], bits: Integers) -> 
         bits[json[_contains(plain, rules.key_pattern(keys))]] |= BITS["keys"]
 
 
-def _mark_identifiers(texts: pd.Series[Any], bits: Integers) -> None:
-    may = np.flatnonzero(_contains(texts, rules.MAY_IDENTIFY))
-    texts = texts.iloc[may]
-    for name, pattern in (*rules.NUMERALS.items(), ("degrees", DEGREES)):
-        bits[may[_matches(texts, pattern)]] |= BITS[name]
+def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> None:
+    """Mark shapes of identifiers; `may` are the places of the texts among the bits."""
     # Nearly always no value looks like anything, and one expression is enough to know.
     looks = np.flatnonzero(_matches(texts, _ANY))
     texts, may = texts.iloc[looks], may[looks]

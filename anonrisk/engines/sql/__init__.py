@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.contents import Contents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.sql import (
+    contents,
     count,
     keyed,
     match,
@@ -67,6 +69,8 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
+            case Contents():
+                return contents.contents(table, asked)
         raise refused(f"'count' of {type(asked).__name__}")
 
     def profiles(
@@ -138,6 +142,8 @@ class SqlEngine:
                 return table
             case changes.LeaveOut(columns):
                 return rewrite.without(table, columns)
+            case changes.FoldSpellings(columns):
+                return contents.with_folded(table, columns)
         raise refused("a table with other cells")
 
     def __getattr__(self, name: str) -> NoReturn:
