@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
 from anonrisk.counts.question import Asks
-from anonrisk.counts.shapes import DATES, DEGREES, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
+from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,9 +60,10 @@ FOLDABLE = 10_000
 # Spellings are folded sign by sign, so that every engine can.
 _FOLDED = (
     *range(0x41, 0x5B),
-    *range(0xC0, 0x250),
-    *range(0x370, 0x530),
-    *range(0x1E00, 0x2000),
+    *range(0xC0, 0x180),
+    *range(0x386, 0x3CF),
+    *range(0x400, 0x460),
+    *range(0x1EA0, 0x1EFA),
 )
 _LEFT_OUT = (
     *(0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x202F, 0x3000, 0xFEFF),
@@ -188,6 +189,8 @@ class ColumnContents:
         each = list(looks)
         found = {}
         for name, bit in BITS.items():
+            if n_rows < ENOUGH and bit < BITS[_MARKS[0]]:
+                continue
             having = [look for look in each if look.bits & bit]
             if having:
                 counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
@@ -353,17 +356,17 @@ def numeric_placeholders() -> tuple[int, ...]:
     return (*HIGH_PLACEHOLDERS, *LOW_PLACEHOLDERS)
 
 
-def has_key(text: str, keys: Iterable[str], spelling: Spelling) -> str:
-    """Write that JSON has one of some keys."""
+def has_key(text: str, keys: Iterable[str], spelling: Spelling, end: str = ":") -> str:
+    """Write that JSON has one of some keys, behind which stands an end."""
     plain = f"lower({text})"
     for sign in "_- .":
         plain = f"replace({plain}, '{sign}', '')"
-    return spelling.matches(plain, key_pattern(keys))
+    return spelling.matches(plain, key_pattern(keys, end))
 
 
-def key_pattern(keys: Iterable[str]) -> str:
+def key_pattern(keys: Iterable[str], end: str = ":") -> str:
     """Write the expression of a key of JSON, without case and signs."""
-    return f'"(?:{"|".join(keys)})":'
+    return f'"(?:{"|".join(keys)})"{end}'
 
 
 def _bits_of_numbers(text: str, compact: str, spelling: Spelling) -> str:
