@@ -104,6 +104,13 @@ class LeaveOut:
     columns: Qid
 
 
+@dataclass(frozen=True)
+class FoldSpellings:
+    """Write texts without case, spaces and accents (`counts.contents.folded`)."""
+
+    columns: Qid
+
+
 # A step of pseudonyms is one more.
 Change: TypeAlias = (
     Recode
@@ -116,6 +123,7 @@ Change: TypeAlias = (
     | ChosenCells
     | LabelsAsColumns
     | LeaveOut
+    | FoldSpellings
     | Pseudonymisation
 )
 

@@ -1,7 +1,7 @@
 """How the cells of a column look: expressions to count them by, and the counts.
 
-The expressions are written so that Python, Java and RE2 read them alike: no classes of Unicode, no
-looking ahead.
+The expressions are written so that Python, Java, RE2 and PostgreSQL read them alike, also inside a
+text of SQL: no classes of Unicode, no looking ahead, no backslash.
 """
 
 from __future__ import annotations
@@ -12,24 +12,43 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NATIONAL = (
+# Of fewer records nothing can be said about most of them.
+ENOUGH = 20
+# Of these no digit checks the others; they are known by how they are written.
+_UNCHECKED = (
     r"[0-9]{3}-[0-9]{2}-[0-9]{4}",  # US social security
     r"[A-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]",  # UK national insurance
+)
+_NATIONAL = (
+    *_UNCHECKED,
     r"[XYZ0-9][0-9]{7}-?[A-Z]",  # Spanish DNI and NIE
     r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]",  # Italian fiscal code
     r"[0-9]{6}(?:[0-9]{2})?[-+A][0-9]{3}[0-9A-Z]",  # Nordic
-    r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}-[0-9]{3}\.[0-9]{2}",  # Belgian
-    r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}",  # Brazilian CPF
+    r"[0-9]{2}[.][0-9]{2}[.][0-9]{2}-[0-9]{3}[.][0-9]{2}",  # Belgian
+    r"[0-9]{3}[.][0-9]{3}[.][0-9]{3}-[0-9]{2}",  # Brazilian CPF
     r"[12] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{3} ?[0-9]{3}(?: ?[0-9]{2})?",  # French
     r"[0-9]{9}|[0-9]{11}",  # Dutch, Portuguese; German, Polish, Norwegian
 )
 _PHONE = (
-    r"(?:\+|00)[1-9][0-9 ()./-]{6,18}[0-9]",
-    r"\(?0[0-9 ()./-]{7,16}[0-9]",
-    r"\(?[2-9][0-9]{2}\)?[-. ]{1,2}[2-9][0-9]{2}[-. ][0-9]{4}",
+    r"(?:[+]|00)[1-9][0-9 ()./-]{6,18}[0-9]",
+    r"[(]?0[0-9 ()./-]{7,16}[0-9]",
+    r"[(]?[2-9][0-9]{2}[)]?[-. ]{1,2}[2-9][0-9]{2}[-. ][0-9]{4}",
 )
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_GROUP = "[0-9a-fA-F]{1,4}"
+_IP = (
+    rf"(?:{_BYTE}[.]){{3}}{_BYTE}(?:[:/][0-9]{{1,5}})?",
+    rf"(?:{_GROUP}:){{7}}{_GROUP}",
+    rf"(?:{_GROUP}:){{1,6}}(?::{_GROUP}){{1,6}}",
+)
+# Four decimals of a degree are eleven metres.
+_DEGREES = "[-+]?[0-9]{1,3}[.][0-9]{4,}"
 SHAPES = {
-    "e-mail address": r"[^@ ]+@[^@ ]+\.[^@ .]+",
+    "e-mail address": r"[^@ ]+@[^@ ]+[.][^@ .]+",
+    "web address": r"(?:https?|ftp)://[^ ]+|www[.][^ ]+[.][^ ]+",
+    "IP address": "|".join(_IP),
+    "MAC address": r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}",
+    "pair of coordinates": rf"(?:POINT ?)?[(]?{_DEGREES} ?[,; ] ?{_DEGREES}[)]?",
     # With or without dashes; the longer ones are what hash functions give.
     "UUID or hash": (
         r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
@@ -39,11 +58,24 @@ SHAPES = {
     "telephone number": "|".join(_PHONE),
     "national id": "|".join(_NATIONAL),
 }
-# A date has the shape of a telephone number, too.
+# Those that a doubt about a column rests on beside numbers with check digits.
+UNCHECKED = {
+    **{kind: SHAPES[kind] for kind in SHAPES if kind not in {"IBAN", "national id"}},
+    # Of a house's own network, too.
+    "e-mail address": r"[^@ ]+@[^@ ]+",
+    "national number": "|".join(_UNCHECKED),
+}
+# A date or a fraction has the shape of a telephone number, too.
 DATES = r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}.*"
 # Numbers written as text; a fraction of noughts is none.
 WHOLE = r"[-+]?[0-9]+(?:[.,]0*)?"
 FRACTION = r"[-+]?[0-9]*[.,][0-9]*[1-9][0-9]*(?:[eE][-+]?[0-9]+)?"
+# A date of the last century, the day or the year first.
+LAST_CENTURY = (
+    r"19[0-9]{2}[-/. ][0-9]{1,2}[-/. ][0-9]{1,2}(?:[^0-9].*)?"
+    r"|[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ]19[0-9]{2}(?:[^0-9].*)?"
+)
+DEGREES = _DEGREES
 # Whole numbers of these lengths, from and below, are looked at as national ids.
 NATIONAL_NUMBERS = ((10**8, 10**9), (10**10, 10**11))
 

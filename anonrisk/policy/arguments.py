@@ -43,5 +43,6 @@ class PolicyArguments(RoleArguments, BudgetArguments, total=False):
     sampling_fraction: float | None
     population_size: int | None
     unsuppressed: bool
+    acknowledged: Sequence[Mapping[str, Any]]
     budgets: Mapping[str, Any]
     qids: Sequence[Mapping[str, Any]]

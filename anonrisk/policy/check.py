@@ -14,6 +14,7 @@ from anonrisk.engines.one_state import one_state
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import coverage, limits, release_rules
 from anonrisk.policy.coverage import Coverage, RowCoverage
+from anonrisk.policy.examine import examined
 from anonrisk.policy.finding import Finding, unknown
 from anonrisk.policy.judge import Judge, worst
 from anonrisk.policy.labels import with_labels
@@ -106,8 +107,10 @@ def _against(  # noqa: PLR0917
     covered = coverage.of_table(policy, published)
     storage = of_storage(lambda: engine_for(frame).schema(frame).stored())
     made = replace(made, storage=storage, coverage=covered)
-    findings = release_rules.of_columns(policy, published)
     counted = attempt(counting)
+    # Last, when the columns are encoded.
+    contents = examined(policy, frame, published, partial(_judged_alone, policy, published))
+    findings = release_rules.of_columns(policy, published, contents)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
     else:
@@ -123,6 +126,11 @@ def _against(  # noqa: PLR0917
     covered = replace(covered, rows=RowCoverage.of(counted.measured), unit=counted.roles.unit)
     known = {"engine": counted.engine, "coverage": covered, **size_of(counted)}
     return replace(made, **known), counted
+
+
+def _judged_alone(policy: Terms, published: Published, frame: Any) -> list[Finding]:
+    """Judge the budgets of a policy about a table that is published like another one."""
+    return of_counts(policy, count(policy, frame, published=published))
 
 
 def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:

@@ -34,6 +34,7 @@ _OTHERS = {
     "approvals": "Who has approved the release",
     "coverage": "What the verdict covers",
     "files": "What is published",
+    "contents": "What the columns hold",
     "storage": "What is stored besides the rows",
     **dict.fromkeys(("direct", "unlisted", "missing_sensitive", "reviewed", "table"), "The table"),
     LIMITS: "The table",
@@ -49,9 +50,9 @@ class Finding(PrintedFields):
     budget : str
         The key of the policy, as ``"k"`` or ``"risk.prosecutor.highest"``; also ``"direct"``,
         ``"unlisted"``, ``"reviewed"``, ``"limits"``, ``"max_dropped_fraction"``,
-        ``"missing_sensitive"``, ``"against"``, ``"coverage"`` and ``"table"`` for what a policy
-        checks or tells by itself; of a release also ``"approvals"`` and ``"files"``. In
-        `Verdict.storage` it is ``"storage"``.
+        ``"missing_sensitive"``, ``"against"``, ``"contents"``, ``"coverage"`` and ``"table"`` for
+        what a policy checks or tells by itself; of a release also ``"approvals"`` and ``"files"``.
+        In `Verdict.storage` it is ``"storage"``.
     status : {"pass", "fail", "could_not_assess"}
         Whether the budget is kept; the last where that cannot be told.
     severity : {"fail", "warn", "waived"}

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 from anonrisk.core import render
+
+if TYPE_CHECKING:
+    from anonrisk.core.columns import Name
+
+_WORDS_OF_YAML = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 
 
 def label(group: Any) -> str:
@@ -58,3 +64,16 @@ def in_short(number: float | None) -> str:
 def inside(group: str | None) -> str:
     """Begin a sentence about one group."""
     return "" if group is None else f"In {render.visible(group)}: "
+
+
+def pasted(name: Name) -> str:
+    """Write a name so that it can be pasted into a list of YAML or JSON.
+
+    Examples
+    --------
+    >>> pasted("zip"), pasted("no"), pasted("first name"), pasted(7)
+    ('zip', '"no"', '"first name"', '7')
+    """
+    text = str(name)
+    plain = text.isidentifier() and text.isascii() and text.casefold() not in _WORDS_OF_YAML
+    return text if plain else json.dumps(text) if isinstance(name, str) else text

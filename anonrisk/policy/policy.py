@@ -68,6 +68,8 @@ class Policy(Terms):
         The number of people in that population.
     unsuppressed : bool
         Whether no record was removed after the draw.
+    acknowledged : tuple of Acknowledged
+        Doubts about contents that a person has answered: column, doubt and reason.
     drafted : Drafted or None
         Of `Policy.draft`: why each column has its role. No part of the policy itself.
 

@@ -6,7 +6,6 @@ here with the same two things, a policy and what a table publishes, and get the 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,9 @@ from anonrisk.core import column_roles
 from anonrisk.core.column_roles import Roles
 from anonrisk.core.columns import nearest, skeleton, spelt, unmerged
 from anonrisk.core.render import count_of, joined, visible
+from anonrisk.policy import doubts
 from anonrisk.policy.budgets.base import within
+from anonrisk.policy.doubts import Examined
 from anonrisk.policy.finding import (
     COULD_NOT_ASSESS,
     FAIL,
@@ -26,7 +27,8 @@ from anonrisk.policy.finding import (
     unknown,
 )
 from anonrisk.policy.labels import with_labels
-from anonrisk.policy.messages import as_given, percent
+from anonrisk.policy.messages import as_given, pasted, percent
+from anonrisk.policy.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 ROW_NUMBERS, UNNAMED = "row numbers", "unnamed"
 # How they are called where columns are listed.
 ROW_LABELS = "row labels"
+# A line to paste has no more names than somebody reads.
+_OFFERED = 50
 _DROP_LABELS = (
     "The rows have labels without a name, which are published too: leave them out with "
     "reset_index(drop=True), or name them and give them a role."
@@ -165,14 +169,23 @@ def described(policy: Terms, published: Published) -> dict[str, Any]:
 # ---- findings about columns ---------------------------------------------------------------------
 
 
-def of_columns(policy: Terms, published: Published) -> list[Finding]:
-    """Judge the columns themselves: a draft, direct identifiers, columns without a role."""
+def of_columns(
+    policy: Terms, published: Published, examined: Examined | Problem | None = None
+) -> list[Finding]:
+    """Judge the columns themselves: a draft, direct identifiers, roles, and what they hold.
+
+    `examined` is what was counted of their contents, or why it was not.
+    """
     policy = with_labels(policy, published.names)
+    known = examined if isinstance(examined, Examined) else Examined()
+    roles = described(policy, published)["columns"]
     return [
         *_reviewed(policy),
         *_repeated(published),
         *_direct(policy, published),
-        *_unlisted(policy, published),
+        *_unlisted(policy, published, known),
+        *doubts.findings(policy, roles, published.nested, known),
+        *([unknown(doubts.BUDGET, examined.message)] if isinstance(examined, Problem) else ()),
     ]
 
 
@@ -271,7 +284,7 @@ def _shapes(published: Published) -> Iterator[tuple[Name, set[str]]]:
         yield name, {skeleton(one) for text in written for one in (text, unmerged(text))}
 
 
-def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:
+def _unlisted(policy: Terms, published: Published, examined: Examined) -> Iterator[Finding]:
     """Stop at columns that nobody has looked at, where the policy does not say what they are."""
     if policy.unlisted != "refuse":
         return
@@ -279,8 +292,6 @@ def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:
     labels = published.labels == UNNAMED
     if not loose and not labels:
         return
-    # Nobody is offered a line that lets a direct identifier through.
-    harmless = [name for name in loose if name not in _may_be_direct(policy, published)]
     told = []
     if loose:
         have, them = ("has", "it") if len(loose) == 1 else ("have", "them")
@@ -288,15 +299,31 @@ def _unlisted(policy: Terms, published: Published) -> Iterator[Finding]:
             f"{count_of(len(loose), 'column')} {have} no role in the policy"
             f"{_meant(policy, published, loose)}, "
             f"so that nobody has said what may be learned from {them}"
+            f"{_offered(policy, published, loose, examined)}"
         )
-        if harmless:
-            told[0] += (
-                "; what tells nothing of a person goes under roles as  "
-                f"insensitive: [{', '.join(map(_pasted, harmless))}]"
-            )
     if labels:
         told.append(_DROP_LABELS)
     yield unknown("unlisted", " ".join(told))
+
+
+def _offered(policy: Terms, published: Published, loose: Qid, examined: Examined) -> str:
+    """Offer what a draft would say of columns, which errs on the safe side."""
+    # Nobody is offered a line that lets a direct identifier through.
+    near = _may_be_direct(policy, published)
+    harmless = tuple(name for name in loose if name not in near)
+    if not harmless:
+        return ""
+    wanted = policy.roles.unit is None and published.declared.unit is None
+    roles = doubts.proposed(harmless[:_OFFERED], examined, unit_wanted=wanted)
+    lists = ", ".join(
+        f"{role}: {pasted(names[0])}"
+        if role == "unit"
+        else f"{role}: [{', '.join(map(pasted, names))}]"
+        for role, names in roles.items()
+    )
+    more = len(harmless) - _OFFERED
+    first = f" (the first {_OFFERED}; {more:,} more are left)" if more > 0 else ""
+    return f"; a draft would say under roles{first}  {lists}"
 
 
 def _meant(policy: Terms, published: Published, loose: Qid) -> str:
@@ -306,16 +333,6 @@ def _meant(policy: Terms, published: Published, loose: Qid) -> str:
         if hint:
             return f" ({name!r}{hint})"
     return ""
-
-
-def _pasted(name: Name) -> str:
-    """Write a name so that it can be pasted into a list of YAML or JSON."""
-    text = str(name)
-    plain = text.isidentifier() and text.isascii() and text.casefold() not in _WORDS_OF_YAML
-    return text if plain else json.dumps(text) if isinstance(name, str) else text
-
-
-_WORDS_OF_YAML = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 
 
 # ---- findings about rows that were left out -----------------------------------------------------

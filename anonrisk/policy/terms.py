@@ -11,6 +11,7 @@ from anonrisk.core.columns import MISSING, MISSING_OR_WILDCARD, nearest
 from anonrisk.core.documents import canonical
 from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy import budgets, document, fields
+from anonrisk.policy.acknowledged import read_acknowledged
 from anonrisk.policy.budgets import ALSO_CALLED, BUDGETS
 from anonrisk.policy.rules import LISTS, SINGLE, read_roles, read_rules
 from anonrisk.predict.sample_risk import Sampling
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from anonrisk.core.columns import Name
     from anonrisk.core.literals import Missing, MissingOrWildcard, Unlisted
+    from anonrisk.policy.acknowledged import Acknowledged
     from anonrisk.policy.budgets import Budget
     from anonrisk.policy.drafting.drafted import Drafted
     from anonrisk.policy.rules import PolicyRoles, Rule
@@ -32,7 +34,7 @@ KEYS = (
     *("unlisted", "missing"),
     "missing_sensitive",
     *("max_dropped_fraction", "dropped_are_removed", "by", "suppressed", "sampling_fraction"),
-    *("population_size", "unsuppressed", "budgets", "qids"),
+    *("population_size", "unsuppressed", "acknowledged", "budgets", "qids"),
 )
 # What stands by itself among keywords, and inside a part in a document.
 _PARTS = {"roles": (*LISTS, *SINGLE), "budgets": (*BUDGETS, "rr")}
@@ -64,6 +66,7 @@ class Terms:
     sampling_fraction: float | None = None
     population_size: int | None = None
     unsuppressed: bool = False
+    acknowledged: tuple[Acknowledged, ...] = ()
     version: int = VERSION
     drafted: Drafted | None = field(default=None, compare=False)
 
@@ -105,6 +108,7 @@ class Terms:
             "sampling_fraction": self.sampling_fraction,
             "population_size": self.population_size,
             "unsuppressed": self.unsuppressed or None,
+            "acknowledged": [each.to_dict() for each in self.acknowledged] or None,
             "budgets": budgets.written(whole[0].budgets) if whole else None,
             "qids": [rule.to_dict() for rule in others] or None,
         }
@@ -240,6 +244,7 @@ def read_terms(given: dict[str, Any]) -> dict[str, Any]:
         "sampling_fraction": _optional(given, "sampling_fraction", _fraction),
         "population_size": _optional(given, "population_size", _people),
         "unsuppressed": fields.flag(given.get("unsuppressed", False), "unsuppressed"),
+        "acknowledged": read_acknowledged(given.get("acknowledged")),
     }
     _check_dropping(settings)
     rules = read_rules(given, roles)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anonrisk.counts.shapes import ENOUGH
+
 if TYPE_CHECKING:
     from anonrisk.counts.shapes import Shape
 
 # More than this share of the values are different, or have the shape.
 NEARLY_ALL = 0.95
-# With fewer records nothing can be said about most of them.
-ENOUGH = 20
 # Numbers that only look like a telephone's or a person's must also differ in this many records.
 MOSTLY_DIFFERENT = 0.5
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.contents import Contents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
@@ -20,6 +21,7 @@ from anonrisk.engines.numpy import (
     whole_person,
 )
 from anonrisk.engines.pandas import (
+    contents,
     interval,
     labels,
     link,
@@ -77,6 +79,8 @@ class PandasEngine:
                 return marked.marked(frame, columns, marker)
             case changes.CountUnseen(change):
                 return recode.unseen(frame, change)
+            case Contents():
+                return contents.contents(frame, asked)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -164,6 +168,8 @@ class PandasEngine:
                 return labels.with_labels(frame, name)
             case changes.LeaveOut(columns):
                 return frame.drop(columns=list(columns))
+            case changes.FoldSpellings(columns):
+                return contents.folded(frame, columns)
 
     def traces(self, frame: pd.DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

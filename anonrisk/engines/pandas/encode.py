@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +17,7 @@ from anonrisk.engines.pandas import objects
 from anonrisk.errors import AnonRiskError, UnsupportedColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -26,6 +28,26 @@ _WORTH_A_THREAD = 200_000
 # Integers that span no more than this serve as their own codes; counting does not mind the gaps.
 _SPAN = 2**31
 _ONE_AT_A_TIME = Lock()
+# What is known of a table while one check after another asks about it.
+_REMEMBERED: ContextVar[tuple[pd.DataFrame, dict[Any, Codes]] | None] = ContextVar(
+    "remembered", default=None
+)
+
+
+@contextmanager
+def remembering(frame: pd.DataFrame) -> Iterator[None]:
+    """Encode each column of a table once for all that is asked inside."""
+    before = _REMEMBERED.set((frame, {}))
+    try:
+        yield
+    finally:
+        _REMEMBERED.reset(before)
+
+
+def remembered(frame: pd.DataFrame) -> dict[Any, Codes]:
+    """Return the codes of columns that are known; a new dict where none are remembered."""
+    known = _REMEMBERED.get()
+    return known[1] if known is not None and known[0] is frame else {}
 
 
 def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
@@ -37,19 +59,22 @@ def column_of(frame: pd.DataFrame, name: Name) -> pd.Series[Any]:
 
 def encode(frame: pd.DataFrame, roles: Mapping[Name, str]) -> dict[Name, Codes]:
     """Encode some columns of a table, side by side where it is large."""
+    known = remembered(frame)
+    new = [name for name in roles if name not in known]
 
     def one(name: Name) -> Codes:
         return _encode_column(column_of(frame, name), name, roles[name])
 
-    if len(frame) < _WORTH_A_THREAD or len(roles) == 1:
-        return {name: one(name) for name in roles}
+    if len(frame) < _WORTH_A_THREAD or len(new) <= 1:
+        known |= {name: one(name) for name in new}
+        return {name: known[name] for name in roles}
     # pyarrow and the hash tables of pandas release the interpreter while they work.
-    with ThreadPoolExecutor(min(len(roles), os.cpu_count() or 1)) as pool:
-        codes = dict(zip(roles, pool.map(one, roles), strict=True))
-    if any(_is_arrow(column_of(frame, name).dtype) for name in roles):
+    with ThreadPoolExecutor(min(len(new), os.cpu_count() or 1)) as pool:
+        known |= zip(new, pool.map(one, new), strict=True)
+    if any(_is_arrow(column_of(frame, name).dtype) for name in new):
         # Arrow keeps what it freed; counting comes next and needs room of its own.
         objects.release_arrow()
-    return codes
+    return {name: known[name] for name in roles}
 
 
 def refuse_nested(dtype: Any, name: Name, role: str) -> None:

@@ -58,7 +58,7 @@ def numerals_of(column: pd.Series[Any], codes: NDArray[Any], n_codes: int) -> Nu
         texts = pd.Series(values[known].astype(object).to_numpy(), dtype="str")
         counts = (int(weights[_matches(texts, p)].sum()) for p in (WHOLE, FRACTION, DATES))
         return Numerals(*counts)
-    if _is_date(values, known):
+    if is_date(values, known):
         return Numerals(n_dates=n_known)
     if not _has_fractions(values, known):
         return Numerals()
@@ -94,7 +94,8 @@ def is_whole(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
     return pd.api.types.is_integer_dtype(values.dtype)
 
 
-def _is_date(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+def is_date(values: pd.Series[Any], known: NDArray[np.bool_]) -> bool:
+    """Return whether a column holds dates or instants."""
     if values.dtype == object:
         return isinstance(next(iter(values[known]), None), dt.date)
     dtype = values.dtype

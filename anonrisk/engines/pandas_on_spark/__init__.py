@@ -11,6 +11,7 @@ import pandas as pd
 
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
+from anonrisk.counts.contents import Contents
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks, ManySets
 from anonrisk.engines.pandas.labels import level_names
@@ -106,6 +107,8 @@ class PandasOnSparkEngine(SparkEngine):
 
     def count(self, frame: Any, asked: Asks[Any]) -> Any:
         """Count classes; where many sets are counted, categories are set apart."""
+        if isinstance(asked, Contents):
+            return super().count(_below(_with_texts(frame, asked.columns)), asked)
         if not isinstance(asked, ManySets):
             return super().count(_below(frame), asked)
         lossy = {}
@@ -129,11 +132,18 @@ class PandasOnSparkEngine(SparkEngine):
                 return frame.rename_axis(named).reset_index()
             case changes.LeaveOut(columns):
                 return frame.drop(columns=list(columns))
-            case changes.Intervals():
+            case changes.Intervals() | changes.FoldSpellings():
                 # Only counted, for which the index is of no use.
                 with guarded("make the table"):
                     return super().rewrite(_below(frame), change).pandas_api()
         return _asked_below(SparkEngine.rewrite)(self, frame, change)
+
+
+def _with_texts(frame: Any, columns: Qid) -> Any:
+    """Give a table whose categories, which Spark keeps as codes, are texts."""
+    coded = [n for n in columns if isinstance(frame[n].dtype, pd.CategoricalDtype)]
+    texts = {name: frame[name].astype(str).mask(frame[name].isna(), None) for name in coded}
+    return frame.assign(**texts) if texts else frame
 
 
 def _refuse_lossy(name: Name, dtype: Any, role: str) -> None:

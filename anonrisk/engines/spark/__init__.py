@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.contents import Contents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.spark import (
+    contents,
     count,
     interval,
     keyed,
@@ -90,6 +92,8 @@ class SparkEngine:
                 return recode.unseen(frame, recodings)
             case changes.CountUnseen(changes.RecodeByRegion(_, regions)):
                 return region.unseen(frame, regions)
+            case Contents():
+                return contents.contents(frame, asked)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -184,6 +188,8 @@ class SparkEngine:
                 return frame
             case changes.LeaveOut(columns):
                 return rewrite.without(frame, columns)
+            case changes.FoldSpellings(columns):
+                return contents.with_folded(frame, columns)
 
     def traces(self, frame: DataFrame, question: TraceQuestion) -> TraceCounts:
         """Count the users whom a few of their records single out."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
+from anonrisk.counts.contents import Contents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
 from anonrisk.engines.refused import LIMITS, OTHER_CELLS, refused
 from anonrisk.engines.sql import (
+    contents,
     count,
     keyed,
     match,
@@ -68,6 +70,8 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
+            case Contents():
+                return contents.contents(table, asked)
         raise refusals.unknown(asked)
 
     def profiles(
@@ -139,4 +143,6 @@ class SqlEngine:
                 return table
             case changes.LeaveOut(columns):
                 return rewrite.without(table, columns)
+            case changes.FoldSpellings(columns):
+                return contents.with_folded(table, columns)
         raise refused(OTHER_CELLS)

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.counts.contents import checked_bits, folded
 from anonrisk.engines.sql.database import ThroughDriver
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anonrisk.core.columns import Name
     from anonrisk.engines.sql.table import SqlTable
 
@@ -76,6 +79,22 @@ def let_match(table: SqlTable) -> None:
     with table.reading() as under_way:
         if table.dialect == "sqlite" and isinstance(under_way.connected, ThroughDriver):
             under_way.connected.with_expressions()
+
+
+def let_look(table: SqlTable) -> None:
+    """See to it that SQLite, which has no `translate`, can fold spellings and check digits."""
+    if table.dialect == "sqlite":
+        with table.reading() as under_way:
+            driver: Any = under_way.connected.connection  # type: ignore[attr-defined]
+            if not isinstance(under_way.connected, ThroughDriver):
+                driver = driver.connection.dbapi_connection
+            for name, function in (("folded", folded), ("checked", checked_bits)):
+                known = _of_known(function)
+                driver.create_function(f"anonrisk_{name}", 1, known, deterministic=True)
+
+
+def _of_known(function: Callable[[str], Any]) -> Callable[[str | None], Any]:
+    return lambda text: None if text is None else function(text)
 
 
 def matches(table: SqlTable, cell: Any, pattern: str) -> Any:

@@ -22,7 +22,7 @@ class SearchedColumns:
     def __init__(self, table: SqlTable, question: Question) -> None:
         """Set columns apart that cannot be compared, and refuse what the question refuses."""
         self.table, self.question = table, question
-        self.kinds, self.unsupported = _kinds(table, question.qid)
+        self.kinds, self.unsupported = kinds_of(table, question.qid)
         columns = tuple(self.kinds)
         self.cells = [table.cell(name, kind) for name, kind in self.kinds.items()]
         cells = dict(zip(columns, self.cells, strict=True))
@@ -48,7 +48,7 @@ class SearchedColumns:
         return chosen.where(sa.not_(any_missing(self.cells))) if self.drops else chosen
 
 
-def _kinds(table: SqlTable, names: Qid) -> tuple[dict[Name, str], dict[Name, str]]:
+def kinds_of(table: SqlTable, names: Qid) -> tuple[dict[Name, str], dict[Name, str]]:
     """Find the types of the columns that can be compared, and say of the others why not."""
     try:
         return table.kinds(dict.fromkeys(names, "column")), {}

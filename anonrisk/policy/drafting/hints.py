@@ -68,6 +68,25 @@ _KNOWN = (
     *("nacimiento", "nascita", "nascimento", "zip", "post", "plz", "city", "town", "gemeente"),
     *("region", "state", "country", "residence", "marital", "educ", "occupation"),
 )
+_BIRTH = (
+    *("birth", "born", "dob", "geboorte", "geboren", "geburt", "naissance", "nacimiento"),
+    *("nascita", "nascimento"),
+)
+# Degrees of a place; where these words stand alone, or at the end of a name.
+_COORDINATE = frozenset(
+    """
+    lat latitude lon lng long longitude breedtegraad lengtegraad breitengrad laengengrad latitud
+    longitud latitudine longitudine coordinates coordinate coords coord geo geom location
+    """.split()  # noqa: SIM905
+)
+# How many there are of something, in a table of counts.
+_COUNT = frozenset(
+    """
+    count counts cnt n freq frequency frequencies cases total population persons people patients
+    aantal aantallen anzahl haeufigkeit nombre effectif cantidad frecuencia conteggio frequenza
+    contagem frequencia
+    """.split()  # noqa: SIM905
+)
 # A weight alone may be that of a body.
 _WEIGHT = frozenset(
     """
@@ -139,6 +158,44 @@ def is_known_to_others(column: Name) -> bool:
     (True, False)
     """
     return _begins(column, _KNOWN)
+
+
+def is_birth(column: Name) -> bool:
+    """Return whether a column by its name is of births.
+
+    Examples
+    --------
+    >>> is_birth("date_of_birth"), is_birth("Geburtsdatum"), is_birth("admitted")
+    (True, True, False)
+    """
+    return _begins(column, _BIRTH)
+
+
+def is_coordinate(column: Name) -> bool:
+    """Return whether a column by its name is of places on a map.
+
+    Examples
+    --------
+    >>> is_coordinate("lat"), is_coordinate("home_longitude"), is_coordinate("latency")
+    (True, True, False)
+    """
+    return bool({*_words(column)[-1:], _skeleton(column)} & _COORDINATE)
+
+
+def is_count(column: Name) -> bool:
+    """Return whether a column by its name counts people or cases.
+
+    Examples
+    --------
+    >>> is_count("n"), is_count("patient_count"), is_count("children"), is_count("account")
+    (True, True, False, False)
+    """
+    return bool({*_words(column)[-1:], _skeleton(column)} & _COUNT)
+
+
+def keys_of_persons() -> tuple[str, ...]:
+    """Return the names, without case and signs, that keys inside cells are compared with."""
+    return tuple(sorted(_DIRECT | _DIRECT_WORDS))
 
 
 def is_weight(column: Name) -> bool:

@@ -1,0 +1,421 @@
+"""What the different cells of each column look like: the rules, and the counts of them.
+
+Every different cell gets a number whose bits say what it looks like (`BITS`); an engine counts the
+cells and the rows of each such number, and no cell leaves it. The rules are the same everywhere: in
+process they are computed by arrays, elsewhere as the texts of SQL that this module writes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
+from anonrisk.counts.question import Asks
+from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from anonrisk.core.columns import Name, Qid
+
+# ---- what a cell can look like ------------------------------------------------------------------
+
+PHONE = "telephone number"
+TEXT, NUMBER, DATE, NESTED, OTHER = "text", "number", "date", "nested", "other"
+# Marks beside the shapes of identifiers.
+NUMERALS = {"whole": WHOLE, "fraction": FRACTION, "date": DATES, "last century": LAST_CENTURY}
+_MARKS = (*NUMERALS, "degrees", "long text", "placeholder", "keys")
+BITS: dict[str, int] = {
+    name: 1 << i
+    for i, name in enumerate(
+        (*UNCHECKED, *FORMATS, *(f"checked {i}" for i in range(len(CHECKED))), *_MARKS)
+    )
+}
+# No cell without one of these has the shape of an identifier.
+MAY_IDENTIFY = "[0-9@:]|www"
+# So many characters, of so many words, are free text.
+LONG, WORDS = 50, 8
+# Coordinates lie within these degrees; a thousandth of one is a street, a tenth of that a house.
+HALF_CIRCLE, STREET, HAIR = 180, 1000, 1e-6
+# Floats from here on may have lost their last digit; beyond the other, squares have no number.
+EXACT, LARGEST = 2**53, 1e100
+
+# What people write where they know nothing, without case.
+PLACEHOLDERS = (
+    *("", "-", "--", "---", "?", "??", "???", ".", "..", "...", "n/a", "na", "n.a.", "n.a", "nan"),
+    *("null", "nil", "#n/a", "<na>", "nat", "unknown", "unk", "missing", "not available"),
+    *("not applicable", "not known", "not specified", "unspecified", "tbd", "to be determined"),
+    *("onbekend", "nvt", "n.v.t.", "unbekannt", "k.a.", "keine angabe", "inconnu", "desconocido"),
+    *("sconosciuto", "desconhecido", "9999", "99999", "999999"),
+)
+# Numbers that stand for none, where all the others are far from them.
+HIGH_PLACEHOLDERS = tuple(10**n - 1 for n in range(3, 10))
+LOW_PLACEHOLDERS = (-1, -9, -99, -999, -9999, -99999)
+
+# Spellings are compared in columns of at most so many values.
+FOLDABLE = 10_000
+# Spellings are folded sign by sign, so that every engine can.
+_FOLDED = (
+    *range(0x41, 0x5B),
+    *range(0xC0, 0x180),
+    *range(0x386, 0x3CF),
+    *range(0x400, 0x460),
+    *range(0x1EA0, 0x1EFA),
+)
+_LEFT_OUT = (
+    *(0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x202F, 0x3000, 0xFEFF),
+    *range(0x2000, 0x2010),
+    *range(0x300, 0x370),
+)
+
+
+def _folding() -> dict[str, str]:
+    """Return the letter without case and accents of each that has some."""
+    folded = {}
+    for sign in map(chr, _FOLDED):
+        apart = unicodedata.normalize("NFKD", sign).casefold()
+        plain = "".join(part for part in apart if not unicodedata.combining(part))
+        if len(plain) == 1 and plain != sign:
+            folded[sign] = plain
+    return folded
+
+
+_FOLDING = _folding()
+# The signs of a text are replaced one by one; those behind the last letter of the second are left
+# out, as `translate` of databases and Spark does it.
+FOLDED_FROM = "".join(_FOLDING) + "".join(map(chr, _LEFT_OUT))
+FOLDED_TO = "".join(_FOLDING.values())
+_TABLE = str.maketrans({**_FOLDING, **dict.fromkeys(map(chr, _LEFT_OUT), "")})
+
+_WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
+
+
+def folded(text: str) -> str:
+    """Return a spelling without case, spaces and accents.
+
+    Examples
+    --------
+    >>> folded("São  Paulo"), folded("sao paulo ")
+    ('saopaulo', 'saopaulo')
+    """
+    return text.translate(_TABLE)
+
+
+# ---- what is asked and answered -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Contents(Asks["dict[Name, ColumnContents]"]):
+    """How the cells of some columns look.
+
+    Shapes of identifiers are not looked for in tables of fewer than `ENOUGH` rows.
+
+    Attributes
+    ----------
+    columns : names
+        The columns.
+    keys : tuple of str
+        Keys of maps and JSON that are looked for, without case and signs.
+    """
+
+    columns: Qid
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Sums over the rows of a column of numbers, and its ends."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    # The ends among the numbers that one row alone has.
+    low_alone: float | None = None
+    high_alone: float | None = None
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The different cells that look alike: how many, in how many rows, and what numbers they are.
+
+    An engine gives one for each number of bits (`BITS`).
+    """
+
+    bits: int
+    n_values: int
+    n_rows: int
+    numbers: Numbers = field(default_factory=Numbers)
+
+
+@dataclass(frozen=True)
+class ColumnContents:
+    """How the cells of a column look: counts, and no cell.
+
+    Attributes
+    ----------
+    kind : {"text", "number", "date", "nested", "other"}
+        What it holds.
+    n_rows, n_known, n_values : int
+        Rows, rows that have a value, and different values.
+    n_folded : int or None
+        Different values without case, spaces and accents; None of what is no text.
+    looks : dict of name to (rows, values)
+        Rows and different values that look like something; see `BITS`.
+    numbers : Numbers
+        Of a column of numbers.
+    plain_ends : (low, high) or None
+        The ends of the numbers that do not look like a placeholder.
+    """
+
+    kind: str
+    n_rows: int
+    n_known: int = 0
+    n_values: int = 0
+    n_folded: int | None = None
+    looks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=Numbers)
+    plain_ends: tuple[float, float] | None = None
+
+    @classmethod
+    def of(
+        cls, kind: str, n_rows: int, looks: Iterable[Looks], n_folded: int | None = None
+    ) -> ColumnContents:
+        """Put together what an engine has counted."""
+        each = list(looks)
+        found = {}
+        for name, bit in BITS.items():
+            if n_rows < ENOUGH and bit < BITS[_MARKS[0]]:
+                continue
+            having = [look for look in each if look.bits & bit]
+            if having:
+                counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
+                found[name] = counts
+        plain = [look.numbers for look in each if not look.bits & BITS["placeholder"]]
+        low, high = _end(min, plain, "low"), _end(max, plain, "high")
+        every = [look.numbers for look in each]
+        return cls(
+            kind,
+            n_rows,
+            n_known=sum(look.n_rows for look in each),
+            n_values=sum(look.n_values for look in each),
+            n_folded=n_folded,
+            looks=found,
+            numbers=Numbers(
+                sum(part.n for part in every),
+                sum(part.total for part in every),
+                sum(part.squares for part in every),
+                _end(min, every, "low"),
+                _end(max, every, "high"),
+                _end(min, every, "low_alone"),
+                _end(max, every, "high_alone"),
+            ),
+            plain_ends=None if low is None or high is None else (low, high),
+        )
+
+    def rows(self, name: str) -> int:
+        """Count the rows whose cell looks like something."""
+        return self.looks.get(name, (0, 0))[0]
+
+    def values(self, name: str) -> int:
+        """Count the different cells that look like something."""
+        return self.looks.get(name, (0, 0))[1]
+
+
+def _end(
+    which: Callable[[list[float]], float], parts: Iterable[Numbers], name: str
+) -> float | None:
+    known = [end for end in (getattr(part, name) for part in parts) if end is not None]
+    return which(known) if known else None
+
+
+# ---- the rules as texts of SQL ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a kind of SQL writes what kinds of SQL write differently."""
+
+    matching: str
+    code: str
+    sign: str
+    text: str
+    rounding: str = "floor({0})"
+    # The function that gives the bits of numbers, where expressions would be too long.
+    checking: str | None = None
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Write that a text, or a part of it, matches an expression."""
+        return self.matching.format(text, pattern)
+
+    def whole(self, text: str, pattern: str) -> str:
+        """Write that the whole of a text does."""
+        return self.matches(text, f"^(?:{pattern})$")
+
+
+    def floor(self, number: str) -> str:
+        """Write a number rounded down."""
+        return self.rounding.format(number)
+
+
+# Not every SQLite has `floor`.
+_DOWN = "(cast({0} as bigint) - (({0}) < cast({0} as bigint)))"
+SPELLINGS = {
+    "spark": Spelling("({} rlike '{}')", "ascii", "chr", "string"),
+    "duckdb": Spelling("regexp_matches({}, '{}')", "ascii", "chr", "varchar"),
+    "postgresql": Spelling("({} ~ '{}')", "ascii", "chr", "text"),
+    "sqlite": Spelling("({} regexp '{}')", "unicode", "char", "text", _DOWN, "anonrisk_checked"),
+}
+
+
+def plain_text(text: str, spelling: Spelling) -> str:
+    """Write a text on one line, without spaces around it."""
+    for code in (9, 10, 13):
+        text = f"replace({text}, {spelling.sign}({code}), ' ')"
+    return f"trim({text})"
+
+
+def compact_text(text: str) -> str:
+    """Write a text without the separators of numbers."""
+    for sign in SEPARATORS:
+        text = f"replace({text}, '{sign}', '')"
+    return text
+
+
+def whole_text(number: str, spelling: Spelling) -> str:
+    """Write the digits of a whole number; nothing of another."""
+    return (
+        f"case when {_is_whole(number, spelling)} then "
+        f"cast(cast({number} as bigint) as {spelling.text}) end"
+    )
+
+
+def bits(keys: Iterable[str], spelling: Spelling, *, identifiers: bool) -> str:
+    """Write the bits of a cell, of any kind; shapes of identifiers where they are asked for.
+
+    Columns: `k` the kind; `t` the text on one line (`plain_text`), the digits of a whole number
+    (`whole_text`) or a date with the year first; `c` the text without separators; `y` the number.
+    """
+    may = f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
+    numbers = f"(({may} or k = '{NUMBER}') and t is not null)"
+    century = _bits({"last century": spelling.matches("t", "^19[0-9][0-9]-")})
+    shapes = _bits_of_shapes(spelling) if identifiers else "0"
+    checked = _bits_of_numbers("t", "c", spelling) if identifiers else "0"
+    return (
+        f"(case when {may} then {_bits_of_numerals(spelling)} + {shapes} else 0 end)"
+        f" + (case when {numbers} then {checked} else 0 end)"
+        f" + (case when k = '{TEXT}' then {_bits_of_words(keys, spelling)}"
+        f" when k = '{NUMBER}' then {_bits_of_sizes(spelling)}"
+        f" when k = '{DATE}' then {BITS['date']} + {century} else 0 end)"
+    )
+
+
+def _bits_of_shapes(spelling: Spelling) -> str:
+    found = {name: spelling.whole("t", pattern) for name, pattern in UNCHECKED.items()}
+    others = [spelling.whole("t", pattern) for pattern in (DATES, FRACTION)]
+    found[PHONE] = f"({found[PHONE]} and not {others[0]} and not {others[1]})"
+    return _bits(found)
+
+
+def _bits_of_numerals(spelling: Spelling) -> str:
+    found = {name: spelling.whole("t", pattern) for name, pattern in NUMERALS.items()}
+    return _bits({**found, "degrees": spelling.whole("t", DEGREES)})
+
+
+def _bits_of_words(keys: Iterable[str], spelling: Spelling) -> str:
+    words = ", ".join(f"'{word}'" for word in PLACEHOLDERS)
+    n_spaces = "(length(t) - length(replace(t, ' ', '')))"
+    found = {
+        "long text": f"(length(t) >= {LONG} and {n_spaces} >= {WORDS - 1})",
+        "placeholder": f"(lower(t) in ({words}))",
+    }
+    if keys:
+        begins = "substr(t, 1, 1) in ('{', '[')"
+        found["keys"] = f"({begins} and {has_key('t', keys, spelling)})"
+    return _bits(found)
+
+
+def _bits_of_sizes(spelling: Spelling) -> str:
+    parts = f"(y * {STREET})"
+    apart = f"({parts} - {spelling.floor(f'({parts} + 0.5)')})"
+    found = {
+        "whole": _is_whole("y", spelling),
+        "fraction": f"(not {_is_whole('y', spelling)})",
+        "degrees": f"(abs(y) <= {HALF_CIRCLE} and abs({apart}) > 0.000001)",
+        "placeholder": f"(y in ({', '.join(map(str, numeric_placeholders()))}))",
+    }
+    return _bits(found)
+
+
+def numeric_placeholders() -> tuple[int, ...]:
+    """List the numbers that may stand for none."""
+    return (*HIGH_PLACEHOLDERS, *LOW_PLACEHOLDERS)
+
+
+def has_key(text: str, keys: Iterable[str], spelling: Spelling, end: str = ":") -> str:
+    """Write that JSON has one of some keys, behind which stands an end."""
+    plain = f"lower({text})"
+    for sign in "_- .":
+        plain = f"replace({plain}, '{sign}', '')"
+    return spelling.matches(plain, key_pattern(keys, end))
+
+
+def key_pattern(keys: Iterable[str], end: str = ":") -> str:
+    """Write the expression of a key of JSON, without case and signs."""
+    return f'"(?:{"|".join(keys)})"{end}'
+
+
+def _bits_of_numbers(text: str, compact: str, spelling: Spelling) -> str:
+    """Write the bits of numbers with check digits; what has no such format is not computed."""
+    if spelling.checking is not None:
+        return f"coalesce({spelling.checking}({text}), 0)"
+
+    signs = SqlSigns(compact, spelling.code, spelling.text)
+    parts = []
+    for name, pattern in FORMATS.items():
+        rules = {
+            f"checked {i}": str(number.agrees(signs)).replace("ascii(", f"{spelling.code}(")
+            for i, number in enumerate(CHECKED)
+            if number.candidates == name
+        }
+        bits = f"{BITS[name]} + {_bits(rules)}"
+        parts.append(f"(case when {spelling.whole(text, pattern)} then {bits} else 0 end)")
+    return " + ".join(parts)
+
+
+def checked_bits(text: str) -> int:
+    """Return the bits of a number with check digits, for who computes one after the other.
+
+    Examples
+    --------
+    >>> checked_bits("123456782") == BITS["9 digits"] + BITS["checked 3"]
+    True
+    """
+    signs = text.translate(_WITHOUT_SEPARATORS).encode("ascii", "replace")
+
+    def code(i: int) -> int:
+        return signs[i] if i < len(signs) else 0
+
+    bits = 0
+    for name, pattern in FORMATS.items():
+        if re.fullmatch(pattern, text):
+            bits |= BITS[name]
+            for i, number in enumerate(CHECKED):
+                if number.candidates == name and number.agrees(code):
+                    bits |= BITS[f"checked {i}"]
+    return bits
+
+
+def _bits(conditions: Mapping[str, str]) -> str:
+    return " + ".join(
+        f"(case when {condition} then {BITS[name]} else 0 end)"
+        for name, condition in conditions.items()
+    )
+
+
+def _is_whole(number: str, spelling: Spelling) -> str:
+    return f"(abs({number}) < {EXACT} and {spelling.floor(number)} = {number})"

@@ -1,0 +1,336 @@
+"""How the cells of each column look, on pandas: each different one is looked at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from anonrisk.counts import contents as rules
+from anonrisk.counts.check_digits import CHECKED, FORMATS, LONGEST, SEPARATORS, WHOLE_LENGTHS
+from anonrisk.counts.contents import BITS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
+from anonrisk.engines.pandas import objects
+from anonrisk.engines.pandas.encode import column_of, remembered
+from anonrisk.engines.pandas.shape import is_date, is_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.numpy.codes import Codes
+
+    Values = NDArray[Any]
+    Integers = NDArray[np.int64]
+
+# Below this many rows a thread costs more than it saves.
+_WORTH_A_THREAD = 200_000
+_ANY = "|".join(f"(?:{p})" for p in (*UNCHECKED.values(), *FORMATS.values()))
+_UNEVEN_SPACE = "[\t\n\r]|^ | $"
+_WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
+
+
+def contents(frame: pd.DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
+    """Look at each column, side by side where the table is large."""
+
+    known = remembered(frame)
+
+    def look(name: Name) -> ColumnContents:
+        return _look(column_of(frame, name), known.get(name), asked.keys)
+
+    if len(frame) < _WORTH_A_THREAD:
+        return {name: look(name) for name in asked.columns}
+    with ThreadPoolExecutor(min(len(asked.columns) or 1, os.cpu_count() or 1)) as pool:
+        return dict(zip(asked.columns, pool.map(look, asked.columns), strict=True))
+
+
+def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
+    """Return the table with some texts without case, spaces and accents."""
+    changed = frame.copy(deep=False)
+    for name in columns:
+        known = column_of(frame, name).astype(object)
+        texts = [rules.folded(text) if isinstance(text, str) else None for text in known]
+        changed.isetitem(list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str"))
+    return changed
+
+
+def _look(column: pd.Series[Any], codes: Codes | None, keys: tuple[str, ...]) -> ColumnContents:
+    n_rows = len(column)
+    numbers = _as_numbers(column)
+    if numbers is not None:
+        values, counts = _sorted(numbers)
+        looks = _looks_of_numbers(values, counts, identifiers=n_rows >= ENOUGH)
+        return ColumnContents.of(rules.NUMBER, n_rows, looks)
+    if _is_nested(column):
+        return _nested(column, keys)
+    cells, counts = _different(column, codes)
+    known = np.ones(len(cells), dtype=bool)
+    if is_text(cells, known):
+        texts = pd.Series(cells.astype(object).to_numpy(), dtype="str")
+        bits = _bits_of_texts(texts, keys, identifiers=n_rows >= ENOUGH)
+        n_folded = texts.map(rules.folded).nunique() if len(texts) <= rules.FOLDABLE else len(texts)
+        looks = _grouped(bits, counts)
+        return ColumnContents.of(rules.TEXT, n_rows, looks, n_folded)
+    if is_date(cells, known):
+        years = cells.map(lambda day: day.year).to_numpy(dtype=np.int64)
+        last = (years >= 1900) & (years <= 1999)
+        bits = BITS["date"] + np.where(last, BITS["last century"], 0)
+        return ColumnContents.of(rules.DATE, n_rows, _grouped(bits, counts))
+    bits = np.zeros(len(cells), dtype=np.int64)
+    return ColumnContents.of(rules.OTHER, n_rows, _grouped(bits, counts))
+
+
+# ---- the different cells ------------------------------------------------------------------------
+
+
+def _as_numbers(column: pd.Series[Any]) -> Values | None:
+    """Return the known numbers of a column; None where it holds something else."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+        return None
+    if dtype == object:
+        return _objects_as_numbers(column)
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iuf":
+        return column.dropna().to_numpy(dtype=float) if _is_decimal(dtype) else None
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
+        return None
+    values = column.to_numpy() if isinstance(dtype, np.dtype) else column.dropna().to_numpy()
+    return values[~np.isnan(values)] if values.dtype.kind == "f" else values
+
+
+def _is_decimal(dtype: Any) -> bool:
+    return "decimal" in str(dtype)
+
+
+def _objects_as_numbers(column: pd.Series[Any]) -> Values | None:
+    from decimal import Decimal
+
+    known = column[column.notna()]
+    kinds = set(map(type, known))
+    if not kinds or not all(issubclass(k, (int, float, np.number, Decimal)) for k in kinds):
+        return None
+    return None if any(issubclass(k, bool) for k in kinds) else known.to_numpy(dtype=float)
+
+
+def _sorted(numbers: Values) -> tuple[Values, Integers]:
+    """Return the different numbers in order, and how often each occurs."""
+    ordered = np.sort(numbers)
+    if not len(ordered):
+        return ordered, np.zeros(0, dtype=np.int64)
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    return ordered[first], np.diff(np.r_[first, len(ordered)])
+
+
+def _different(column: pd.Series[Any], codes: Codes | None) -> tuple[pd.Series[Any], Integers]:
+    """Return the different known cells of a column, and how often each occurs."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy()
+        counts = np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
+        used = counts > 0
+        return column.cat.categories[used].to_series(index=range(used.sum())), counts[used]
+    column = objects.without_views(column)
+    if codes is not None and codes.cardinality <= len(column):
+        counts = np.bincount(codes.values, minlength=codes.cardinality)
+        used = np.flatnonzero(counts[: codes.cardinality - bool(codes.n_missing)])
+        first = np.zeros(codes.cardinality, dtype=np.int64)
+        # Assigned backwards, so that the first row of each is what remains.
+        first[codes.values[::-1]] = np.arange(len(codes.values) - 1, -1, -1)
+        return column.iloc[first[used]].reset_index(drop=True), counts[used]
+    counted = column.value_counts(sort=False, dropna=True)
+    return pd.Series(counted.index), counted.to_numpy(dtype=np.int64)
+
+
+def _is_nested(column: pd.Series[Any]) -> bool:
+    """Return whether cells are made of other cells, as lists and maps are."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return objects.arrow_nested(dtype.pyarrow_dtype)
+    if dtype != object:
+        return False
+    kinds = set(map(type, column[column.notna()]))
+    return any(issubclass(k, Iterable) and not issubclass(k, (str, bytes)) for k in kinds)
+
+
+# ---- what they look like ------------------------------------------------------------------------
+
+
+def _grouped(bits: Integers, counts: Integers, numbers: Values | None = None) -> Iterable[Looks]:
+    """Count the cells and rows of each number of bits."""
+    masks = pd.unique(bits)
+    for mask in masks:
+        mine: Any = slice(None) if len(masks) == 1 else bits == mask
+        n = counts[mine]
+        part = Numbers() if numbers is None else _sums(numbers[mine], n)
+        yield Looks(int(mask), len(n), int(n.sum()), part)
+
+
+def _sums(numbers: Values, counts: Integers) -> Numbers:
+    """Sum numbers in order, without those whose squares are none."""
+    usual = slice(
+        np.searchsorted(numbers, -rules.LARGEST, "right"), np.searchsorted(numbers, rules.LARGEST)
+    )
+    numbers, counts = numbers[usual].astype(np.float64), counts[usual]
+    if not len(numbers):
+        return Numbers()
+    alone = np.flatnonzero(counts == 1)
+    totals = numbers * counts
+    return Numbers(
+        int(counts.sum()),
+        float(totals.sum()),
+        float(totals @ numbers),
+        float(numbers[0]),
+        float(numbers[-1]),
+        float(numbers[alone[0]]) if len(alone) else None,
+        float(numbers[alone[-1]]) if len(alone) else None,
+    )
+
+
+def _looks_of_numbers(
+    values: Values, counts: Integers, *, identifiers: bool
+) -> Iterable[Looks]:
+    """Look at different numbers, which are in order."""
+    floats = values.dtype.kind == "f"
+    bits = np.full(len(values), BITS["whole"], dtype=np.int64)
+    if floats:
+        bits[np.floor(values) != values] = BITS["fraction"]
+        within = _between(values, -rules.HALF_CIRCLE, rules.HALF_CIRCLE)
+        parts = values[within] * rules.STREET
+        broken = np.abs(parts - np.floor(parts + 0.5)) > rules.HAIR
+        bits[within][broken] |= BITS["degrees"]
+    for far in (slice(0, np.searchsorted(values, -rules.EXACT, "right")), None):
+        bits[far or slice(np.searchsorted(values, rules.EXACT), None)] = BITS["fraction"]
+    for number in rules.numeric_placeholders():
+        bits[_between(values, number, number)] |= BITS["placeholder"]
+    for length, name in WHOLE_LENGTHS.items() if identifiers else ():
+        inside = _between(values, 10 ** (length - 1), 10**length - 1)
+        whole = np.flatnonzero(bits[inside] & BITS["whole"]) + inside.start
+        if len(whole):
+            bits[whole] |= _of_whole(values[whole].astype(np.int64), length, name)
+    return _grouped(bits, counts, values)
+
+
+def _between(ordered: Values, low: float, high: float) -> slice:
+    """Return the place of numbers in order from one to another."""
+    ends = np.searchsorted(ordered, low, "left"), np.searchsorted(ordered, high, "right")
+    return slice(*map(int, ends))
+
+
+def _of_whole(numbers: Integers, length: int, name: str) -> Integers:
+    def code(i: int) -> Integers:
+        if i >= length:
+            return np.zeros(len(numbers), dtype=np.int64)
+        return numbers // 10 ** (length - 1 - i) % 10 + 48
+
+    return _checked(name, code, len(numbers))
+
+
+def _bits_of_texts(
+    texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool
+) -> Integers:
+    bits = np.zeros(len(texts), dtype=np.int64)
+    uneven = _contains(texts, _UNEVEN_SPACE)
+    if uneven.any():
+        texts = texts.str.replace("[\t\n\r]", " ", regex=True).str.strip(" ")
+    lengths = texts.str.len().to_numpy(dtype=np.int64)
+    short = np.flatnonzero(lengths <= max(map(len, rules.PLACEHOLDERS)))
+    empty = texts.iloc[short].str.lower().isin(rules.PLACEHOLDERS).to_numpy(dtype=bool)
+    bits[short[empty]] |= BITS["placeholder"]
+    long = np.flatnonzero(lengths >= rules.LONG)
+    wordy = texts.iloc[long].str.count(" ").to_numpy(dtype=np.int64) >= rules.WORDS - 1
+    bits[long[wordy]] |= BITS["long text"]
+    if keys:
+        _mark_keys(texts, keys, bits)
+    may = np.flatnonzero(_contains(texts, rules.MAY_IDENTIFY))
+    texts = texts.iloc[may]
+    for name, pattern in (*rules.NUMERALS.items(), ("degrees", DEGREES)):
+        bits[may[_matches(texts, pattern)]] |= BITS[name]
+    if identifiers:
+        _mark_identifiers(texts, may, bits)
+    return bits
+
+
+def _mark_keys(texts: pd.Series[Any], keys: tuple[str, ...], bits: Integers) -> None:
+    json = np.flatnonzero(texts.str.startswith(("{", "[")).to_numpy(dtype=bool))
+    if len(json):
+        plain = texts.iloc[json].str.lower().str.replace("[_. -]", "", regex=True)
+        bits[json[_contains(plain, rules.key_pattern(keys))]] |= BITS["keys"]
+
+
+def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> None:
+    """Mark shapes of identifiers; `may` are the places of the texts among the bits."""
+    # Nearly always no value looks like anything, and one expression is enough to know.
+    looks = np.flatnonzero(_matches(texts, _ANY))
+    texts, may = texts.iloc[looks], may[looks]
+    if not len(may):
+        return
+    for name, pattern in UNCHECKED.items():
+        has = _matches(texts, pattern)
+        if name == rules.PHONE:
+            has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)  # noqa: PLR6104
+        bits[may[has]] |= BITS[name]
+    for name, pattern in FORMATS.items():
+        has = np.flatnonzero(_matches(texts, pattern))
+        if len(has):
+            bits[may[has]] |= _of_texts(texts.iloc[has], name)
+
+
+def _of_texts(texts: pd.Series[Any], name: str) -> Integers:
+    compact = [text.translate(_WITHOUT_SEPARATORS) for text in texts]
+    signs = np.array(compact, dtype=f"S{LONGEST}").view(np.uint8).reshape(-1, LONGEST)
+    return _checked(name, lambda i: signs[:, i].astype(np.int64), len(texts))
+
+
+def _checked(name: str, code: Any, n: int) -> Integers:
+    """Return the bits of a format, and of each number of that format whose digits agree."""
+    bits = np.full(n, BITS[name], dtype=np.int64)
+    for i, number in enumerate(CHECKED):
+        if number.candidates == name:
+            bits[np.asarray(number.agrees(code), dtype=bool)] |= BITS[f"checked {i}"]
+    return bits
+
+
+def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    return texts.str.fullmatch(pattern).to_numpy(dtype=bool)
+
+
+def _contains(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    return texts.str.contains(pattern, regex=True).to_numpy(dtype=bool)
+
+
+# ---- cells made of other cells ------------------------------------------------------------------
+
+
+def _nested(column: pd.Series[Any], keys: tuple[str, ...]) -> ColumnContents:
+    """Count the rows of maps that have one of some keys."""
+    known = column[column.notna()]
+    wanted = re.compile("|".join(keys)) if keys else None
+    n_with = 0
+    for cell in known if wanted is not None and _may_be_maps(column) else ():
+        n_with += any(wanted.fullmatch(_plain_key(key)) for key in _keys(cell))  # type: ignore[union-attr]
+    looks = [Looks(BITS["keys"], n_with, n_with)] if n_with else []
+    if len(known) > n_with:
+        looks.append(Looks(0, len(known) - n_with, len(known) - n_with))
+    return ColumnContents.of(rules.NESTED, len(column), looks)
+
+
+def _may_be_maps(column: pd.Series[Any]) -> bool:
+    dtype: Any = column.dtype
+    return dtype == object or (isinstance(dtype, pd.ArrowDtype) and "map" in str(dtype))
+
+
+def _keys(cell: Any) -> Iterable[Any]:
+    """List the keys of a map; of Arrow's it is a list of pairs."""
+    if isinstance(cell, dict):
+        return cell
+    pairs = isinstance(cell, list) and all(isinstance(p, tuple) and len(p) == 2 for p in cell)
+    return [pair[0] for pair in cell] if pairs else ()
+
+
+def _plain_key(key: Any) -> str:
+    return re.sub("[_. -]", "", str(key).lower())

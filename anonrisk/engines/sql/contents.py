@@ -1,0 +1,189 @@
+"""How the cells of each column look, in SQL: the database groups them, only counts leave.
+
+Columns of ours: `x` a cell, `n` its rows, `t` its text on one line, `c` that without separators,
+`y` its number, `b` the bits of what it looks like.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from anonrisk.counts import contents as rules
+from anonrisk.counts.contents import SPELLINGS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.shapes import ENOUGH
+from anonrisk.engines.sql.cells import let_look, let_match
+from anonrisk.engines.sql.rewrite import own
+from anonrisk.engines.sql.searched import kinds_of
+from anonrisk.engines.sql.table import kind_of_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.engines.sql.table import SqlTable
+
+# Numbers of statements that are no columns: of all rows, of folded spellings.
+_ROWS, _FOLDED = -1, 1_000_000
+# So many columns share a statement.
+_TOGETHER = 16
+_NUMBERS = {"whole numbers", "floats", "decimals"}
+_DATES = {"dates", "timestamps"}
+_OTHERS = {"booleans", "times", "BLOB", "bytea", "stored as blob"}
+_COUNT = sa.func.count()
+
+
+def contents(table: SqlTable, asked: Contents) -> dict[Name, ColumnContents]:
+    """Look at each column; several share a statement."""
+    let_match(table)
+    let_look(table)
+    kinds, unsupported = kinds_of(table, asked.columns)
+    columns = {
+        name: (table.raw(name), rules.NESTED)
+        if name in unsupported
+        else (table.cell(name, kinds[name]), _held(kinds[name]))
+        for name in asked.columns
+    }
+    rows: dict[int, list[Any]] = defaultdict(list)
+    some = sa.select(_whole(1)).select_from(table.source).limit(ENOUGH)
+    enough = len(table.fetch(some, "look for rows")) == ENOUGH
+    each = [(i, cell, held) for i, (cell, held) in enumerate(columns.values())]
+    for first in range(0, len(each), _TOGETHER):
+        query = _asked(table, each[first : first + _TOGETHER], asked.keys, identifiers=enough)
+        for row in table.fetch(query, "look at the columns"):
+            rows[int(row[0])].append(row)
+    n_rows = int(rows[_ROWS][0][2])
+    return {
+        name: _made(held, n_rows, rows, i) for i, (name, (_, held)) in enumerate(columns.items())
+    }
+
+
+def with_folded(table: SqlTable, columns: Qid) -> SqlTable:
+    """Return a query of the table with some texts without case, spaces and accents."""
+    let_look(table)
+    cells = own(table)
+    cells |= {str(name): _folded(table, cells[str(name)]) for name in columns}
+    return table.made(cells, table.source)
+
+
+def _held(kind: str) -> str:
+    held = kind_of_cells(kind)
+    if held in _NUMBERS:
+        return rules.NUMBER
+    if held in _DATES:
+        return rules.DATE
+    # What else is compared can be written as a text: enumerations, UUIDs.
+    return rules.OTHER if held in _OTHERS else rules.TEXT
+
+
+def _made(held: str, n_rows: int, rows: dict[int, list[Any]], i: int) -> ColumnContents:
+    looks = []
+    for _, bits, n_values, n, *sums in rows[i]:
+        usual, total, squares, *ends = (None if one is None else float(one) for one in sums)
+        numbers = Numbers()
+        if total is not None and squares is not None:
+            numbers = Numbers(round(usual or 0), total, squares, *ends)
+        looks.append(Looks(int(bits), int(n_values), int(n), numbers))
+    folded = rows.get(_FOLDED + i)
+    return ColumnContents.of(held, n_rows, looks, None if folded is None else int(folded[0][2]))
+
+
+def _asked(
+    table: SqlTable,
+    columns: Sequence[tuple[int, Any, str]],
+    keys: tuple[str, ...],
+    *,
+    identifiers: bool,
+) -> Any:
+    """Ask for column, bits, values, rows and sums; also for all rows, and folded spellings."""
+    all_rows = sa.select(_whole(_ROWS), _whole(0), _COUNT, _COUNT, *_no_sums())
+    asked = [all_rows.select_from(table.source)]
+    cells = []
+    for i, cell, held in columns:
+        if held == rules.NESTED:
+            asked.append(_of_nested(table, i, cell, keys))
+            continue
+        different = (
+            sa.select(cell.label("x"), _COUNT.label("n"))
+            .select_from(table.source)
+            .where(cell.is_not(None))
+            .group_by(cell)
+            .cte(f"anonrisk_d{i}")
+        )
+        cells.append(_cells(table, different, i, held))
+        if held == rules.TEXT:
+            fold = _folded(table, different.c.x)
+            spelt = sa.select(fold.label("f")).select_from(different).group_by(fold).subquery()
+            counted = sa.select(_whole(_FOLDED + i), _whole(0), _COUNT, _COUNT, *_no_sums())
+            asked.append(counted.select_from(spelt))
+    if cells:
+        # One expression for all: a database takes longer to read it than to compute it.
+        every = sa.union_all(*cells).subquery("e")
+        written = rules.bits(keys, SPELLINGS[table.dialect], identifiers=identifiers)
+        bits = sa.literal_column(written).label("b")
+        marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
+        counts = [marked.c.i, marked.c.b, _COUNT, sa.func.sum(marked.c.n)]
+        asked.append(sa.select(*counts, *_sums(marked)).group_by(marked.c.i, marked.c.b))
+    return sa.union_all(*asked)
+
+
+def _cells(table: SqlTable, different: Any, i: int, held: str) -> Any:
+    """Give the different cells of a column in the columns of `rules.bits`."""
+    spelling = SPELLINGS[table.dialect]
+    x = f"{different.name}.x"
+    text = f"cast({x} as {spelling.text})"
+    nothing = f"cast(null as {spelling.text})"
+    t, c, y = nothing, nothing, "cast(null as double precision)"
+    if held == rules.TEXT:
+        t = rules.plain_text(text, spelling)
+        c = rules.compact_text(t)
+    elif held == rules.NUMBER:
+        y = f"cast({x} as double precision)"
+        t = c = rules.whole_text(y, spelling)
+    elif held == rules.DATE:
+        t = text
+    named = {"k": f"'{held}'", "t": t, "c": c, "y": y}
+    written = (sa.literal_column(expression).label(name) for name, expression in named.items())
+    return sa.select(_whole(i).label("i"), different.c.n, *written).select_from(different)
+
+
+def _sums(marked: Any) -> list[Any]:
+    # What has no square is left out.
+    usual = sa.func.abs(marked.c.y) < rules.LARGEST
+    y = sa.case((usual, marked.c.y))
+    alone = sa.case((sa.and_(usual, marked.c.n == 1), marked.c.y))
+    known = sa.func.sum(sa.case((usual, marked.c.n)))
+    sums = [known, sa.func.sum(marked.c.n * y), sa.func.sum(marked.c.n * y * y)]
+    ends = [sa.func.min(y), sa.func.max(y), sa.func.min(alone), sa.func.max(alone)]
+    return [sa.cast(one, sa.Double()) for one in (*sums, *ends)]
+
+
+def _no_sums() -> list[Any]:
+    return [sa.cast(sa.null(), sa.Double())] * 7
+
+
+def _of_nested(table: SqlTable, i: int, cell: Any, keys: tuple[str, ...]) -> Any:
+    """Count the rows of cells made of others, by whether they have one of the keys."""
+    spelling = SPELLINGS[table.dialect]
+    json = sa.func.to_json(cell) if table.dialect == "duckdb" else cell
+    text = sa.cast(json, sa.Text).label("t")
+    rows = sa.select(text).select_from(table.source).where(cell.is_not(None)).subquery()
+    has = rules.has_key("t", keys, spelling) if keys else "1 = 0"
+    bit = f"case when {has} then {rules.BITS['keys']} else 0 end"
+    marked = sa.select(sa.literal_column(bit).label("b")).select_from(rows).subquery()
+    counts = [_whole(i), marked.c.b, _COUNT, _COUNT]
+    return sa.select(*counts, *_no_sums()).group_by(marked.c.b)
+
+
+def _folded(table: SqlTable, cell: Any) -> Any:
+    text = sa.cast(cell, sa.Text)
+    if table.dialect == "sqlite":
+        return sa.func.anonrisk_folded(text)
+    return sa.func.translate(text, rules.FOLDED_FROM, rules.FOLDED_TO)
+
+
+def _whole(number: int) -> Any:
+    """Write a number that is ours into the statement."""
+    return sa.literal_column(str(number))

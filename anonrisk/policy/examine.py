@@ -1,0 +1,133 @@
+"""From a table to what its columns hold: one look, and a second only where spellings merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.counts.change import FoldSpellings, LabelsAsColumns
+from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, Contents
+from anonrisk.counts.question import Question
+from anonrisk.counts.shapes import ENOUGH
+from anonrisk.engines import engine_for
+from anonrisk.policy import doubts, release_rules
+from anonrisk.policy.budgets.base import SensitiveBudget
+from anonrisk.policy.doubts import Examined
+from anonrisk.policy.drafting import hints
+from anonrisk.policy.problem import Problem, attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.contents import ColumnContents
+    from anonrisk.engines.base import Engine
+    from anonrisk.policy.finding import Finding
+    from anonrisk.policy.release_rules import Published
+    from anonrisk.policy.terms import Terms
+
+
+def examine(
+    policy: Terms,
+    frame: Any,
+    published: Published,
+    judged: Callable[[Any], list[Finding]],
+) -> Examined:
+    """Look at every column that has a role, or that the policy refuses for having none.
+
+    `judged` gives the findings of the policy's budgets about a table; it is asked only where
+    values of a sensitive column differ by nothing but their spelling.
+    """
+    engine = engine_for(frame)
+    roles = release_rules.described(policy, published)["columns"]
+    looked_at = tuple(
+        name
+        for name, role in roles.items()
+        if role != "direct" and (role is not None or policy.unlisted == "refuse")
+    )
+    names = [*published.columns, *published.index]
+    looked_at = tuple(name for name in looked_at if names.count(name) == 1)
+    if not looked_at:
+        return Examined()
+    whole = frame
+    if {*looked_at} & {*published.index}:
+        whole = engine.rewrite(frame, LabelsAsColumns(release_rules.ROW_LABELS))
+    found = engine.count(whole, Contents(looked_at, hints.keys_of_persons()))
+    return Examined(
+        found,
+        unique_rows=_unique_rows(engine, whole, found, roles),
+        respelt=_respelt(policy, engine, frame, found, roles, judged),
+    )
+
+
+def _unique_rows(
+    engine: Engine,
+    frame: Any,
+    found: Mapping[Name, ColumnContents],
+    roles: Mapping[Name, str | None],
+) -> bool:
+    """Return whether a count stands beside columns in which no two rows agree."""
+    if not any(doubts.may_be_count(name, cells) for name, cells in found.items()):
+        return False
+    if next(iter(found.values())).n_rows < ENOUGH:
+        return False
+    by = tuple(
+        name
+        for name, cells in found.items()
+        if not doubts.may_be_count(name, cells) and _is_dimension(cells) and roles[name] != "unit"
+    )
+    if not by:
+        return False
+    (sizes,) = engine.count(frame, Question((by,)))
+    return bool(sizes.n_classes == sizes.n_rows)
+
+
+def _is_dimension(cells: ColumnContents) -> bool:
+    """Return whether a table of counts may be broken down by a column: few values, no measures."""
+    few = 0 < cells.n_values <= cells.n_rows / 2
+    return few and cells.kind != NESTED and not (cells.kind == NUMBER and cells.rows("fraction"))
+
+
+def _respelt(
+    policy: Terms,
+    engine: Engine,
+    frame: Any,
+    found: Mapping[Name, ColumnContents],
+    roles: Mapping[Name, str | None],
+    judged: Callable[[Any], list[Finding]],
+) -> Qid:
+    """List the sensitive columns of which a budget is broken once spellings are folded."""
+    merged = [
+        name
+        for name, cells in found.items()
+        if roles[name] == "sensitive" and cells.kind == TEXT and cells.n_values <= FOLDABLE
+        if cells.n_folded is not None and cells.n_folded < cells.n_values
+    ]
+    about_values = any(isinstance(b, SensitiveBudget) for rule in policy.rules for b in rule.budgets)
+    if not merged or not about_values:
+        return ()
+    before = _kept(judged(frame), merged)
+    changed = []
+    for name in merged:
+        folded = engine.rewrite(frame, FoldSpellings((name,)))
+        if {key for key in before if key[0] == name} - _kept(judged(folded), [name]):
+            changed.append(name)
+    return tuple(changed)
+
+
+def _kept(findings: list[Finding], columns: list[Name]) -> set[tuple[Any, ...]]:
+    """List the budgets that are kept, of some sensitive columns."""
+    return {
+        (finding.sensitive, finding.budget, finding.qid, finding.group, str(finding.parameters))
+        for finding in findings
+        if finding.sensitive in columns and finding.passed
+    }
+
+
+def examined(
+    policy: Terms,
+    frame: Any,
+    published: Published,
+    judged: Callable[[Any], list[Finding]],
+) -> Examined | Problem:
+    """Look at the contents of a table, or say why that could not be done."""
+    return attempt(lambda: examine(policy, frame, published, judged))
