@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-12
 # Whose largest value is the safest; of every other measure the smallest is.
 AT_LEAST = ("k", "ldiv", "kmap", "lowest")
+# The argument that says which of several measures is meant, and what it is where it is not given.
+_KIND_OF = {
+    "ldiv": ("kind", "distinct"),
+    "tcloseness": ("distance", "auto"),
+    "beta_likeness": ("kind", "basic"),
+    "predict_population": ("model", "auto"),
+    "predict_singletons": ("draw", "auto"),
+}
 _READ: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "date": dt.date.fromisoformat,
@@ -62,6 +70,8 @@ class SmallColumn:
             known = [type(cell) for cell in written if cell is not None]
             return cls(_KINDS[known[0]] if known else "text", tuple(written))
         (kind, cells), *_ = written.items()
+        if kind == "sizes":
+            return cls("integer", tuple(i for i, size in enumerate(cells) for _ in range(size)))
         read = _READ.get(kind, lambda cell: cell)
         values = [None if cell is None else read(cell) for cell in cells]
         zone = written.get("zone", "UTC") if kind == "zoned" else None
@@ -141,9 +151,8 @@ class Case:
     @property
     def label(self) -> str:
         """The measure and its kind: ``ldiv recursive``."""
-        kinds = (self.options.get(name) for name in ("kind", "distance", "model", "draw"))
-        strict = "strict" if self.options.get("strict") else None
-        return " ".join(filter(None, [self.measure, *kinds, strict]))
+        word, default = _KIND_OF.get(self.measure, ("", ""))
+        return f"{self.measure} {self.options.get(word, default)}".strip()
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -320,5 +329,7 @@ def _arx_numbers(
     yield Case(f"{key}-classes", "classes", table, answer={"n_classes": int(classes)}, **about)
     size = round(n_records / fraction)
     options = {"population_size": size, "model": "zayatz"}
-    share = {"estimates.0.fraction": zayatz}
-    yield Case(f"{key}-zayatz", "predict_population", table, options=options, answer=share, **about)
+    # No singleton in a sample is no proof that there is none: there is no estimate then, while ARX
+    # says 0.
+    uniques = {"estimates.0.uniques": zayatz * size if zayatz else None}
+    yield Case(f"{key}-zayatz", "predict_population", table, options=options, answer=uniques, **about)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from anonrisk.testing.case import Case, SmallTable
 
-_STEP = re.compile(r"(\w+)(?:\(([^)]*)\))?")
+_STEP = re.compile(r"(\w+)(\([^)]*\))?")
 # What each kind of table refuses, by cases (`*` for any text), and why. A refusal that is not here
 # fails the suite, and so does one of these that does not happen.
 REFUSALS: dict[str, dict[str, str]] = {}
@@ -68,16 +68,23 @@ class OwnTool:
 
 def read(result: Any, path: str) -> Any:
     """Read an attribute of a result: ``prosecutor.share_above(0.2)``, ``estimates.0.uniques``."""
-    for name, argument in _STEP.findall(path):
+    for name, call in _STEP.findall(path):
         if name.isdigit():
             result = result[int(name)]
         elif isinstance(result, Mapping) or hasattr(result, "iloc"):
             result = result[name]
         else:
             result = getattr(result, name)
-        if argument:
-            result = result(float(argument))
+        if call:
+            result = result(*map(_argument, filter(None, call[1:-1].split(","))))
     return result.tolist() if hasattr(result, "tolist") else result
+
+
+def _argument(written: str) -> float | str:
+    """Read the argument of a method: a whole number, another number or a word."""
+    if written.isdigit():
+        return int(written)
+    return float(written) if written[0].isdigit() else written
 
 
 def _sizes(frame: Any, qids: list[str], **options: Any) -> Any:
