@@ -82,10 +82,18 @@ class SmallColumn:
 
 @dataclass(frozen=True)
 class SmallTable:
-    """A small table, by its name and its columns."""
+    """A small table, by its name, its columns, and the labels of its rows where there are any."""
 
     name: str
     columns: Mapping[str, SmallColumn] = field(hash=False)
+    labels: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, name: str, written: dict[str, Any]) -> SmallTable:
+        """Read a table from JSON."""
+        labels = tuple(written.pop("row labels", ()))
+        columns = {column: SmallColumn.read(cells) for column, cells in written.items()}
+        return cls(name, columns, labels)
 
     def to_pandas(self) -> Any:
         """Build it as a pandas table, as most tools take one."""
@@ -230,10 +238,7 @@ def _document(name: str) -> Any:
 
 def _by_hand() -> Iterator[Case]:
     document = _document("cases.json")
-    tables = {
-        name: SmallTable(name, {column: SmallColumn.read(cells) for column, cells in columns.items()})
-        for name, columns in document["tables"].items()
-    }
+    tables = {name: SmallTable.read(name, table) for name, table in document["tables"].items()}
     for written in document["cases"]:
         about = {**written, "table": tables[written["table"]], "qids": tuple(written["qids"])}
         if "population" in about:

@@ -51,7 +51,8 @@ _SPARK_TYPES = {
 
 def pandas_table(table: SmallTable) -> pd.DataFrame:
     """Build a pandas table with the types that pandas itself would take."""
-    return pd.DataFrame({name: _series(column) for name, column in table.columns.items()})
+    frame = pd.DataFrame({name: _series(column) for name, column in table.columns.items()})
+    return frame.set_axis(list(table.labels), axis=0) if table.labels else frame
 
 
 def _series(column: SmallColumn) -> pd.Series[Any]:
@@ -94,7 +95,9 @@ def _arrow(table: SmallTable) -> Any:
 
     def array(column: SmallColumn) -> Any:
         if column.kind == "zoned":
-            return pa.array(column.cells, type=pa.timestamp("us", tz=column.zone))
+            # pyarrow takes the time on the clock of any other zone for one of UTC.
+            cells = [cell and cell.astimezone(dt.UTC) for cell in column.cells]
+            return pa.array(cells, type=pa.timestamp("us", tz=column.zone))
         if column.kind == "category":
             codes = [None if c is None else column.levels.index(c) for c in column.cells]
             return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), list(column.levels))
@@ -212,10 +215,10 @@ def _spark(remote: bool = False) -> Build:  # noqa: FBT001, FBT002
             ", ".join(_literal(cell, kind) for cell, kind in zip(row.values(), kinds, strict=True))
             for row in table.rows()
         ]
-        if not lines:
-            return session.sql(f"SELECT {', '.join(_literal(None, k) for k in kinds)}").limit(0).toDF(*table.columns)
-        values = ", ".join(f"({line})" for line in lines)
-        return session.sql(f"SELECT * FROM VALUES {values}").toDF(*table.columns)  # noqa: S608
+        missing = ", ".join(_literal(None, kind) for kind in kinds)
+        values = ", ".join(f"({line})" for line in lines or [missing])
+        frame = session.sql(f"SELECT * FROM VALUES {values}").toDF(*table.columns)  # noqa: S608
+        return frame if lines else frame.limit(0)
 
     return build
 
