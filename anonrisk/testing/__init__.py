@@ -3,11 +3,12 @@
 ``python -m anonrisk.testing`` runs it on every kind of table whose library is installed.
 """
 
-from anonrisk.testing.case import Case, SmallColumn, SmallTable, cases
+from anonrisk.testing.case import ARX, Case, SmallColumn, SmallTable, cases
 from anonrisk.testing.report import Answered, ConformanceReport, run
 from anonrisk.testing.tools import OwnTool, engine, pycanon
 
 __all__ = [
+    "ARX",
     "Answered",
     "Case",
     "ConformanceReport",

@@ -9,7 +9,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from anonrisk.errors import AnonRiskError
+from anonrisk.errors import AnonRiskError, ArgumentError
 from anonrisk.testing import cases, engine, run
 from anonrisk.testing.tables import KINDS, installed
 
@@ -51,7 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _tools(engines: str | None, adapters: Sequence[str]) -> list[Any]:
     names = engines.split(",") if engines else [] if adapters else installed()
-    return [*map(engine, names), *map(resolve_name, adapters)]
+    others = [resolve_name(each) for each in adapters]
+    wrong = [name for name, each in zip(adapters, others, strict=True) if not callable(each)]
+    if wrong:
+        raise ArgumentError(f"an adapter is a function of a case, and {wrong[0]!r} is none")
+    return [*map(engine, names), *others]
 
 
 if __name__ == "__main__":

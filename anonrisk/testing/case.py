@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Integers are compared exactly; of floats this much is forgiven, relative, absolute below 1.
 TOLERANCE = 1e-12
+# The source of the answers that ARX gave.
+ARX = "ARX 3.9"
 # Whose largest value is the safest; of every other measure the smallest is.
 AT_LEAST = ("k", "ldiv", "kmap", "lowest")
 # The argument that says which of several measures is meant, and what it is where it is not given.
@@ -204,9 +206,9 @@ def _equal(answer: Any, right: Any, tolerance: float) -> bool:
     if isinstance(right, float):
         if not isinstance(answer, Real):
             return False
-        if math.isinf(right):
-            return answer == right
-        return abs(answer - right) <= tolerance * max(1.0, abs(right))
+        # Equal first: infinities are not near each other.
+        near = tolerance * max(1.0, abs(right))
+        return answer == right or abs(float(answer) - right) <= near < math.inf
     return bool(answer == right)
 
 
@@ -280,23 +282,26 @@ def _by_arx() -> Iterator[Case]:
         for ask, answers in written["answers"].items():
             for place, answer in enumerate(answers, start=1):
                 key = f"arx-{number}-{ask.partition(',')[0].replace(' ', '-')}-{place}"
-                yield from _arx_cases(key, ask, answer, table, subset, written["hierarchy"])
+                yield from _arx_cases(key, ask, answer, (table, subset), written["hierarchy"])
 
 
 def _arx_cases(
     key: str,
     ask: str,
     answer: list[Any],
-    table: SmallTable,
-    subset: SmallTable,
+    tables: tuple[SmallTable, SmallTable],
     hierarchy: list[list[str]],
 ) -> Iterator[Case]:
-    about: dict[str, Any] = {"qids": tuple(table.columns)[:-1], "source": "ARX 3.9"}
+    table, subset = tables
+    about: dict[str, Any] = {"qids": tuple(table.columns)[:-1], "source": ARX}
     if ask == "numbers":
         yield from _arx_numbers(key, answer, table, about)
         return
     if ask == "delta presence":
-        about |= {"population": table, "limit": dict(zip(("lowest", "highest"), answer, strict=False))}
+        about |= {
+            "population": table,
+            "limit": dict(zip(("lowest", "highest"), answer, strict=False)),
+        }
         yield Case(key, "delta_presence", subset, answer=answer[-1], **about)
         return
     measure, options, attribute = _ARX[ask]
@@ -337,4 +342,6 @@ def _arx_numbers(
     # No singleton in a sample is no proof that there is none: there is no estimate then, while ARX
     # says 0.
     uniques = {"estimates.0.uniques": zayatz * size if zayatz else None}
-    yield Case(f"{key}-zayatz", "predict_population", table, options=options, answer=uniques, **about)
+    yield Case(
+        f"{key}-zayatz", "predict_population", table, options=options, answer=uniques, **about
+    )

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.render import PrintedTable, count_of, shown
@@ -33,7 +34,9 @@ class Answered:
     outcome : str
         ``"agrees"``, ``"differs"`` or ``"refuses"``.
     expected : bool
-        Whether it agrees, or refuses what is listed among its refusals and nothing else.
+        Whether it agrees, or refuses what is listed among its refusals or what it does not have.
+    has : bool
+        Whether the tool has the measure at all, by its own word.
     said : str
         The answer beside the right one, or the class of the error; nothing where it agrees.
     """
@@ -44,6 +47,7 @@ class Answered:
     source: str
     outcome: str
     expected: bool
+    has: bool = True
     said: str = ""
 
 
@@ -183,7 +187,7 @@ def run(*adapters: Adapter, cases: Iterable[Case] | None = None) -> ConformanceR
     hasty, minus-zero: 1 where 2 is right
     """
     asked = list(_all() if cases is None else cases)
-    versions = {_name(each): str(getattr(each, "version", "")) for each in adapters}
+    versions = {_name(each): _version(each) for each in adapters}
     return ConformanceReport(
         tuple(answer for each in adapters for answer in _asked(each, asked)), versions
     )
@@ -196,6 +200,13 @@ def _name(adapter: Adapter) -> str:
     return str(getattr(adapter, "name", None) or getattr(adapter, "__name__", "tool"))
 
 
+def _version(adapter: Adapter) -> str:
+    """Return the version of a tool: its own word, or that of the package of its name."""
+    with contextlib.suppress(PackageNotFoundError):
+        return str(getattr(adapter, "version", None) or version(_name(adapter)))
+    return ""
+
+
 def _asked(adapter: Adapter, asked: list[Case]) -> Iterable[Answered]:
     refusals: Mapping[str, str] = getattr(adapter, "refusals", {})
     known: dict[str, Any] = {}
@@ -204,10 +215,10 @@ def _asked(adapter: Adapter, asked: list[Case]) -> Iterable[Answered]:
         if case.question not in known:
             known[case.question] = _answer(adapter, case)
         outcome, said, own = _judged(case, known[case.question])
-        expected = (outcome == REFUSES) is listed if listed else outcome == AGREES or own
+        expected = outcome == REFUSES if listed else outcome == AGREES or own
         said = "is listed as refused, and answers" if listed and outcome == AGREES else said
         about = (_name(adapter), case.id, case.label, case.source)
-        yield Answered(*about, outcome, expected, said)
+        yield Answered(*about, outcome, expected, not own, said)
 
 
 def _answer(adapter: Adapter, case: Case) -> Any:
@@ -221,7 +232,7 @@ def _answer(adapter: Adapter, case: Case) -> Any:
 
 
 def _judged(case: Case, answer: Any) -> tuple[str, str, bool]:
-    """Return the outcome, what is to be said of it, and whether the tool itself says it has none."""
+    """Return the outcome, what is said of it, and whether the tool says that it has no answer."""
     if isinstance(answer, Exception):
         if case.is_right_error(answer):
             return AGREES, "", False

@@ -112,9 +112,9 @@ def _pandas_arrow(table: SmallTable) -> pd.DataFrame:
 
 
 def _polars(table: SmallTable) -> Any:
-    import polars
+    import polars as pl
 
-    return polars.from_arrow(_arrow(table))
+    return pl.from_arrow(_arrow(table))
 
 
 def _narwhals(table: SmallTable) -> Any:
@@ -152,7 +152,7 @@ def _duckdb_sql() -> Build:
     def build(table: SmallTable) -> Any:
         name = f"t{next(numbers)}"
         connection.register("given", _arrow(table))
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM given")  # noqa: S608
         connection.unregister("given")
         return anonrisk.sql.table(connection, name)
 
@@ -235,7 +235,7 @@ def _literal(cell: Any, kind: str) -> str:
 
 
 def _pandas_on_spark() -> Build:
-    import anonrisk.pandas_on_spark
+    import anonrisk.pandas_on_spark  # noqa: F401 - puts .anon on its tables
 
     build = _spark()
     return lambda table: build(table).pandas_api()

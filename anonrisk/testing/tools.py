@@ -169,24 +169,24 @@ def pycanon(case: Case) -> Any:
         "k": own.k_anonymity,
         "alpha": lambda *given: own.alpha_k_anonymity(*given)[0],
         "ldiv distinct": own.l_diversity,
-        "ldiv": own.l_diversity,
         "ldiv entropy": own.entropy_l_diversity,
         "ldiv recursive": own.recursive_c_l_diversity,
-        "beta_likeness": own.basic_beta_likeness,
         "beta_likeness basic": own.basic_beta_likeness,
         "beta_likeness enhanced": own.enhanced_beta_likeness,
         "delta_disclosure": own.delta_disclosure,
-        "tcloseness": own.t_closeness,
+        # It takes the ordered distance for numbers, and the equal one for texts.
+        "tcloseness ordered": own.t_closeness,
         "tcloseness equal": own.t_closeness,
     }
-    unknown = {*case.options} - {"kind", "c", "distance"}
-    if case.label not in words or unknown:
+    column = case.table.columns.get(case.sensitive or "")
+    number = column is not None and column.kind in ("integer", "float")
+    other = case.measure == "tcloseness" and number is not (case.label == "tcloseness ordered")
+    if case.label not in words or {*case.options} - {"kind", "c", "distance"} or other:
         raise NotImplementedError(case.label)
-    frame = case.table.to_pandas()
     asked = [] if case.sensitive is None else [[case.sensitive]]
-    answer = words[case.label](frame, list(case.qids), *asked)
+    answer = words[case.label](case.table.to_pandas(), list(case.qids), *asked)
     if case.label == "ldiv recursive":
         c, answer = answer
-        if case.options["c"] < c:
+        if not case.options["c"] >= c:
             raise NotImplementedError("it names one c, and says nothing of smaller ones")
     return answer

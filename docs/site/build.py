@@ -67,6 +67,7 @@ MODULES = (
     "keys",
     "datasets",
     "gx",
+    "testing",
 )
 
 
