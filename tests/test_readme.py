@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,13 +42,3 @@ def test_it_is_a_front_page():
 def test_every_function_is_listed():
     listed = (ROOT / "docs" / "what_it_answers.md").read_text(encoding="utf-8")
     assert [one.__name__ for one in FUNCTIONS if f"{one.__name__}(" not in listed] == []
-
-
-def test_our_answers_to_the_small_tables_are_those_by_hand(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
-    from benchmarks.peer_cases import CASES, ours
-
-    assert [ours(case) for case in CASES] == pytest.approx([case.right for case in CASES])
-    told = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
-    for case in CASES:
-        assert f"| {case.what} | {case.measure} | {case.right:g} | {case.right:g} |" in told

@@ -68,6 +68,7 @@ MODULES = (
     "keys",
     "datasets",
     "gx",
+    "testing",
 )
 
 

@@ -1,0 +1,192 @@
+"""Who is asked: anonrisk on each kind of table, and other tools through a function of a case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anonrisk
+from anonrisk._version import __version__
+from anonrisk.errors import ArgumentError, EmptyTableError
+from anonrisk.testing.tables import KINDS, lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonrisk.testing.case import Case, SmallTable
+
+_STEP = re.compile(r"(\w+)(\([^)]*\))?")
+# What each kind of table refuses, by cases (`*` for any text), and why. A refusal that is not here
+# fails the suite, and so does one of these that does not happen.
+_OF_DATABASES = {
+    "missing-wildcard*": "everybody's record would be compared with everybody else's",
+    "at-risk-[lt]": "tables in a database are counted and scored, not divided by scores",
+    "linkability": "persons are not followed in a database",
+    "trajectory": "persons are not followed in a database",
+    "kl-after": "nothing is recoded in a database",
+}
+_WITHOUT_ORDER = {"suda": "scores belong to rows, which may come in another order the next time"}
+REFUSALS: dict[str, dict[str, str]] = {
+    "duckdb": _WITHOUT_ORDER,
+    "polars-lazy": _WITHOUT_ORDER,
+    "duckdb-sql": _OF_DATABASES,
+    "postgresql": _OF_DATABASES,
+    "scan": _OF_DATABASES,
+    "sqlite": {**_OF_DATABASES, "compare": "SQLite has no types of dates, instants and booleans"},
+}
+
+
+@dataclass(frozen=True)
+class OwnTool:
+    """anonrisk, asked about tables of one kind.
+
+    Parameters
+    ----------
+    name : str
+        The kind of table.
+    build : function
+        Builds a table of that kind.
+    refusals : mapping
+        The cases that it refuses, by a pattern of their ids, and why.
+    """
+
+    name: str
+    build: Callable[[SmallTable], Any] = field(repr=False)
+    refusals: Mapping[str, str] = field(default_factory=dict, repr=False)
+    version: str = f"anonrisk {__version__}"
+    _built: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __call__(self, case: Case) -> Any:
+        """Ask the function that the case names."""
+        frame, options = self._table(case.table), dict(case.options)
+        if case.population is not None:
+            # The second table of a question has a name of its own in some functions.
+            word = {"compare": "previous", "utility": "original"}.get(case.measure, "population")
+            options[word] = self._table(case.population)
+        if case.qids:
+            options["qid_sets" if case.measure == "summary" else "qids"] = list(case.qids)
+        if case.sensitive is not None:
+            options["sensitive"] = case.sensitive
+        ask = _OWN.get(case.measure) or getattr(anonrisk, case.measure)
+        result = ask(frame, **options)
+        if case.attributes:
+            return {name: read(result, name) for name in case.attributes}
+        return result
+
+    def _table(self, table: SmallTable) -> Any:
+        if table.name not in self._built:
+            self._built[table.name] = self.build(table)
+        return self._built[table.name]
+
+
+def read(result: Any, path: str) -> Any:
+    """Read an attribute of a result: ``prosecutor.share_above(0.2)``, ``estimates.0.uniques``."""
+    for name, call in _STEP.findall(path):
+        if name.isdigit():
+            result = result[int(name)]
+        elif isinstance(result, Mapping) or hasattr(result, "iloc"):
+            result = result[name]
+        else:
+            result = getattr(result, name)
+        if call:
+            result = result(*map(_argument, filter(None, call[1:-1].split(","))))
+    return result.tolist() if hasattr(result, "tolist") else result
+
+
+def _argument(written: str) -> float | str:
+    """Read the argument of a method: a whole number, another number or a word."""
+    if written.isdigit():
+        return int(written)
+    return float(written) if written[0].isdigit() else written
+
+
+def _sizes(frame: Any, qids: list[str], **options: Any) -> Any:
+    """Count the records by the size that `sizes` gives each, whatever holds the table."""
+    sized = anonrisk.sizes(frame, qids, **options)
+    if getattr(sized, "ndim", 2) == 1:
+        sized = frame.assign(class_size=sized)
+    counted = anonrisk.summary(sized, [qids], by="class_size")
+    return {"size": counted.index.get_level_values(1).tolist(), "records": counted["records"]}
+
+
+def _at_risk(frame: Any, qids: list[str], **options: Any) -> Any:
+    """Count the records that `at_risk` gives."""
+    try:
+        return anonrisk.classes(anonrisk.at_risk(frame, qids, **options), qids).n_rows
+    except EmptyTableError:
+        # A table without a row at risk is right; one without any row was refused above.
+        return 0
+
+
+_OWN: dict[str, Callable[..., Any]] = {"sizes": _sizes, "at_risk": _at_risk}
+
+
+def engine(name: str) -> OwnTool:
+    """Return anonrisk on one kind of table, to be run.
+
+    Parameters
+    ----------
+    name : str
+        A kind of table: pandas, pandas-nullable, pandas-object, pandas-arrow, arrow, polars,
+        polars-lazy, narwhals, duckdb (a relation), duckdb-sql, sqlite, scan, spark, connect,
+        pandas-on-spark, or postgresql with the address of a database, ``postgresql=URL``.
+
+    Returns
+    -------
+    OwnTool
+        What `anonrisk.testing.run` takes.
+
+    Examples
+    --------
+    >>> from anonrisk import testing
+    >>> case = next(case for case in testing.cases() if case.id == "minus-zero")
+    >>> testing.engine("pandas")(case)
+    2
+    """
+    kind, _, address = name.partition("=")
+    if kind not in KINDS:
+        raise ArgumentError(f"{kind!r} is no kind of table: give one of {', '.join(KINDS)}")
+    absent = lacking(kind)
+    if absent:
+        raise ArgumentError(f"{kind} needs what is not installed: {', '.join(absent)}")
+    if bool(address) != (kind == "postgresql"):
+        raise ArgumentError("postgresql, and nothing else, takes an address: postgresql=URL")
+    _, build, at_once = KINDS[kind]
+    made = build if at_once else build(address) if address else build()
+    return OwnTool(kind, made, REFUSALS.get(kind, {}))
+
+
+def pycanon(case: Case) -> Any:
+    """Ask pycanon, as another tool is asked: in a function of a case.
+
+    What it does not have is a NotImplementedError; whatever else it raises is listed as refused.
+    """
+    from pycanon import anonymity as own
+
+    words = {
+        "k": own.k_anonymity,
+        "alpha": lambda *given: own.alpha_k_anonymity(*given)[0],
+        "ldiv distinct": own.l_diversity,
+        "ldiv entropy": own.entropy_l_diversity,
+        "ldiv recursive": own.recursive_c_l_diversity,
+        "beta_likeness basic": own.basic_beta_likeness,
+        "beta_likeness enhanced": own.enhanced_beta_likeness,
+        "delta_disclosure": own.delta_disclosure,
+        # It takes the ordered distance for numbers, and the equal one for texts.
+        "tcloseness ordered": own.t_closeness,
+        "tcloseness equal": own.t_closeness,
+    }
+    column = case.table.columns.get(case.sensitive or "")
+    number = column is not None and column.kind in ("integer", "float")
+    other = case.measure == "tcloseness" and number is not (case.label == "tcloseness ordered")
+    if case.label not in words or {*case.options} - {"kind", "c", "distance"} or other:
+        raise NotImplementedError(case.label)
+    asked = [] if case.sensitive is None else [[case.sensitive]]
+    answer = words[case.label](case.table.to_pandas(), list(case.qids), *asked)
+    if case.label == "ldiv recursive":
+        c, answer = answer
+        if not case.options["c"] >= c:
+            raise NotImplementedError("it names one c, and says nothing of smaller ones")
+    return answer
