@@ -6,6 +6,7 @@ python3 dev.py fast  [ARG...]  the quick tests: pandas only, no Java, no Great E
 python3 dev.py gate  [ARG...]  policies, verdicts, Great Expectations, the command line: no Java
 python3 dev.py test  [ARG...]  what a change must pass: the checks, then every lane of LANES below
 python3 dev.py nightly [ARG..] what takes too long for that: the lanes of NIGHTLY below
+python3 dev.py mutants [MODULE] lines of the library, broken one at a time: which tests notice
 python3 dev.py check           ruff and mypy only
 python3 dev.py docs            the documentation site, in build/docs/html; a warning is a failure
 python3 dev.py bench [NAME]    benchmarks/NAME.py, or all of them
@@ -396,6 +397,13 @@ def run_all(lanes: Sequence[Lane], args: Sequence[str]) -> None:
     say("everything that ran has passed")
 
 
+def do_mutants(args: Sequence[str]) -> None:
+    """Break lines in a copy of the library, and see which tests notice (tests/mutants.py)."""
+    set_up(LATEST)
+    env = variables(LATEST, find_java())
+    run("mutants", LATEST.python, "tests/mutants.py", *args, env=env)
+
+
 def do_script(title: str, script: str, args: Sequence[str] = ()) -> None:
     """Run a program that writes something."""
     set_up(LATEST)
@@ -417,6 +425,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], object]] = {
     "gate": do_gate,
     "test": do_test,
     "nightly": do_nightly,
+    "mutants": do_mutants,
     "check": do_check,
     "docs": lambda args: do_script("docs", "docs/site/build.py", args),
     "bench": do_bench,

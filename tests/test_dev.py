@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import axe
+import mutants
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -337,3 +338,78 @@ def test_what_asks_for_connect_is_in_the_lanes_that_have_it(dev):
     assert names == [["spark", "engine"], ["spark", "skip"], ["engine", "skip"]]
     lanes = [lane.args for lane in (*dev.LANES, *dev.NIGHTLY) if "connect" in lane.args]
     assert all(args[args.index("-m") + 1].startswith("engine") for args in lanes)
+
+
+# ---- mutants ------------------------------------------------------------------------------------
+
+SOURCE = '''
+"""A text + a text."""
+LIMIT = 12
+
+
+def least(sizes: "list[int] | None" = None) -> int:
+    """Return 1 - 1."""
+    if not sizes or len(sizes) > LIMIT:
+        raise ValueError(f"{1 + 1} sizes" + "are < none")
+    return min(sizes) + 1
+'''
+CHANGES = {
+    "12 -> 13",
+    "not sizes or len(sizes) > LIMIT -> not (not sizes or len(sizes) > LIMIT)",
+    "not sizes or len(sizes) > LIMIT -> not sizes and len(sizes) > LIMIT",
+    "not sizes -> sizes",
+    "len(sizes) > LIMIT -> len(sizes) >= LIMIT",
+    "min(sizes) + 1 -> None",
+    "min(sizes) + 1 -> min(sizes) - 1",
+    "min -> max",
+    "1 -> 2",
+}
+
+
+def test_numbers_and_decisions_are_broken_and_texts_are_not(tmp_path):
+    path = tmp_path / "anonrisk" / "least.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE)
+    found = mutants.all_mutants("anonrisk/least.py", tmp_path)
+    assert {one.key.partition(": ")[2] for one in found} == CHANGES
+    for one in found:
+        raw = path.read_bytes()
+        assert " ".join(raw[one.start : one.end].decode().split()) == one.before
+        compile(raw[: one.start] + f"({one.text})".encode() + raw[one.end :], "least", "exec")
+
+
+def test_a_mutant_that_nobody_notices_is_told_and_a_known_one_excused():
+    fates = ["quick"] * 16 + ["pandas", "survived 3 quick tests", "survived 9 quick tests"]
+    made = [
+        mutants.Mutant("a.py", line, 0, 1, "2", str(line), ("f", 1), fate)
+        for line, fate in enumerate(fates)
+    ]
+    text, enough = mutants.summary(made, {"a.py f: 18 -> 2": "a cache"})
+    assert enough
+    assert "a.py:17 a.py f: 17 -> 2\n    survived 3 quick tests" in text
+    assert "17 of 18 mutants noticed (quick 16, pandas 1): 94.4%, 95% interval 74.2% to" in text
+    assert not mutants.summary(made[-2:], {})[1]
+    assert not mutants.summary([], {})[1]
+
+
+@pytest.mark.nightly
+def test_a_broken_line_is_noticed_in_a_copy_and_mended(tmp_path, monkeypatch):
+    for name, text in {
+        "anonrisk/__init__.py": "",
+        "anonrisk/least.py": SOURCE,
+        "tests/test_least.py": "from anonrisk.least import least\n\n\ndef test_least():\n"
+        "    assert least([3, 4]) == 4\n",
+        "tests/mutants.py": Path(mutants.__file__).read_text(encoding="utf-8"),
+        "conftest.py": "def pytest_addoption(parser):\n"
+        "    parser.addoption('--engines')\n    parser.addoption('--of-other-kinds')\n",
+        "pytest.ini": "[pytest]\nmarkers =\n    slow\n    nightly\n",
+    }.items():
+        (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "from" / name).write_text(text)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path / "from")
+    where = mutants.Copy(tmp_path)
+    entered = mutants.recorded(where)
+    made = {one.key.partition(": ")[2]: one for one in mutants.all_mutants("least", where.root)}
+    assert where.fate(made["min -> max"], entered) == "quick"
+    assert where.fate(made["12 -> 13"], entered) == "survived 1 quick tests"
+    assert (where.root / "anonrisk/least.py").read_text() == SOURCE

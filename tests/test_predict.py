@@ -12,6 +12,7 @@ import pytest
 from distributions import ages, families
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import multinomial
 
 from anonrisk import ClassSizes, errors, predict
 from anonrisk.predict import (
@@ -79,6 +80,20 @@ def test_classes_of_any_size_agree_with_enumeration(p):
             assert variance_below(known.p, known.values, k, K) == pytest.approx(variance, abs=1e-11)
         allowed = sum(c for c, s in whole if ((s == 0) | (s >= K)).all())
         assert float(predict.k_anonymous(known, k, K)) == pytest.approx(allowed, abs=1e-12)
+
+
+def test_people_below_a_large_k_vary_as_all_groups_of_three_values_do():
+    """A window of two deviations about the mean would leave out 15% of the variance at K = 100."""
+    p, k = np.array([0.5, 0.3, 0.2]), 400
+    first, second = np.indices((k + 1, k + 1))
+    possible = first + second <= k
+    numbers = np.stack([first[possible], second[possible], k - (first + second)[possible]])
+    chance = multinomial.pmf(numbers.T, k, p)
+    for K in (13, 60, 80, 100, 120, 140, 180, 200, 210):
+        below = np.where(numbers < K, numbers, 0).sum(axis=0)
+        variance = chance @ (below - chance @ below) ** 2
+        found = variance_below(p, np.ones(3, dtype=np.int64), k, K)
+        assert found == pytest.approx(variance, rel=1e-9)
 
 
 @pytest.mark.slow
