@@ -76,11 +76,11 @@ def households(table: CodedTable, question: Question, against: Against) -> Attac
     lost = int(home.missing[rows].sum())
     if lost:
         raise refusals.missing_household(against.household, lost)
-    homes = home.values[rows].astype(np.int64)
+    homes, n_homes = closed_up(home.values[rows])
     with np.errstate(divide="ignore"):
         # A member who is certain to be found makes the sum minus infinity, and the risk 1.
         log_safe = np.log1p(-1 / F[class_of])
-    risks = -np.expm1(np.bincount(homes, weights=log_safe, minlength=home.cardinality))[homes]
+    risks = -np.expm1(np.bincount(homes, weights=log_safe, minlength=n_homes))[homes]
     steps, records = np.unique(np.ceil(risks * GRID - 1e-6), return_counts=True)
     return Attacker(
         "household", float(risks.mean()), float(risks.max()), steps / GRID, records.astype(float)

@@ -10,6 +10,8 @@ import numpy as np
 
 from anonrisk.core.hierarchy import text_of
 from anonrisk.engines import refusals
+from anonrisk.engines.numpy.codes import Codes
+from anonrisk.engines.numpy.count import is_dense
 from anonrisk.engines.order import check_kinds, kind_of
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonrisk.counts.question import Sensitive
-    from anonrisk.engines.numpy.codes import Codes
     from anonrisk.engines.numpy.table import CodedTable
 
     Integers = NDArray[np.int64]
@@ -39,6 +40,7 @@ def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive
 
     Only the values of the given rows take part.
     """
+    codes = _dense(codes)
     ranks = codes.values.astype(np.int64)
     if not sensitive.ordered and sensitive.hierarchy is None:
         return Ranked(ranks, codes.cardinality)
@@ -57,6 +59,14 @@ def ranked(table: CodedTable, codes: Codes, rows: Integers, sensitive: Sensitive
     place = np.full(codes.cardinality, len(present))
     place[present[_order(table, first[present], sensitive)]] = np.arange(len(present))
     return Ranked(place[ranks], len(present) + 1, ordered=True)
+
+
+def _dense(codes: Codes) -> Codes:
+    """Close up codes with wide gaps: a few integers that lie far apart would fill the memory."""
+    if is_dense(codes.cardinality // 4, len(codes.values)):
+        return codes
+    present, values = np.unique(codes.values, return_inverse=True)
+    return Codes(values, len(present), codes.n_missing)
 
 
 def _order(table: CodedTable, rows: Integers, sensitive: Sensitive) -> Integers:
