@@ -9,6 +9,7 @@ from anonrisk.core.columns import nearest, skeleton, spelt
 from anonrisk.core.render import PrintedTable, count_of, fitted, shown
 from anonrisk.engines.one_state import one_state
 from anonrisk.policy import limits, release_rules
+from anonrisk.policy.messages import pasted
 from anonrisk.policy.rules import LISTS, SINGLE
 from anonrisk.policy.table import published_by
 from anonrisk.policy.weaker import weaker
@@ -147,13 +148,13 @@ def _of_roles(policy: Terms) -> Iterator[Remark]:
     open_ = [name for name in policy.roles.sensitive if name not in judged]
     if open_:
         names = ", ".join(map(repr, open_))
-        pasted = release_rules.pasted(open_)
+        listed = ", ".join(map(pasted, open_))
         yield Remark(
             WARN,
             "attribute_disclosure",
             "roles.sensitive",
             f"No budget judges what is learned of {names}: where all of a class have one value, it "
-            f"is known of everybody in it. Add to budgets  ldiv: {{l: 2, sensitive: [{pasted}]}}",
+            f"is known of everybody in it. Add to budgets  ldiv: {{l: 2, sensitive: [{listed}]}}",
         )
     if policy.unlisted == "ignore" and not policy.roles.direct:
         yield Remark(

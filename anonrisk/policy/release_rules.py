@@ -257,11 +257,6 @@ def _spelt_otherwise(direct: Qid, published: Published, known: set[Name]) -> str
     return None
 
 
-def pasted(names: Iterable[Name]) -> str:
-    """Write names so that they can be pasted into a list of YAML or JSON."""
-    return ", ".join(map(_pasted, names))
-
-
 def _may_be_direct(policy: Terms, published: Published) -> set[Name]:
     """List the columns that are, or hold, a direct identifier that is spelt otherwise."""
     direct = {skeleton(name) for name in (*policy.roles.direct, *published.declared.direct)} - {""}

@@ -37,7 +37,6 @@ _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
 
 def contents(frame: pd.DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
     """Look at each column, side by side where the table is large."""
-
     known = remembered(frame)
 
     def look(name: Name) -> ColumnContents:
@@ -272,7 +271,7 @@ def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> N
     for name, pattern in UNCHECKED.items():
         has = _matches(texts, pattern)
         if name == rules.PHONE:
-            has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)  # noqa: PLR6104
+            has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)
         bits[may[has]] |= BITS[name]
     for name, pattern in FORMATS.items():
         has = np.flatnonzero(_matches(texts, pattern))
