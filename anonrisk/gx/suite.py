@@ -174,6 +174,7 @@ def _columns(policy: Policy) -> Any:
         classified=classified,
         unlisted=cast("Any", policy.unlisted),
         reviewed=policy.reviewed,
+        policy=policy.to_dict(),
         meta={OURS: {"budget": "direct"}},
     )
 
