@@ -11,10 +11,10 @@ from anonrisk.errors import PolicyError
 from anonrisk.gx.base import GateExpectation
 from anonrisk.gx.fields import Columns, filled, is_parameter, names, parameter
 from anonrisk.gx.metrics import COLUMNS, MetricAnswer
-from anonrisk.gx.result import OURS, Judged, could_not_assess
+from anonrisk.gx.result import Judged, could_not_assess
 from anonrisk.policy import Policy, coverage, release_rules
 from anonrisk.policy.coverage import unseen
-from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL
+from anonrisk.policy.finding import COULD_NOT_ASSESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
             assessed; they join the quasi-identifier of every other expectation, which says so
             too; or the result says that nobody has looked at them.
         reviewed (bool): Whether somebody has read the policy that this is a part of.
+        policy (dict): The policy that this is a part of, by whose roles the contents of the columns
+            are examined; without one, whatever no role is needed for.
 
     See Also
     --------
@@ -52,7 +54,11 @@ class ExpectColumnsToBePublishable(GateExpectation):
     classified: Columns | None = None
     unlisted: Literal["refuse", "quasi", "ignore"] = "refuse"
     reviewed: bool = True
-    own_keys: ClassVar[tuple[str, ...]] = ("direct", "classified", "unlisted", "reviewed")
+    policy: dict[str, Any] | None = None
+    own_keys: ClassVar[tuple[str, ...]] = (
+        *("direct", "classified", "unlisted", "reviewed"),
+        "policy",
+    )
     success_keys: ClassVar[tuple[str, ...]] = own_keys
     metric: ClassVar[str] = COLUMNS
 
@@ -71,6 +77,8 @@ class ExpectColumnsToBePublishable(GateExpectation):
         if not is_parameter(values.get("classified")):
             try:
                 cls.policy_of(values)
+                if values.get("policy") is not None:
+                    Policy.from_dict(values["policy"])
             except PolicyError as error:
                 raise ValueError(str(error)) from None
         return values
@@ -87,23 +95,35 @@ class ExpectColumnsToBePublishable(GateExpectation):
             k=1,
         )
 
+    def _given(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in self.own_keys}
+        return {**given, "classified": filled(self.classified)}
+
     def question(self) -> dict[str, Any]:
-        """Ask for nothing but the names of the columns."""
-        return {}
+        """Ask for the names of the columns, and for what they hold."""
+        if is_parameter(self.classified):
+            return {"policy": None, "classified": []}
+        given = self._given()
+        policy = self.policy or self.policy_of(given).to_dict()
+        return {"policy": policy, "classified": list(given["classified"] or ())}
 
     def judged(self, found: MetricAnswer) -> Judged:
         """Look for columns that must not be there."""
         published = found.published
         if published is None:
             return could_not_assess("the batch has no column")
-        given = {name: getattr(self, name) for name in self.own_keys}
-        policy = self.policy_of({**given, "classified": filled(self.classified)})
-        findings = release_rules.of_columns(policy, published)
+        given = self._given()
+        policy = self.policy_of(given)
+        whole = None if self.policy is None else Policy.from_dict(self.policy)
+        known = [*given["classified"]] if given["classified"] else []
+        findings = release_rules.of_columns(
+            policy, published, found.examined, whole=whole, classified=known
+        )
         if found.empty:
             findings.append(release_rules.no_records())
-        covered = coverage.of_table(self._policy_of_suite() or policy, published)
+        covered = coverage.of_table(whole or policy, published)
         n_columns = len(published.names)
-        direct = sum(int(f.value or 0) for f in findings if f.status == FAIL)
+        direct = sum(int(f.value or 0) for f in findings if f.budget == "direct")
         loose = [f for f in findings if f.budget == "unlisted" and f.status == COULD_NOT_ASSESS]
         n_unlisted = len(release_rules.unlisted(policy, published))
         return Judged(
@@ -119,15 +139,6 @@ class ExpectColumnsToBePublishable(GateExpectation):
             _CLASSIFIED if loose else unseen(covered.not_looked_at),
             found.about,
         )
-
-    def _policy_of_suite(self) -> Policy | None:
-        """Return the policy that the suite was made from, which knows the role of each column."""
-        stored = ((self.meta or {}).get(OURS) or {}).get("policy")
-        try:
-            return Policy.from_dict(stored) if stored else None
-        except PolicyError:
-            # What somebody wrote there is only shown; the gate compares the suite's own.
-            return None
 
     @classmethod
     def says(cls, asked: Mapping[str, Any]) -> str:

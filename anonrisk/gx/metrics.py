@@ -27,6 +27,8 @@ from anonrisk.core.columns import require
 from anonrisk.engines import engine_for
 from anonrisk.errors import AnonRiskError, EmptyTableError, NoColumnsError
 from anonrisk.policy import Policy
+from anonrisk.policy.check import judged_alone
+from anonrisk.policy.examine import examined
 from anonrisk.policy.measure import count
 from anonrisk.policy.rules import PolicyRoles
 from anonrisk.policy.table import CheckedTable, is_empty, published_by
@@ -34,7 +36,9 @@ from anonrisk.policy.table import CheckedTable, is_empty, published_by
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anonrisk.policy.doubts import Examined
     from anonrisk.policy.measure import Counted
+    from anonrisk.policy.problem import Problem
     from anonrisk.policy.release_rules import Published
     from anonrisk.search.qid_report import QidReport
 
@@ -51,6 +55,7 @@ class MetricAnswer:
 
     counted: Counted | None = None
     published: Published | None = None
+    examined: Examined | Problem | None = None
     engine: str | None = None
     empty: bool = False
     columns: tuple[str, ...] | None = None
@@ -88,13 +93,21 @@ def counts_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
     return MetricAnswer(counted=counted, empty=not counted.has_rows and is_empty(table))
 
 
-def columns_of(table: Any, _: dict[str, Any]) -> MetricAnswer:
-    """Say what a batch publishes."""
+def columns_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
+    """Say what a batch publishes, and look at what its columns hold."""
     published = published_by(table)
     if not published.names:
         raise NoColumnsError("the batch has no column")
     engine = engine_for(table).name
-    return MetricAnswer(published=published, engine=engine, empty=is_empty(table))
+    contents = None
+    if asked.get("policy") is not None:
+        policy = Policy.from_dict(asked["policy"])
+        contents = examined(
+            policy, table, published, judged_alone(policy, published), asked["classified"]
+        )
+    return MetricAnswer(
+        published=published, examined=contents, engine=engine, empty=is_empty(table)
+    )
 
 
 def search_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:

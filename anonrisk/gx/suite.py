@@ -174,7 +174,8 @@ def _columns(policy: Policy) -> Any:
         classified=classified,
         unlisted=cast("Any", policy.unlisted),
         reviewed=policy.reviewed,
-        meta={OURS: {"budget": "direct", "policy": policy.to_dict()}},
+        policy=policy.to_dict(),
+        meta={OURS: {"budget": "direct"}},
     )
 
 

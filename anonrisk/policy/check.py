@@ -109,7 +109,7 @@ def _against(  # noqa: PLR0917
     made = replace(made, storage=storage, coverage=covered)
     counted = attempt(counting)
     # Last, when the columns are encoded.
-    contents = examined(policy, frame, published, partial(_judged_alone, policy, published))
+    contents = examined(policy, frame, published, judged_alone(policy, published))
     findings = release_rules.of_columns(policy, published, contents)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
@@ -128,9 +128,9 @@ def _against(  # noqa: PLR0917
     return replace(made, **known), counted
 
 
-def _judged_alone(policy: Terms, published: Published, frame: Any) -> list[Finding]:
-    """Judge the budgets of a policy about a table that is published like another one."""
-    return of_counts(policy, count(policy, frame, published=published))
+def judged_alone(policy: Terms, published: Published) -> Callable[[Any], list[Finding]]:
+    """Return what judges the budgets of a policy about a table that is published like another."""
+    return lambda frame: of_counts(policy, count(policy, frame, published=published))
 
 
 def of_counts(policy: Terms, counted: Counted, n_original: int | None = None) -> list[Finding]:

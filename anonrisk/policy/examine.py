@@ -16,7 +16,7 @@ from anonrisk.policy.drafting import hints
 from anonrisk.policy.problem import Problem, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.counts.contents import ColumnContents
@@ -31,14 +31,16 @@ def examine(
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    classified: Sequence[Name] = (),
 ) -> Examined:
     """Look at every column that has a role, or that the policy refuses for having none.
 
     `judged` gives the findings of the policy's budgets about a table; it is asked only where
-    values of a sensitive column differ by nothing but their spelling.
+    values of a sensitive column differ by nothing but their spelling. Columns that are
+    `classified` elsewhere are looked at too.
     """
     engine = engine_for(frame)
-    roles = release_rules.described(policy, published)["columns"]
+    roles = release_rules.roles_of(policy, published, classified)
     looked_at = tuple(
         name
         for name, role in roles.items()
@@ -128,6 +130,7 @@ def examined(
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    classified: Sequence[Name] = (),
 ) -> Examined | Problem:
     """Look at the contents of a table, or say why that could not be done."""
-    return attempt(lambda: examine(policy, frame, published, judged))
+    return attempt(lambda: examine(policy, frame, published, judged, classified))

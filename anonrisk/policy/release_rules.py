@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 ROW_NUMBERS, UNNAMED = "row numbers", "unnamed"
 # How they are called where columns are listed.
 ROW_LABELS = "row labels"
+# The role of a column of which no more is known than that somebody gave it one.
+CLASSIFIED = "classified"
 # A line to paste has no more names than somebody reads.
 _OFFERED = 50
 _DROP_LABELS = (
@@ -166,25 +168,46 @@ def described(policy: Terms, published: Published) -> dict[str, Any]:
     return {"columns": columns, "not_looked_at": unseen}
 
 
+def roles_of(
+    policy: Terms, published: Published, classified: Iterable[Name] = ()
+) -> dict[Name, str | None]:
+    """Return the role of each column; of those that others have classified, that they are."""
+    roles: dict[Name, str | None] = described(policy, published)["columns"]
+    named = {*classified}
+    return {
+        name: CLASSIFIED if role is None and name in named else role
+        for name, role in roles.items()
+    }
+
+
 # ---- findings about columns ---------------------------------------------------------------------
 
 
 def of_columns(
-    policy: Terms, published: Published, examined: Examined | Problem | None = None
+    policy: Terms,
+    published: Published,
+    examined: Examined | Problem | None = None,
+    *,
+    whole: Terms | None = None,
+    classified: Iterable[Name] | None = None,
 ) -> list[Finding]:
     """Judge the columns themselves: a draft, direct identifiers, roles, and what they hold.
 
-    `examined` is what was counted of their contents, or why it was not.
+    `examined` is what was counted of their contents, or why it was not. An expectation knows the
+    roles by the `whole` policy that it is a part of, or only which columns are `classified`.
     """
     policy = with_labels(policy, published.names)
     known = examined if isinstance(examined, Examined) else Examined()
-    roles = described(policy, published)["columns"]
+    if classified is not None and whole is None:
+        roles: dict[Name, str | None] = dict.fromkeys(classified, CLASSIFIED)
+    else:
+        roles = roles_of(whole or policy, published, classified or ())
     return [
         *_reviewed(policy),
         *_repeated(published),
         *_direct(policy, published),
         *_unlisted(policy, published, known),
-        *doubts.findings(policy, roles, published.nested, known),
+        *doubts.findings(whole or policy, roles, published.nested, known),
         *([unknown(doubts.BUDGET, examined.message)] if isinstance(examined, Problem) else ()),
     ]
 
