@@ -370,7 +370,9 @@ def test_spellings_warn_and_block_where_a_budget_hangs_on_them(frame):
     diverse = checked(table, sensitive="s", ldiv={"l": 2})
     assert diverse.status == "could_not_assess"
     assert doubts_of(diverse)["s", "spellings"].status == "could_not_assess"
-    still = frame({"q": alike(), "s": ["flu", "flu", "Flú", "Flú", "cold", "cold", "hiv", "hiv"] * 5})
+    still = frame(
+        {"q": alike(), "s": ["flu", "flu", "Flú", "Flú", "cold", "cold", "hiv", "hiv"] * 5}
+    )
     kept = checked(still, sensitive="s", ldiv={"l": 2})
     assert (kept.status, doubts_of(kept)["s", "spellings"].value) == ("pass", 1)
 
@@ -406,8 +408,13 @@ def test_dates_of_birth_and_free_text_warn(frame):
 
 
 def test_a_table_of_counts_warns(frame):
-    cells = [(sex, age, 3 * i + 5) for i, (sex, age) in enumerate((s, a) for s in "fm" for a in range(12))]
-    table = frame(dict(zip(("sex", "age", "count"), map(list, zip(*cells, strict=True)), strict=True)))
+    cells = [
+        (sex, age, 3 * i + 5)
+        for i, (sex, age) in enumerate((s, a) for s in "fm" for a in range(12))
+    ]
+    table = frame(
+        dict(zip(("sex", "age", "count"), map(list, zip(*cells, strict=True)), strict=True))
+    )
     verdict = Policy(quasi=["sex", "age"], insensitive="count", k=1).check(table)
     assert doubts_of(verdict)["count", "counts"].severity == "warn"
     twice = frame({"sex": ["f", "m"] * 20, "age": [30, 40] * 20, "count": [1, 2, 3, 4] * 10})

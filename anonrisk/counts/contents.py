@@ -256,7 +256,6 @@ class Spelling:
         """Write that the whole of a text does."""
         return self.matches(text, f"^(?:{pattern})$")
 
-
     def floor(self, number: str) -> str:
         """Write a number rounded down."""
         return self.rounding.format(number)

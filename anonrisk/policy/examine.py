@@ -104,7 +104,9 @@ def _respelt(
         if roles[name] == "sensitive" and cells.kind == TEXT and cells.n_values <= FOLDABLE
         if cells.n_folded is not None and cells.n_folded < cells.n_values
     ]
-    about_values = any(isinstance(b, SensitiveBudget) for rule in policy.rules for b in rule.budgets)
+    about_values = any(
+        isinstance(b, SensitiveBudget) for rule in policy.rules for b in rule.budgets
+    )
     if not merged or not about_values:
         return ()
     before = _kept(judged(frame), merged)

@@ -54,7 +54,9 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
     for name in columns:
         known = column_of(frame, name).astype(object)
         texts = [rules.folded(text) if isinstance(text, str) else None for text in known]
-        changed.isetitem(list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str"))
+        changed.isetitem(
+            list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str")
+        )
     return changed
 
 
@@ -190,9 +192,7 @@ def _sums(numbers: Values, counts: Integers) -> Numbers:
     )
 
 
-def _looks_of_numbers(
-    values: Values, counts: Integers, *, identifiers: bool
-) -> Iterable[Looks]:
+def _looks_of_numbers(values: Values, counts: Integers, *, identifiers: bool) -> Iterable[Looks]:
     """Look at different numbers, which are in order."""
     floats = values.dtype.kind == "f"
     bits = np.full(len(values), BITS["whole"], dtype=np.int64)
@@ -229,9 +229,7 @@ def _of_whole(numbers: Integers, length: int, name: str) -> Integers:
     return _checked(name, code, len(numbers))
 
 
-def _bits_of_texts(
-    texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool
-) -> Integers:
+def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool) -> Integers:
     bits = np.zeros(len(texts), dtype=np.int64)
     uneven = _contains(texts, _UNEVEN_SPACE)
     if uneven.any():

@@ -129,8 +129,10 @@ def _cells(
         text, value = nothing, projection.column(name).cast("double")
         number = f.when(value == f.lit(0.0), f.lit(0.0)).otherwise(value)
     elif kind == rules.OTHER:
-        text = f.hex(projection.column(name).cast("binary")) if _is_binary(projection, name) else (
-            projection.column(name).cast("string")
+        text = (
+            f.hex(projection.column(name).cast("binary"))
+            if _is_binary(projection, name)
+            else (projection.column(name).cast("string"))
         )
     else:
         text = projection.column(name).cast("string")
