@@ -271,6 +271,12 @@ def test_a_release_that_did_not_pass_is_refused(folder, status):
         manifest.verify(folder, key=KEY)
 
 
+def with_direct():
+    covered = verdict_of("patients")["coverage"]
+    (first, *others) = covered["columns"]
+    return {**covered, "columns": [{**first, "role": "direct"}, *others]}
+
+
 def edited(**changes):
     return (PublishedTable("patients", {**verdict_of("patients"), **changes}),)
 
@@ -287,7 +293,7 @@ def edited(**changes):
         ({"tables": edited(checked_at="2999-01-01T00:00:00+00:00")}, "contradicts that it passed"),
         ({"at": "2020-01-01T00:00:00+00:00"}, "checked after it was published"),
         ({"verdict": {"status": "pass", "tables": {}}}, "has other tables"),
-        ({"tables": edited(columns=[{"name": "zip", "role": "direct"}])}, "contradicts"),
+        ({"tables": edited(coverage=with_direct())}, "contradicts"),
     ],
 )
 def test_a_manifest_that_contradicts_itself_is_refused(folder, changes, message):

@@ -48,8 +48,11 @@ def test_it_has_the_verdict_the_reasons_the_budgets_and_the_next_step(check):
 def test_a_pass_is_short(check):
     code, told = check(k=2)
     assert code == 0
-    assert told.splitlines()[0] == "### ✅ pass: t.csv"
+    assert told.splitlines()[0] == "### ☑️ pass, 1 column not looked at: t.csv"
     assert "What next" not in told
+    code, told = check(k=2, insensitive=["illness"])
+    assert code == 0
+    assert told.splitlines()[0] == "### ✅ pass: t.csv"
 
 
 def test_doubt_is_no_pass(check):

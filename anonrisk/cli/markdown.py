@@ -70,7 +70,7 @@ def _blocks(outcome: Outcome) -> Iterator[str]:
     if hidden > 0:
         yield f"\nAnd {hidden:,} more, not shown."
     if outcome.covers:
-        yield "\n**What this covers**\n"
+        yield "\nWhat this covers:\n"
         yield from (f"- {_told(line)}" for line in outcome.covers)
     yield from _next(said.get("next_steps") or [])
 
