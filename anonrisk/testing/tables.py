@@ -41,7 +41,6 @@ _SPARK_TYPES = {
     "bytes": "binary",
     "boolean": "boolean",
     "date": "date",
-    "instant": "timestamp_ntz",
     "zoned": "timestamp",
     "decimal": "decimal(20,4)",
 }
@@ -177,7 +176,7 @@ def _stored(column: SmallColumn) -> str:
     return "text" if column.kind == "category" else column.kind
 
 
-def _spark(remote: bool = False) -> Build:  # noqa: FBT001, FBT002
+def _spark(*, remote: bool = False, instant: str = "timestamp_ntz") -> Build:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
@@ -187,7 +186,8 @@ def _spark(remote: bool = False) -> Build:  # noqa: FBT001, FBT002
 
     def build(table: SmallTable) -> Any:
         # Written as SQL, no Python worker has to run for every look at the table.
-        kinds = [_SPARK_TYPES[_stored(column)] for column in table.columns.values()]
+        types = {**_SPARK_TYPES, "instant": instant}
+        kinds = [types[_stored(column)] for column in table.columns.values()]
         lines = [
             ", ".join(_literal(cell, kind) for cell, kind in zip(row.values(), kinds, strict=True))
             for row in table.rows()
@@ -214,7 +214,8 @@ def _literal(cell: Any, kind: str) -> str:
 def _pandas_on_spark() -> Build:
     import anonrisk.pandas_on_spark  # noqa: F401 - puts .anon on its tables
 
-    build = _spark()
+    # It cannot hold an instant without a zone.
+    build = _spark(instant="timestamp")
     return lambda table: build(table).pandas_api()
 
 
