@@ -19,8 +19,8 @@ from anonrisk import testing
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.errors import ArgumentError
 from anonrisk.testing.__main__ import main
-from anonrisk.testing.case import SmallColumn
-from anonrisk.testing.tables import KINDS, SERVERS, pandas_table
+from anonrisk.testing.cells import SmallColumn
+from anonrisk.testing.tables import KINDS, SERVERS
 
 HAND = tuple(validation.by_hand())
 # What says which cells are equal, and what is no number.
@@ -187,7 +187,7 @@ def with_cells(change, kinds=None):
 
     def build(table):
         columns = {name: changed(column) for name, column in table.columns.items()}
-        return pandas_table(dataclasses.replace(table, columns=columns))
+        return dataclasses.replace(table, columns=columns).to_pandas()
 
     return testing.OwnTool("wrong", build)
 

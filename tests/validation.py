@@ -113,12 +113,11 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.pycanon:
         store(asked.pycanon)
-    rows = on_page(ROWS)
     for name in asked.kinds or installed():
         kind = name.partition("=")[0]
         report = testing.run(testing.engine(name), cases=by_hand() if kind in SERVERS else None)
-        rows[kind] = [*row_by_hand(report), row_by_arx(report)]
-        write(ROWS, {kind: rows[kind] for kind in KINDS if kind in rows})
+        rows = on_page(ROWS) | {kind: [*row_by_hand(report), row_by_arx(report)]}
+        write(ROWS, {each: rows[each] for each in KINDS if each in rows})
         if name == "pandas":
             table = rows_of_measures(report)
             write(MEASURES, {first: rest for first, *rest in table})

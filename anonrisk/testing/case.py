@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import math
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from numbers import Real
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from anonrisk.errors import AnonRiskError
+from anonrisk.testing.cells import SmallColumn, SmallTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 # Integers are compared exactly; of floats this much is forgiven, relative, absolute below 1.
 TOLERANCE = 1e-12
@@ -32,81 +30,6 @@ _KIND_OF = {
     "predict_population": ("model", "auto"),
     "predict_singletons": ("draw", "auto"),
 }
-_READ: dict[str, Callable[[Any], Any]] = {
-    "float": float,
-    "date": dt.date.fromisoformat,
-    "instant": dt.datetime.fromisoformat,
-    "zoned": dt.datetime.fromisoformat,
-    "decimal": Decimal,
-    "bytes": bytes.fromhex,
-}
-_KINDS = {str: "text", bool: "boolean", int: "integer", float: "float"}
-
-
-@dataclass(frozen=True)
-class SmallColumn:
-    """The cells of a column as Python has them, None where one is missing.
-
-    Parameters
-    ----------
-    kind : str
-        text, integer, float, boolean, date, instant (without a zone), zoned, decimal, bytes or
-        category.
-    cells : tuple
-        The cells.
-    levels : tuple of str
-        The categories of a category, those among them that no cell has.
-    zone : str, optional
-        The zone in which instants with a zone are kept.
-    """
-
-    kind: str
-    cells: tuple[Any, ...]
-    levels: tuple[str, ...] = ()
-    zone: str | None = None
-
-    @classmethod
-    def read(cls, written: Any) -> SmallColumn:
-        """Read a column from JSON: a list, or a dict from its kind to one."""
-        if isinstance(written, list):
-            known = [type(cell) for cell in written if cell is not None]
-            return cls(_KINDS[known[0]] if known else "text", tuple(written))
-        (kind, cells), *_ = written.items()
-        if kind == "sizes":
-            return cls("integer", tuple(i for i, size in enumerate(cells) for _ in range(size)))
-        read = _READ.get(kind, lambda cell: cell)
-        values = [None if cell is None else read(cell) for cell in cells]
-        zone = written.get("zone", "UTC") if kind == "zoned" else None
-        if zone:
-            values = [cell and cell.astimezone(ZoneInfo(zone)) for cell in values]
-        return cls(kind, tuple(values), tuple(written.get("levels", ())), zone)
-
-
-@dataclass(frozen=True)
-class SmallTable:
-    """A small table, by its name, its columns, and the labels of its rows where there are any."""
-
-    name: str
-    columns: Mapping[str, SmallColumn] = field(hash=False)
-    labels: tuple[int, ...] = ()
-
-    @classmethod
-    def read(cls, name: str, written: dict[str, Any]) -> SmallTable:
-        """Read a table from JSON."""
-        labels = tuple(written.pop("row labels", ()))
-        columns = {column: SmallColumn.read(cells) for column, cells in written.items()}
-        return cls(name, columns, labels)
-
-    def to_pandas(self) -> Any:
-        """Build it as a pandas table, as most tools take one."""
-        from anonrisk.testing.tables import pandas_table
-
-        return pandas_table(self)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return it row by row."""
-        cells = zip(*(column.cells for column in self.columns.values()), strict=True)
-        return [dict(zip(self.columns, row, strict=True)) for row in cells]
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,10 @@ import anonrisk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.testing.case import SmallColumn, SmallTable
+    from anonrisk.testing.cells import SmallColumn, SmallTable
 
     Build = Callable[[SmallTable], Any]
 
-# From here on floats leave out integers.
-_EXACT = 2**53
 _SQL_TYPES = {
     "sqlite": {"text": "TEXT", "integer": "INTEGER", "float": "REAL", "bytes": "BLOB"},
     "postgresql": {
@@ -43,35 +41,13 @@ _SPARK_TYPES = {
     "bytes": "binary",
     "boolean": "boolean",
     "date": "date",
-    "instant": "timestamp_ntz",
     "zoned": "timestamp",
     "decimal": "decimal(20,4)",
 }
 
 
-def pandas_table(table: SmallTable) -> pd.DataFrame:
-    """Build a pandas table with the types that pandas itself would take."""
-    frame = pd.DataFrame({name: _series(column) for name, column in table.columns.items()})
-    return frame.set_axis(list(table.labels), axis=0) if table.labels else frame
-
-
-def _series(column: SmallColumn) -> pd.Series[Any]:
-    cells = list(column.cells)
-    if column.kind == "category":
-        return pd.Series(pd.Categorical(cells, categories=list(column.levels)))
-    if column.kind == "zoned":
-        instants = pd.to_datetime(pd.Series(cells, dtype=object), utc=True)
-        return instants.dt.tz_convert(column.zone)
-    if column.kind == "instant":
-        return pd.to_datetime(pd.Series(cells, dtype=object))
-    large = column.kind == "integer" and None in cells
-    if large and max(abs(cell or 0) for cell in cells) >= _EXACT:
-        return pd.Series(cells, dtype="Int64")
-    return pd.Series(cells, dtype="float64") if column.kind == "float" else pd.Series(cells)
-
-
 def _nullable(table: SmallTable) -> pd.DataFrame:
-    return pandas_table(table).convert_dtypes()
+    return table.to_pandas().convert_dtypes()
 
 
 def _objects(table: SmallTable) -> pd.DataFrame:
@@ -200,7 +176,7 @@ def _stored(column: SmallColumn) -> str:
     return "text" if column.kind == "category" else column.kind
 
 
-def _spark(remote: bool = False) -> Build:  # noqa: FBT001, FBT002
+def _spark(*, remote: bool = False, instant: str = "timestamp_ntz") -> Build:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
@@ -210,7 +186,8 @@ def _spark(remote: bool = False) -> Build:  # noqa: FBT001, FBT002
 
     def build(table: SmallTable) -> Any:
         # Written as SQL, no Python worker has to run for every look at the table.
-        kinds = [_SPARK_TYPES[_stored(column)] for column in table.columns.values()]
+        types = {**_SPARK_TYPES, "instant": instant}
+        kinds = [types[_stored(column)] for column in table.columns.values()]
         lines = [
             ", ".join(_literal(cell, kind) for cell, kind in zip(row.values(), kinds, strict=True))
             for row in table.rows()
@@ -237,13 +214,14 @@ def _literal(cell: Any, kind: str) -> str:
 def _pandas_on_spark() -> Build:
     import anonrisk.pandas_on_spark  # noqa: F401 - puts .anon on its tables
 
-    build = _spark()
+    # It cannot hold an instant without a zone.
+    build = _spark(instant="timestamp")
     return lambda table: build(table).pandas_api()
 
 
 # Each kind of table: what must be installed, and who builds it, at once or from a session.
 KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Any], bool]] = {
-    "pandas": ((), pandas_table, True),
+    "pandas": ((), lambda table: table.to_pandas(), True),
     "pandas-nullable": ((), _nullable, True),
     "pandas-object": ((), _objects, True),
     "pandas-arrow": (("pyarrow",), _pandas_arrow, True),

@@ -15,7 +15,8 @@ from anonrisk.testing.tables import KINDS, lacking
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonrisk.testing.case import Case, SmallTable
+    from anonrisk.testing.case import Case
+    from anonrisk.testing.cells import SmallTable
 
 _STEP = re.compile(r"(\w+)(\([^)]*\))?")
 # What each kind of table refuses, by cases (`*` for any text), and why. A refusal that is not here
