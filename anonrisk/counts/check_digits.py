@@ -104,7 +104,7 @@ def _digits(code: Codes, n: int, start: int = 0) -> list[Any]:
 def _weighted(digits: Sequence[Any], weights: Sequence[int]) -> Any:
     total = digits[0] * weights[0]
     for digit, weight in zip(digits[1:], weights[1:], strict=True):
-        total = total + digit * weight  # noqa: PLR6104 - an array of the caller stays
+        total = total + digit * weight
     return total
 
 

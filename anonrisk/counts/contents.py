@@ -19,7 +19,7 @@ from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from anonrisk.core.columns import Name, Qid
+    from anonrisk.core.columns import Qid
 
 # ---- what a cell can look like ------------------------------------------------------------------
 
@@ -255,7 +255,6 @@ class Spelling:
     def whole(self, text: str, pattern: str) -> str:
         """Write that the whole of a text does."""
         return self.matches(text, f"^(?:{pattern})$")
-
 
     def floor(self, number: str) -> str:
         """Write a number rounded down."""

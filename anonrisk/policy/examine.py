@@ -89,7 +89,7 @@ def _is_dimension(cells: ColumnContents) -> bool:
     return few and cells.kind != NESTED and not (cells.kind == NUMBER and cells.rows("fraction"))
 
 
-def _respelt(
+def _respelt(  # noqa: PLR0917
     policy: Terms,
     engine: Engine,
     frame: Any,
@@ -104,7 +104,9 @@ def _respelt(
         if roles[name] == "sensitive" and cells.kind == TEXT and cells.n_values <= FOLDABLE
         if cells.n_folded is not None and cells.n_folded < cells.n_values
     ]
-    about_values = any(isinstance(b, SensitiveBudget) for rule in policy.rules for b in rule.budgets)
+    about_values = any(
+        isinstance(b, SensitiveBudget) for rule in policy.rules for b in rule.budgets
+    )
     if not merged or not about_values:
         return ()
     before = _kept(judged(frame), merged)

@@ -172,8 +172,7 @@ def roles_of(
     roles: dict[Name, str | None] = described(policy, published)["columns"]
     named = {*classified}
     return {
-        name: CLASSIFIED if role is None and name in named else role
-        for name, role in roles.items()
+        name: CLASSIFIED if role is None and name in named else role for name, role in roles.items()
     }
 
 

@@ -37,7 +37,6 @@ _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
 
 def contents(frame: pd.DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
     """Look at each column, side by side where the table is large."""
-
     known = remembered(frame)
 
     def look(name: Name) -> ColumnContents:
@@ -55,7 +54,9 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
     for name in columns:
         known = column_of(frame, name).astype(object)
         texts = [rules.folded(text) if isinstance(text, str) else None for text in known]
-        changed.isetitem(list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str"))
+        changed.isetitem(
+            list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str")
+        )
     return changed
 
 
@@ -93,7 +94,7 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
         return None
-    if dtype == object:
+    if _is_objects(dtype):
         return _objects_as_numbers(column)
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iuf":
         return column.dropna().to_numpy(dtype=float) if _is_decimal(dtype) else None
@@ -101,6 +102,10 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
         return None
     values = column.to_numpy() if isinstance(dtype, np.dtype) else column.dropna().to_numpy()
     return values[~np.isnan(values)] if values.dtype.kind == "f" else values
+
+
+def _is_objects(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _is_decimal(dtype: Any) -> bool:
@@ -151,7 +156,7 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return objects.arrow_nested(dtype.pyarrow_dtype)
-    if dtype != object:
+    if not _is_objects(dtype):
         return False
     kinds = set(map(type, column[column.notna()]))
     return any(issubclass(k, Iterable) and not issubclass(k, (str, bytes)) for k in kinds)
@@ -191,9 +196,7 @@ def _sums(numbers: Values, counts: Integers) -> Numbers:
     )
 
 
-def _looks_of_numbers(
-    values: Values, counts: Integers, *, identifiers: bool
-) -> Iterable[Looks]:
+def _looks_of_numbers(values: Values, counts: Integers, *, identifiers: bool) -> Iterable[Looks]:
     """Look at different numbers, which are in order."""
     floats = values.dtype.kind == "f"
     bits = np.full(len(values), BITS["whole"], dtype=np.int64)
@@ -230,9 +233,7 @@ def _of_whole(numbers: Integers, length: int, name: str) -> Integers:
     return _checked(name, code, len(numbers))
 
 
-def _bits_of_texts(
-    texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool
-) -> Integers:
+def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers: bool) -> Integers:
     bits = np.zeros(len(texts), dtype=np.int64)
     uneven = _contains(texts, _UNEVEN_SPACE)
     if uneven.any():
@@ -272,7 +273,7 @@ def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> N
     for name, pattern in UNCHECKED.items():
         has = _matches(texts, pattern)
         if name == rules.PHONE:
-            has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)  # noqa: PLR6104
+            has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)
         bits[may[has]] |= BITS[name]
     for name, pattern in FORMATS.items():
         has = np.flatnonzero(_matches(texts, pattern))
@@ -321,7 +322,7 @@ def _nested(column: pd.Series[Any], keys: tuple[str, ...]) -> ColumnContents:
 
 def _may_be_maps(column: pd.Series[Any]) -> bool:
     dtype: Any = column.dtype
-    return dtype == object or (isinstance(dtype, pd.ArrowDtype) and "map" in str(dtype))
+    return _is_objects(dtype) or (isinstance(dtype, pd.ArrowDtype) and "map" in str(dtype))
 
 
 def _keys(cell: Any) -> Iterable[Any]:
