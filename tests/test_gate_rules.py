@@ -176,7 +176,7 @@ def test_labels_of_several_levels_are_found_by_their_last():
 def test_a_column_without_a_role_is_refused_by_default(frame):
     verdict = Policy(quasi="zip", k=2).check(frame(MORE))
     assert verdict.status == status(verdict, "unlisted") == "could_not_assess"
-    assert "insensitive: [note]" in findings(verdict)["unlisted"].sentence
+    assert "quasi: [note]" in findings(verdict)["unlisted"].sentence
     assert verdict.not_looked_at == ()
     assert verdict.columns == {"zip": "quasi", "note": None}
     # The line can be pasted.
@@ -231,7 +231,7 @@ def test_a_named_index_is_a_column_without_a_role():
     asked = {"quasi": "zip", "k": 2}
     refused = Policy(**asked).check(table)
     assert status(refused, "unlisted") == "could_not_assess"
-    assert "insensitive: [note]" in findings(refused)["unlisted"].sentence
+    assert "quasi: [note]" in findings(refused)["unlisted"].sentence
     assert Policy(**asked, unlisted="ignore").check(table).not_looked_at == ("note",)
     joined = Policy(**asked, unlisted="quasi").check(table)
     assert (joined.status, findings(joined)["k"].qid) == ("fail", ("zip", "note"))

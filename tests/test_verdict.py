@@ -330,7 +330,7 @@ def calls(monkeypatch):
 def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     table = pd.DataFrame(CELLS)
     asking(**ALL_AT_ONCE).check(table)
-    assert calls == ["score"]
+    assert calls == ["score", "Contents"]
     calls.clear()
     asking(**{**ALL_AT_ONCE, "sensitive": ["ill", "cost"]}).check(table)
     assert calls == ["score", "score"]
@@ -342,11 +342,11 @@ def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     # The same quasi-identifier in two rules is measured once.
     again = [{"columns": ["zip", "age"], "budgets": {"k": 3, "ldiv": {"l": 2}}}]
     asking(**ALL_AT_ONCE, qids=again).check(table)
-    assert calls == ["score"]
+    assert calls == ["score", "Contents"]
     calls.clear()
     ordered = [{"t": 1, "distance": "ordered"}, {"t": 1, "distance": "equal"}]
     asking(quasi="zip", sensitive="cost", k=1, ldiv={"l": 1}, tcloseness=ordered).check(table)
-    assert calls == ["score"]
+    assert calls == ["score", "Contents"]
     calls.clear()
     asking(quasi="zip", by="ward", k=1, max_unique_fraction=1).check(table)
     assert calls == ["ByGroup"]
@@ -566,7 +566,7 @@ def test_every_column_wants_a_role():
     verdict = Policy(**asked).check(table)
     assert verdict.status == only(verdict, "unlisted").status == "could_not_assess"
     assert "1 column has no role" in only(verdict, "unlisted").sentence
-    assert "insensitive: [note]" in only(verdict, "unlisted").sentence
+    assert "quasi: [note]" in only(verdict, "unlisted").sentence
     assert Policy(**asked, insensitive="note").check(table).passed
     assert Policy(**asked, by="note").check(table).passed
     renamed = Policy(**asked, insensitive="notes").check(table)

@@ -122,8 +122,10 @@ def findings(
             continue
         looked = _Column(column, role, examined.columns[column], persons, policy.suppressed)
         inside = [path for path in nested if path.startswith(f"{column}.")]
-        for doubt in (*looked.doubts(inside), *_of_table(column, looked, examined)):
-            made.append(_finding(column, role, doubt, said.get((column, doubt.word))))
+        made += [
+            _finding(column, role, doubt, said.get((column, doubt.word)))
+            for doubt in (*looked.doubts(inside), *_of_table(column, looked, examined))
+        ]
     return made
 
 

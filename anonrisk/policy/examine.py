@@ -89,7 +89,7 @@ def _is_dimension(cells: ColumnContents) -> bool:
     return few and cells.kind != NESTED and not (cells.kind == NUMBER and cells.rows("fraction"))
 
 
-def _respelt(
+def _respelt(  # noqa: PLR0917
     policy: Terms,
     engine: Engine,
     frame: Any,

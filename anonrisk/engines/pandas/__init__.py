@@ -64,7 +64,7 @@ class PandasEngine:
         """Keep the roles in `attrs`."""
         return with_roles(frame, roles)
 
-    def count(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:
+    def count(self, frame: pd.DataFrame, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes from one encoding of the columns."""
         match asked:
             case questions.Question():
@@ -147,7 +147,7 @@ class PandasEngine:
             case changes.BreakingClasses(question, k, limits):
                 return rewrite.breaking(frame, question, limits, k or None)
 
-    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: PLR0911
+    def rewrite(self, frame: pd.DataFrame, change: changes.Change) -> pd.DataFrame:  # noqa: C901, PLR0911
         """Give a table with other cells."""
         match change:
             case changes.Recode() | changes.RecodeByRegion():

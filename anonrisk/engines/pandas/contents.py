@@ -94,7 +94,7 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
         return None
-    if dtype == object:
+    if _is_objects(dtype):
         return _objects_as_numbers(column)
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iuf":
         return column.dropna().to_numpy(dtype=float) if _is_decimal(dtype) else None
@@ -102,6 +102,10 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
         return None
     values = column.to_numpy() if isinstance(dtype, np.dtype) else column.dropna().to_numpy()
     return values[~np.isnan(values)] if values.dtype.kind == "f" else values
+
+
+def _is_objects(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _is_decimal(dtype: Any) -> bool:
@@ -152,7 +156,7 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return objects.arrow_nested(dtype.pyarrow_dtype)
-    if dtype != object:
+    if not _is_objects(dtype):
         return False
     kinds = set(map(type, column[column.notna()]))
     return any(issubclass(k, Iterable) and not issubclass(k, (str, bytes)) for k in kinds)
@@ -318,7 +322,7 @@ def _nested(column: pd.Series[Any], keys: tuple[str, ...]) -> ColumnContents:
 
 def _may_be_maps(column: pd.Series[Any]) -> bool:
     dtype: Any = column.dtype
-    return dtype == object or (isinstance(dtype, pd.ArrowDtype) and "map" in str(dtype))
+    return _is_objects(dtype) or (isinstance(dtype, pd.ArrowDtype) and "map" in str(dtype))
 
 
 def _keys(cell: Any) -> Iterable[Any]:

@@ -87,8 +87,8 @@ def _looks(projection: Projection, held: dict[Name, str], keys: tuple[str, ...])
             )
         }
     ).withColumn("c", f.expr(rules.compact_text("t")))
-    # Inside of a function of arrays Spark computes an expression as it stands; it would take minutes
-    # to make a program of one this long.
+    # Inside of a function of arrays Spark computes an expression as it stands; making a program of
+    # one this long takes minutes.
     written = rules.bits(keys, _SPELLING, identifiers=True)
     bits = f"transform(array(n), z -> {written})[0]"
     known = "(x is not null or y is not null)"
