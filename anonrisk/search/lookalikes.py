@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anonrisk.counts.shapes import ENOUGH
+from anonrisk.counts.shapes import ENOUGH as ENOUGH  # noqa: PLC0414 - public here
 
 if TYPE_CHECKING:
     from anonrisk.counts.shapes import Shape
