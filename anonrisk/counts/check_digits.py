@@ -1,8 +1,8 @@
 """Numbers with check digits: how each is written, and when its digits agree.
 
 A rule is written once, over the codes of a number's signs without its separators. Given arrays, it
-answers for many numbers at once; given texts of SQL (`SqlText`), it writes the expression that a
-database or Spark computes.
+answers for many numbers at once; given texts of SQL (`SqlText`), or whatever else has its methods,
+it writes the expression that a database or Spark computes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,14 @@ class SqlText:
     def __str__(self) -> str:
         """Write it."""
         return self.text
+
+    def choose(self, yes: Any, no: Any) -> SqlText:
+        """Write one of two numbers, by whether this condition holds."""
+        return SqlText(f"(case when {self} then {yes} else {no} end)")
+
+    def look_up(self, table: str) -> SqlText:
+        """Write the code of the sign at this place of a table, counted from 0."""
+        return SqlText(f"coalesce(ascii(substr('{table}', {self + 1}, 1)), 0)")
 
     def _with(self, sign: str, other: Any) -> SqlText:
         return SqlText(f"({self.text} {sign} {other})")
@@ -85,15 +93,15 @@ class SqlSigns:
 
 
 def _where(condition: Any, yes: Any, no: Any) -> Any:
-    if isinstance(condition, SqlText):
-        return SqlText(f"(case when {condition} then {yes} else {no} end)")
+    if hasattr(condition, "choose") and not isinstance(condition, (np.ndarray, np.generic)):
+        return condition.choose(yes, no)
     return np.where(condition, yes, no)
 
 
 def _looked_up(table: str, place: Any) -> Any:
     """Return the code of the sign at a place of a table, counted from 0."""
-    if isinstance(place, SqlText):
-        return SqlText(f"coalesce(ascii(substr('{table}', {place + 1}, 1)), 0)")
+    if hasattr(place, "look_up"):
+        return place.look_up(table)
     return np.frombuffer(table.encode("ascii"), dtype=np.uint8).astype(np.int64)[place]
 
 

@@ -55,6 +55,8 @@ PLACEHOLDERS = (
 HIGH_PLACEHOLDERS = tuple(10**n - 1 for n in range(3, 10))
 LOW_PLACEHOLDERS = (-1, -9, -99, -999, -9999, -99999)
 
+# A shape is one of a column if this share of its rows, or of its different values, has it.
+SHARE = 0.2
 # Spellings are compared in columns of at most so many values.
 FOLDABLE = 10_000
 # Spellings are folded sign by sign, so that every engine can.
@@ -119,10 +121,13 @@ class Contents(Asks["dict[Name, ColumnContents]"]):
         The columns.
     keys : tuple of str
         Keys of maps and JSON that are looked for, without case and signs.
+    identifiers : bool
+        Whether shapes of identifiers are looked for; who knows that there are few rows says no.
     """
 
     columns: Qid
     keys: tuple[str, ...] = ()
+    identifiers: bool = True
 
 
 @dataclass(frozen=True)
@@ -187,7 +192,8 @@ class ColumnContents:
     ) -> ColumnContents:
         """Put together what an engine has counted."""
         each = list(looks)
-        found = {}
+        n_known, n_values = sum(x.n_rows for x in each), sum(x.n_values for x in each)
+        found: dict[str, tuple[int, int]] = {}
         for name, bit in BITS.items():
             if n_rows < ENOUGH and bit < BITS[_MARKS[0]]:
                 continue
@@ -195,14 +201,19 @@ class ColumnContents:
             if having:
                 counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
                 found[name] = counts
+        # Whether digits agree is asked where enough cells have the format.
+        for i, number in enumerate(CHECKED):
+            rows, values = found.get(number.candidates, (0, 0))
+            if rows < SHARE * n_known and values < SHARE * n_values:
+                found.pop(f"checked {i}", None)
         plain = [look.numbers for look in each if not look.bits & BITS["placeholder"]]
         low, high = _end(min, plain, "low"), _end(max, plain, "high")
         every = [look.numbers for look in each]
         return cls(
             kind,
             n_rows,
-            n_known=sum(look.n_rows for look in each),
-            n_values=sum(look.n_values for look in each),
+            n_known=n_known,
+            n_values=n_values,
             n_folded=n_folded,
             looks=found,
             numbers=Numbers(
@@ -216,6 +227,19 @@ class ColumnContents:
             ),
             plain_ends=None if low is None or high is None else (low, high),
         )
+
+    @property
+    def formats(self) -> set[str]:
+        """The formats that enough cells have for their digits to be checked."""
+        return {
+            name
+            for name in FORMATS
+            if self.values(name)
+            and (
+                self.rows(name) >= SHARE * self.n_known
+                or self.values(name) >= SHARE * self.n_values
+            )
+        }
 
     def rows(self, name: str) -> int:
         """Count the rows whose cell looks like something."""
@@ -293,39 +317,50 @@ def whole_text(number: str, spelling: Spelling) -> str:
     )
 
 
-def bits(keys: Iterable[str], spelling: Spelling, *, identifiers: bool) -> str:
-    """Write the bits of a cell, of any kind; shapes of identifiers where they are asked for.
+def conditions(
+    keys: Iterable[str], spelling: Spelling, *, identifiers: bool
+) -> list[tuple[str, dict[str, str]]]:
+    """Write when a cell has each bit, but for numbers with check digits; each behind a condition.
 
     Columns: `k` the kind; `t` the text on one line (`plain_text`), the digits of a whole number
-    (`whole_text`) or a date with the year first; `c` the text without separators; `y` the number.
+    (`whole_text`) or a date with the year first; `y` the number.
     """
-    may = f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
-    numbers = f"(({may} or k = '{NUMBER}') and t is not null)"
-    century = _bits({"last century": spelling.matches("t", "^19[0-9][0-9]-")})
-    shapes = _bits_of_shapes(spelling) if identifiers else "0"
-    checked = _bits_of_numbers("t", "c", spelling) if identifiers else "0"
-    return (
-        f"(case when {may} then {_bits_of_numerals(spelling)} + {shapes} else 0 end)"
-        f" + (case when {numbers} then {checked} else 0 end)"
-        f" + (case when k = '{TEXT}' then {_bits_of_words(keys, spelling)}"
-        f" when k = '{NUMBER}' then {_bits_of_sizes(spelling)}"
-        f" when k = '{DATE}' then {BITS['date']} + {century} else 0 end)"
-    )
+    numerals = {name: spelling.whole("t", pattern) for name, pattern in NUMERALS.items()}
+    numerals["degrees"] = spelling.whole("t", DEGREES)
+    dates = {"date": "1 = 1", "last century": spelling.matches("t", "^19[0-9][0-9]-")}
+    return [
+        (may_identify(spelling), numerals | (_shapes(spelling) if identifiers else {})),
+        (f"k = '{TEXT}'", _words(keys, spelling)),
+        (f"k = '{NUMBER}'", _sizes(spelling)),
+        (f"k = '{DATE}'", dates),
+    ]
 
 
-def _bits_of_shapes(spelling: Spelling) -> str:
+def may_identify(spelling: Spelling) -> str:
+    """Write that a text may have the shape of an identifier."""
+    return f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
+
+
+def bits(keys: Iterable[str], spelling: Spelling, *, identifiers: bool) -> str:
+    """Write the bits of a cell: see `conditions`, and `c` for the text without separators."""
+    parts = [
+        f"(case when {when} then {_bits(found)} else 0 end)"
+        for when, found in conditions(keys, spelling, identifiers=identifiers)
+    ]
+    if identifiers:
+        numbers = f"(({may_identify(spelling)} or k = '{NUMBER}') and t is not null)"
+        checked = _bits_of_numbers("t", "c", spelling)
+        parts.append(f"(case when {numbers} then {checked} else 0 end)")
+    return " + ".join(parts)
+
+
+def _shapes(spelling: Spelling) -> dict[str, str]:
     found = {name: spelling.whole("t", pattern) for name, pattern in UNCHECKED.items()}
     others = [spelling.whole("t", pattern) for pattern in (DATES, FRACTION)]
-    found[PHONE] = f"({found[PHONE]} and not {others[0]} and not {others[1]})"
-    return _bits(found)
+    return {**found, PHONE: f"({found[PHONE]} and not {others[0]} and not {others[1]})"}
 
 
-def _bits_of_numerals(spelling: Spelling) -> str:
-    found = {name: spelling.whole("t", pattern) for name, pattern in NUMERALS.items()}
-    return _bits({**found, "degrees": spelling.whole("t", DEGREES)})
-
-
-def _bits_of_words(keys: Iterable[str], spelling: Spelling) -> str:
+def _words(keys: Iterable[str], spelling: Spelling) -> dict[str, str]:
     words = ", ".join(f"'{word}'" for word in PLACEHOLDERS)
     n_spaces = "(length(t) - length(replace(t, ' ', '')))"
     found = {
@@ -335,19 +370,18 @@ def _bits_of_words(keys: Iterable[str], spelling: Spelling) -> str:
     if keys:
         begins = "substr(t, 1, 1) in ('{', '[')"
         found["keys"] = f"({begins} and {has_key('t', keys, spelling)})"
-    return _bits(found)
+    return found
 
 
-def _bits_of_sizes(spelling: Spelling) -> str:
+def _sizes(spelling: Spelling) -> dict[str, str]:
     parts = f"(y * {STREET})"
     apart = f"({parts} - {spelling.floor(f'({parts} + 0.5)')})"
-    found = {
+    return {
         "whole": _is_whole("y", spelling),
         "fraction": f"(not {_is_whole('y', spelling)})",
         "degrees": f"(abs(y) <= {HALF_CIRCLE} and abs({apart}) > 0.000001)",
         "placeholder": f"(y in ({', '.join(map(str, numeric_placeholders()))}))",
     }
-    return _bits(found)
 
 
 def numeric_placeholders() -> tuple[int, ...]:

@@ -98,7 +98,9 @@ def _against(  # noqa: PLR0917
     made = replace(made, **release_rules.described(policy, published))
     counted = attempt(counting)
     # Last, when the columns are encoded.
-    contents = examined(policy, frame, published, judged_alone(policy, published))
+    contents = examined(
+        policy, frame, published, judged_alone(policy, published), n_rows=_n_rows(counted)
+    )
     findings = release_rules.of_columns(policy, published, contents)
     if isinstance(counted, Problem):
         findings.append(unknown("table", counted.message))
@@ -111,6 +113,12 @@ def _against(  # noqa: PLR0917
         return made, None
     known = {"engine": counted.engine, "unit": counted.roles.unit, **size_of(counted)}
     return replace(made, **known), counted
+
+
+def _n_rows(counted: Counted | Problem) -> int | None:
+    """Return how many rows there are, left out ones among them, where that is known."""
+    size = {} if isinstance(counted, Problem) else size_of(counted)
+    return size["n_rows"] + size["n_dropped"] if "n_rows" in size else None
 
 
 def judged_alone(policy: Terms, published: Published) -> Callable[[Any], list[Finding]]:

@@ -32,12 +32,14 @@ def examine(
     published: Published,
     judged: Callable[[Any], list[Finding]],
     classified: Sequence[Name] = (),
+    n_rows: int | None = None,
 ) -> Examined:
     """Look at every column that has a role, or that the policy refuses for having none.
 
     `judged` gives the findings of the policy's budgets about a table; it is asked only where
     values of a sensitive column differ by nothing but their spelling. Columns that are
-    `classified` elsewhere are looked at too.
+    `classified` elsewhere are looked at too. Who knows how many rows there are spares a database
+    or Spark what nobody can tell of few.
     """
     engine = engine_for(frame)
     roles = release_rules.roles_of(policy, published, classified)
@@ -53,7 +55,8 @@ def examine(
     whole = frame
     if {*looked_at} & {*published.index}:
         whole = engine.rewrite(frame, LabelsAsColumns(release_rules.ROW_LABELS))
-    found = engine.count(whole, Contents(looked_at, hints.keys_of_persons()))
+    many = n_rows is None or n_rows >= ENOUGH
+    found = engine.count(whole, Contents(looked_at, hints.keys_of_persons(), many))
     return Examined(
         found,
         unique_rows=_unique_rows(engine, whole, found, roles),
@@ -133,6 +136,7 @@ def examined(
     published: Published,
     judged: Callable[[Any], list[Finding]],
     classified: Sequence[Name] = (),
+    n_rows: int | None = None,
 ) -> Examined | Problem:
     """Look at the contents of a table, or say why that could not be done."""
-    return attempt(lambda: examine(policy, frame, published, judged, classified))
+    return attempt(lambda: examine(policy, frame, published, judged, classified, n_rows))

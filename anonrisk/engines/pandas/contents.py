@@ -40,7 +40,7 @@ def contents(frame: pd.DataFrame, asked: Contents) -> dict[Name, ColumnContents]
     known = remembered(frame)
 
     def look(name: Name) -> ColumnContents:
-        return _look(column_of(frame, name), known.get(name), asked.keys)
+        return _look(column_of(frame, name), known.get(name), asked)
 
     if len(frame) < _WORTH_A_THREAD:
         return {name: look(name) for name in asked.columns}
@@ -60,12 +60,13 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
     return changed
 
 
-def _look(column: pd.Series[Any], codes: Codes | None, keys: tuple[str, ...]) -> ColumnContents:
-    n_rows = len(column)
+def _look(column: pd.Series[Any], codes: Codes | None, asked: Contents) -> ColumnContents:
+    n_rows, keys = len(column), asked.keys
+    identifiers = asked.identifiers and n_rows >= ENOUGH
     numbers = _as_numbers(column)
     if numbers is not None:
         values, counts = _sorted(numbers)
-        looks = _looks_of_numbers(values, counts, identifiers=n_rows >= ENOUGH)
+        looks = _looks_of_numbers(values, counts, identifiers=identifiers)
         return ColumnContents.of(rules.NUMBER, n_rows, looks)
     if _is_nested(column):
         return _nested(column, keys)
@@ -73,7 +74,7 @@ def _look(column: pd.Series[Any], codes: Codes | None, keys: tuple[str, ...]) ->
     known = np.ones(len(cells), dtype=bool)
     if is_text(cells, known):
         texts = pd.Series(cells.astype(object).to_numpy(), dtype="str")
-        bits = _bits_of_texts(texts, keys, identifiers=n_rows >= ENOUGH)
+        bits = _bits_of_texts(texts, keys, identifiers=identifiers)
         n_folded = texts.map(rules.folded).nunique() if len(texts) <= rules.FOLDABLE else len(texts)
         looks = _grouped(bits, counts)
         return ColumnContents.of(rules.TEXT, n_rows, looks, n_folded)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import reduce
+from operator import add, and_, eq, ge, le, mod, mul, or_, sub
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import contents as rules
-from anonrisk.counts.contents import SPELLINGS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.check_digits import CHECKED, FORMATS
+from anonrisk.counts.contents import BITS, SPELLINGS, ColumnContents, Contents, Looks, Numbers
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
@@ -26,13 +31,30 @@ _SUMS = ("n", "total", "squares", "low", "high", "low_alone", "high_alone")
 
 
 def contents(frame: DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
-    """Look at all columns in one job."""
+    """Look at all columns in one job; digits are checked in another, where columns may be numbers.
+
+    Spark takes longer to plan the rules of all numbers than to count a table.
+    """
     with guarded("read the schema"):
         projection = Projection.of(frame)
     held = {name: _held(projection, name) for name in asked.columns}
+    found = _found(projection, held, asked)
+    numbers = {name: held[name] for name, cells in found.items() if cells.formats}
+    if numbers:
+        formats = {name for cells in found.values() for name in cells.formats}
+        found |= _found(projection, numbers, asked, formats)
+    return found
+
+
+def _found(
+    projection: Projection,
+    held: dict[Name, str],
+    asked: Contents,
+    formats: Collection[str] = (),
+) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     with guarded("look at the columns"):
-        for row in _looks(projection, held, asked.keys).collect():
+        for row in _looks(projection, held, asked, formats).collect():
             rows[row["i"]].append(row)
     return {name: _made(kind, i, rows) for i, (name, kind) in enumerate(held.items())}
 
@@ -67,9 +89,11 @@ def _folded(projection: Projection, column: Column) -> Column:
     return folded
 
 
-def _looks(projection: Projection, held: dict[Name, str], keys: tuple[str, ...]) -> DataFrame:
+def _looks(
+    projection: Projection, held: dict[Name, str], asked: Contents, formats: Collection[str]
+) -> DataFrame:
     """Give a row per column and number of bits: values, rows and sums."""
-    f = projection.functions
+    f, keys = projection.functions, asked.keys
     cells = [
         cell
         for i, (name, kind) in enumerate(held.items())
@@ -87,21 +111,16 @@ def _looks(projection: Projection, held: dict[Name, str], keys: tuple[str, ...])
             )
         }
     ).withColumn("c", f.expr(rules.compact_text("t")))
+    known = f.col("x").isNotNull() | f.col("y").isNotNull()
     # Inside of a function of arrays Spark computes an expression as it stands; making a program of
-    # one this long takes minutes.
-    written = rules.bits(keys, _SPELLING, identifiers=True)
-    bits = f"transform(array(n), z -> {written})[0]"
-    known = "(x is not null or y is not null)"
-    nested = f"k = '{rules.NESTED}'"
-    marked = different.select(
-        "i",
-        "n",
-        "y",
-        f.expr(
-            f"case when not {known} then cast(-1 as bigint) "
-            f"when {nested} then cast(x as bigint) else {bits} end"
-        ).alias("b"),
+    # one this long takes longer than to compute it.
+    bits = f.transform(f.array("n"), lambda _: _bits(f, asked, formats))
+    mask = (
+        f.when(~known, f.lit(-1).cast("long"))
+        .when(f.col("k") == rules.NESTED, f.col("x").cast("long"))
+        .otherwise(f.get(bits, f.lit(0)))
     )
+    marked = different.select("i", "n", "y", mask.alias("b"))
     usual = f"abs(y) < {rules.LARGEST:g}"
     sums = {
         "n": f"sum(case when {usual} then n end)",
@@ -114,6 +133,105 @@ def _looks(projection: Projection, held: dict[Name, str], keys: tuple[str, ...])
     }
     named = [f.expr(text).alias(f"s_{name}") for name, text in sums.items()]
     return marked.groupBy("i", "b").agg(one.alias("v"), f.sum("n").alias("r"), *named)
+
+
+def _bits(f: Any, asked: Contents, formats: Collection[str]) -> Column:
+    """Compute the bits of a cell, and whether the digits of some formats agree.
+
+    Conditions are put together as columns: Spark would take minutes to read them as one text.
+    """
+
+    def summed(parts: list[Any]) -> Any:
+        return reduce(add, parts, f.lit(0).cast("long"))
+
+    def marked(condition: Any, bit: int) -> Any:
+        return f.when(condition, f.lit(bit).cast("long")).otherwise(f.lit(0).cast("long"))
+
+    def behind(when: Any, parts: list[Any]) -> Any:
+        return f.when(when, summed(parts)).otherwise(f.lit(0).cast("long"))
+
+    found = rules.conditions(asked.keys, _SPELLING, identifiers=asked.identifiers)
+    every = [
+        behind(f.expr(when), [marked(f.expr(text), BITS[name]) for name, text in parts.items()])
+        for when, parts in found
+    ]
+    if asked.identifiers:
+        digits = []
+        for name, pattern in FORMATS.items():
+            rows = [
+                marked(number.agrees(lambda i: _sign(f, i)).column, BITS[f"checked {j}"])
+                for j, number in enumerate(CHECKED)
+                if number.candidates == name and name in formats
+            ]
+            own = f.lit(BITS[name]).cast("long")
+            digits.append(behind(f.expr(_SPELLING.whole("t", pattern)), [own, *rows]))
+        may = f.expr(f"({rules.may_identify(_SPELLING)} or k = '{rules.NUMBER}') and t is not null")
+        every.append(behind(may, digits))
+    bits: Column = summed(every)
+    return bits
+
+
+def _sign(f: Any, i: int) -> ColumnNumber:
+    return ColumnNumber(f, f.coalesce(f.ascii(f.substring("c", i + 1, 1)), f.lit(0)).cast("long"))
+
+
+class ColumnNumber:
+    """A number or a condition as a column of Spark, for rules that are written for many engines."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, functions: Any, column: Any) -> None:
+        """Keep the column, and the functions of its kind of Spark."""
+        self.functions, self.column = functions, column
+
+    def choose(self, yes: Any, no: Any) -> ColumnNumber:
+        """Return one of two numbers, by whether this condition holds."""
+        chosen = self.functions.when(self.column, self._plain(yes)).otherwise(self._plain(no))
+        return ColumnNumber(self.functions, chosen)
+
+    def look_up(self, table: str) -> ColumnNumber:
+        """Return the code of the sign at this place of a table, counted from 0."""
+        f = self.functions
+        place = (self.column + f.lit(1)).cast("int")
+        return ColumnNumber(f, f.ascii(f.substr(f.lit(table), place, f.lit(1))).cast("long"))
+
+    def _plain(self, other: Any) -> Any:
+        if isinstance(other, ColumnNumber):
+            return other.column
+        return self.functions.lit(other).cast("long")
+
+    def _with(self, operator: Any, other: Any) -> ColumnNumber:
+        return ColumnNumber(self.functions, operator(self.column, self._plain(other)))
+
+    def __add__(self, other: Any) -> ColumnNumber:
+        return self._with(add, other)
+
+    def __sub__(self, other: Any) -> ColumnNumber:
+        return self._with(sub, other)
+
+    def __rsub__(self, other: Any) -> ColumnNumber:
+        return ColumnNumber(self.functions, self._plain(other) - self.column)
+
+    def __mul__(self, other: Any) -> ColumnNumber:
+        return self._with(mul, other)
+
+    def __mod__(self, other: Any) -> ColumnNumber:
+        return self._with(mod, other)
+
+    def __eq__(self, other: object) -> ColumnNumber:  # type: ignore[override]
+        return self._with(eq, other)
+
+    def __ge__(self, other: Any) -> ColumnNumber:
+        return self._with(ge, other)
+
+    def __le__(self, other: Any) -> ColumnNumber:
+        return self._with(le, other)
+
+    def __and__(self, other: Any) -> ColumnNumber:
+        return self._with(and_, other)
+
+    def __or__(self, other: Any) -> ColumnNumber:
+        return self._with(or_, other)
 
 
 def _cells(

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.contents import SPELLINGS, ColumnContents, Contents, Looks, Numbers
-from anonrisk.counts.shapes import ENOUGH
 from anonrisk.engines.sql.cells import let_look, let_match
 from anonrisk.engines.sql.rewrite import own
 from anonrisk.engines.sql.searched import kinds_of
@@ -47,11 +46,11 @@ def contents(table: SqlTable, asked: Contents) -> dict[Name, ColumnContents]:
         for name in asked.columns
     }
     rows: dict[int, list[Any]] = defaultdict(list)
-    some = sa.select(_whole(1)).select_from(table.source).limit(ENOUGH)
-    enough = len(table.fetch(some, "look for rows")) == ENOUGH
     each = [(i, cell, held) for i, (cell, held) in enumerate(columns.values())]
     for first in range(0, len(each), _TOGETHER):
-        query = _asked(table, each[first : first + _TOGETHER], asked.keys, identifiers=enough)
+        query = _asked(
+            table, each[first : first + _TOGETHER], asked.keys, identifiers=asked.identifiers
+        )
         for row in table.fetch(query, "look at the columns"):
             rows[int(row[0])].append(row)
     n_rows = int(rows[_ROWS][0][2])
