@@ -55,6 +55,8 @@ PLACEHOLDERS = (
 HIGH_PLACEHOLDERS = tuple(10**n - 1 for n in range(3, 10))
 LOW_PLACEHOLDERS = (-1, -9, -99, -999, -9999, -99999)
 
+# A shape is one of a column if this share of its rows, or of its different values, has it.
+SHARE = 0.2
 # Spellings are compared in columns of at most so many values.
 FOLDABLE = 10_000
 # Spellings are folded sign by sign, so that every engine can.
@@ -190,7 +192,8 @@ class ColumnContents:
     ) -> ColumnContents:
         """Put together what an engine has counted."""
         each = list(looks)
-        found = {}
+        n_known, n_values = sum(x.n_rows for x in each), sum(x.n_values for x in each)
+        found: dict[str, tuple[int, int]] = {}
         for name, bit in BITS.items():
             if n_rows < ENOUGH and bit < BITS[_MARKS[0]]:
                 continue
@@ -198,14 +201,19 @@ class ColumnContents:
             if having:
                 counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
                 found[name] = counts
+        # Whether digits agree is asked where enough cells have the format.
+        for i, number in enumerate(CHECKED):
+            rows, values = found.get(number.candidates, (0, 0))
+            if rows < SHARE * n_known and values < SHARE * n_values:
+                found.pop(f"checked {i}", None)
         plain = [look.numbers for look in each if not look.bits & BITS["placeholder"]]
         low, high = _end(min, plain, "low"), _end(max, plain, "high")
         every = [look.numbers for look in each]
         return cls(
             kind,
             n_rows,
-            n_known=sum(look.n_rows for look in each),
-            n_values=sum(look.n_values for look in each),
+            n_known=n_known,
+            n_values=n_values,
             n_folded=n_folded,
             looks=found,
             numbers=Numbers(
@@ -219,6 +227,19 @@ class ColumnContents:
             ),
             plain_ends=None if low is None or high is None else (low, high),
         )
+
+    @property
+    def formats(self) -> set[str]:
+        """The formats that enough cells have for their digits to be checked."""
+        return {
+            name
+            for name in FORMATS
+            if self.values(name)
+            and (
+                self.rows(name) >= SHARE * self.n_known
+                or self.values(name) >= SHARE * self.n_values
+            )
+        }
 
     def rows(self, name: str) -> int:
         """Count the rows whose cell looks like something."""

@@ -18,6 +18,7 @@ from anonrisk.counts.contents import (
     NESTED,
     NUMBER,
     PLACEHOLDERS,
+    SHARE,
     TEXT,
 )
 from anonrisk.counts.shapes import UNCHECKED, Numerals
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 BUDGET = "contents"
-# A shape is one of a column if this share of its rows, or of its different values, has it.
-SHARE = 0.2
 # Nearly unique columns block from so many persons on.
 PERSONS = 100
 # Standard deviations of the others by which a number is far from them.

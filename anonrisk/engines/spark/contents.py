@@ -15,6 +15,8 @@ from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pyspark.sql import Column, DataFrame
 
     from anonrisk.core.columns import Name, Qid
@@ -29,13 +31,30 @@ _SUMS = ("n", "total", "squares", "low", "high", "low_alone", "high_alone")
 
 
 def contents(frame: DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
-    """Look at all columns in one job."""
+    """Look at all columns in one job; digits are checked in another, where columns may be numbers.
+
+    Spark takes longer to plan the rules of all numbers than to count a table.
+    """
     with guarded("read the schema"):
         projection = Projection.of(frame)
     held = {name: _held(projection, name) for name in asked.columns}
+    found = _found(projection, held, asked)
+    numbers = {name: held[name] for name, cells in found.items() if cells.formats}
+    if numbers:
+        formats = {name for cells in found.values() for name in cells.formats}
+        found |= _found(projection, numbers, asked, formats)
+    return found
+
+
+def _found(
+    projection: Projection,
+    held: dict[Name, str],
+    asked: Contents,
+    formats: Collection[str] = (),
+) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     with guarded("look at the columns"):
-        for row in _looks(projection, held, asked).collect():
+        for row in _looks(projection, held, asked, formats).collect():
             rows[row["i"]].append(row)
     return {name: _made(kind, i, rows) for i, (name, kind) in enumerate(held.items())}
 
@@ -70,9 +89,11 @@ def _folded(projection: Projection, column: Column) -> Column:
     return folded
 
 
-def _looks(projection: Projection, held: dict[Name, str], asked: Contents) -> DataFrame:
+def _looks(
+    projection: Projection, held: dict[Name, str], asked: Contents, formats: Collection[str]
+) -> DataFrame:
     """Give a row per column and number of bits: values, rows and sums."""
-    f, keys, identifiers = projection.functions, asked.keys, asked.identifiers
+    f, keys = projection.functions, asked.keys
     cells = [
         cell
         for i, (name, kind) in enumerate(held.items())
@@ -93,7 +114,7 @@ def _looks(projection: Projection, held: dict[Name, str], asked: Contents) -> Da
     known = f.col("x").isNotNull() | f.col("y").isNotNull()
     # Inside of a function of arrays Spark computes an expression as it stands; making a program of
     # one this long takes longer than to compute it.
-    bits = f.transform(f.array("n"), lambda _: _bits(f, keys, identifiers=identifiers))
+    bits = f.transform(f.array("n"), lambda _: _bits(f, asked, formats))
     mask = (
         f.when(~known, f.lit(-1).cast("long"))
         .when(f.col("k") == rules.NESTED, f.col("x").cast("long"))
@@ -114,8 +135,8 @@ def _looks(projection: Projection, held: dict[Name, str], asked: Contents) -> Da
     return marked.groupBy("i", "b").agg(one.alias("v"), f.sum("n").alias("r"), *named)
 
 
-def _bits(f: Any, keys: tuple[str, ...], *, identifiers: bool) -> Column:
-    """Compute the bits of a cell.
+def _bits(f: Any, asked: Contents, formats: Collection[str]) -> Column:
+    """Compute the bits of a cell, and whether the digits of some formats agree.
 
     Conditions are put together as columns: Spark would take minutes to read them as one text.
     """
@@ -129,18 +150,18 @@ def _bits(f: Any, keys: tuple[str, ...], *, identifiers: bool) -> Column:
     def behind(when: Any, parts: list[Any]) -> Any:
         return f.when(when, summed(parts)).otherwise(f.lit(0).cast("long"))
 
-    found = rules.conditions(keys, _SPELLING, identifiers=identifiers)
+    found = rules.conditions(asked.keys, _SPELLING, identifiers=asked.identifiers)
     every = [
         behind(f.expr(when), [marked(f.expr(text), BITS[name]) for name, text in parts.items()])
         for when, parts in found
     ]
-    if identifiers:
+    if asked.identifiers:
         digits = []
         for name, pattern in FORMATS.items():
             rows = [
                 marked(number.agrees(lambda i: _sign(f, i)).column, BITS[f"checked {j}"])
                 for j, number in enumerate(CHECKED)
-                if number.candidates == name
+                if number.candidates == name and name in formats
             ]
             own = f.lit(BITS[name]).cast("long")
             digits.append(behind(f.expr(_SPELLING.whole("t", pattern)), [own, *rows]))
@@ -253,7 +274,7 @@ def _nested(projection: Projection, name: Name, keys: tuple[str, ...]) -> Any:
     """Give the bits of a cell made of others: whether a map has one of the keys."""
     f = projection.functions
     position = projection.names.index(str(name))
-    kind: Any = projection.fields[position].dataType
+    kind = projection.fields[position].dataType
     has = "false"
     if keys and kind.typeName() == "map" and kind.keyType.typeName() in _TEXTS:
         has = rules.has_key(f"to_json(map_keys(c{position}))", keys, _SPELLING, end="")

@@ -48,8 +48,9 @@ def contents(table: SqlTable, asked: Contents) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     each = [(i, cell, held) for i, (cell, held) in enumerate(columns.values())]
     for first in range(0, len(each), _TOGETHER):
-        some = each[first : first + _TOGETHER]
-        query = _asked(table, some, asked.keys, identifiers=asked.identifiers)
+        query = _asked(
+            table, each[first : first + _TOGETHER], asked.keys, identifiers=asked.identifiers
+        )
         for row in table.fetch(query, "look at the columns"):
             rows[int(row[0])].append(row)
     n_rows = int(rows[_ROWS][0][2])
