@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 
-def examine(  # noqa: PLR0917
+def examine(
     policy: Terms,
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    *,
     classified: Sequence[Name] = (),
     n_rows: int | None = None,
 ) -> Examined:
@@ -130,13 +131,16 @@ def _kept(findings: list[Finding], columns: list[Name]) -> set[tuple[Any, ...]]:
     }
 
 
-def examined(  # noqa: PLR0917
+def examined(
     policy: Terms,
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    *,
     classified: Sequence[Name] = (),
     n_rows: int | None = None,
 ) -> Examined | Problem:
     """Look at the contents of a table, or say why that could not be done."""
-    return attempt(lambda: examine(policy, frame, published, judged, classified, n_rows))
+    return attempt(
+        lambda: examine(policy, frame, published, judged, classified=classified, n_rows=n_rows)
+    )

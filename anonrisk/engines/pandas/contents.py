@@ -54,9 +54,8 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
     for name in columns:
         known = column_of(frame, name).astype(object)
         texts = [rules.folded(text) if isinstance(text, str) else None for text in known]
-        changed.isetitem(
-            list(frame.columns).index(name), pd.Series(texts, frame.index, dtype="str")
-        )
+        cells: Any = pd.Series(texts, frame.index, dtype="str")
+        changed.isetitem([*map(repr, frame.columns)].index(repr(name)), cells)
     return changed
 
 
@@ -136,10 +135,10 @@ def _different(column: pd.Series[Any], codes: Codes | None) -> tuple[pd.Series[A
     """Return the different known cells of a column, and how often each occurs."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy()
-        counts = np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
-        used = counts > 0
-        return column.cat.categories[used].to_series(index=range(used.sum())), counts[used]
+        levels: Any = column.cat.codes.to_numpy()
+        counts: Any = np.bincount(levels[levels >= 0], minlength=len(column.cat.categories))
+        used: Any = counts > 0
+        return pd.Series(column.cat.categories[used]), counts[used]
     column = objects.without_views(column)
     if codes is not None and codes.cardinality <= len(column):
         counts = np.bincount(codes.values, minlength=codes.cardinality)
@@ -207,8 +206,11 @@ def _looks_of_numbers(values: Values, counts: Integers, *, identifiers: bool) ->
         parts = values[within] * rules.STREET
         broken = np.abs(parts - np.floor(parts + 0.5)) > rules.HAIR
         bits[within][broken] |= BITS["degrees"]
-    for far in (slice(0, np.searchsorted(values, -rules.EXACT, "right")), None):
-        bits[far or slice(np.searchsorted(values, rules.EXACT), None)] = BITS["fraction"]
+    for far in (
+        slice(0, int(np.searchsorted(values, -rules.EXACT, "right"))),
+        slice(int(np.searchsorted(values, rules.EXACT)), None),
+    ):
+        bits[far] = BITS["fraction"]
     for number in rules.numeric_placeholders():
         bits[_between(values, number, number)] |= BITS["placeholder"]
     for length, name in WHOLE_LENGTHS.items() if identifiers else ():
@@ -229,7 +231,8 @@ def _of_whole(numbers: Integers, length: int, name: str) -> Integers:
     def code(i: int) -> Integers:
         if i >= length:
             return np.zeros(len(numbers), dtype=np.int64)
-        return numbers // 10 ** (length - 1 - i) % 10 + 48
+        digits: Integers = numbers // 10 ** (length - 1 - i) % 10 + 48
+        return digits
 
     return _checked(name, code, len(numbers))
 
@@ -277,9 +280,9 @@ def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> N
             has = has & ~_matches(texts, DATES) & ~_matches(texts, FRACTION)
         bits[may[has]] |= BITS[name]
     for name, pattern in FORMATS.items():
-        has = np.flatnonzero(_matches(texts, pattern))
-        if len(has):
-            bits[may[has]] |= _of_texts(texts.iloc[has], name)
+        places = np.flatnonzero(_matches(texts, pattern))
+        if len(places):
+            bits[may[places]] |= _of_texts(texts.iloc[places], name)
 
 
 def _of_texts(texts: pd.Series[Any], name: str) -> Integers:

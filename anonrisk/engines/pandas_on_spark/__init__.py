@@ -142,7 +142,9 @@ class PandasOnSparkEngine(SparkEngine):
 def _with_texts(frame: Any, columns: Qid) -> Any:
     """Give a table whose categories, which Spark keeps as codes, are texts."""
     coded = [n for n in columns if isinstance(frame[n].dtype, pd.CategoricalDtype)]
-    texts = {name: frame[name].astype(str).mask(frame[name].isna(), None) for name in coded}
+    texts: dict[Any, Any] = {
+        name: frame[name].astype(str).mask(frame[name].isna(), None) for name in coded
+    }
     return frame.assign(**texts) if texts else frame
 
 

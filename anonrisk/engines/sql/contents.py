@@ -92,9 +92,7 @@ def _made(held: str, n_rows: int, rows: dict[int, list[Any]], i: int) -> ColumnC
 def _asked(
     table: SqlTable,
     columns: Sequence[tuple[int, Any, str]],
-    keys: tuple[str, ...],
-    *,
-    identifiers: bool,
+    wanted: Contents,
 ) -> Any:
     """Ask for column, bits, values, rows and sums; also for all rows, and folded spellings."""
     all_rows = sa.select(_whole(_ROWS), _whole(0), _COUNT, _COUNT, *_no_sums())
@@ -102,7 +100,7 @@ def _asked(
     cells = []
     for i, cell, held in columns:
         if held == rules.NESTED:
-            asked.append(_of_nested(table, i, cell, keys))
+            asked.append(_of_nested(table, i, cell, wanted.keys))
             continue
         different = (
             sa.select(cell.label("x"), _COUNT.label("n"))
@@ -120,8 +118,8 @@ def _asked(
     if cells:
         # One expression for all: a database takes longer to read it than to compute it.
         every = sa.union_all(*cells).subquery("e")
-        written = rules.bits(keys, SPELLINGS[table.dialect], identifiers=identifiers)
-        bits = sa.literal_column(written).label("b")
+        written = rules.bits(wanted.keys, SPELLINGS[table.dialect], identifiers=wanted.identifiers)
+        bits: Any = sa.literal_column(written).label("b")
         marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
         counts = [marked.c.i, marked.c.b, _COUNT, sa.func.sum(marked.c.n)]
         asked.append(sa.select(*counts, *_sums(marked)).group_by(marked.c.i, marked.c.b))
@@ -144,7 +142,7 @@ def _cells(table: SqlTable, different: Any, i: int, held: str) -> Any:
     elif held == rules.DATE:
         t = text
     named = {"k": f"'{held}'", "t": t, "c": c, "y": y}
-    written = (sa.literal_column(expression).label(name) for name, expression in named.items())
+    written: list[Any] = [sa.literal_column(text).label(name) for name, text in named.items()]
     return sa.select(_whole(i).label("i"), different.c.n, *written).select_from(different)
 
 
