@@ -19,7 +19,7 @@ from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from anonrisk.core.columns import Qid
+    from anonrisk.core.columns import Name, Qid  # noqa: F401 - the first in a text below
 
 # ---- what a cell can look like ------------------------------------------------------------------
 

@@ -274,7 +274,7 @@ def _nested(projection: Projection, name: Name, keys: tuple[str, ...]) -> Any:
     """Give the bits of a cell made of others: whether a map has one of the keys."""
     f = projection.functions
     position = projection.names.index(str(name))
-    kind = projection.fields[position].dataType
+    kind: Any = projection.fields[position].dataType
     has = "false"
     if keys and kind.typeName() == "map" and kind.keyType.typeName() in _TEXTS:
         has = rules.has_key(f"to_json(map_keys(c{position}))", keys, _SPELLING, end="")
