@@ -157,7 +157,7 @@ def test_a_policy_decides_about_the_result(frame):
     cells = {**people(120), "illness": (["flu", "cough"] * 60)}
     table = frame(cells)
     plan = table.anon.plan(["age", "sex"], 4, max_suppression=0.05)
-    rest = {"insensitive": ["who", "zip", "born", "illness"]}
+    rest = {"insensitive": ["zip", "born", "illness"], "unit": "who"}
     passing = Policy(quasi=["age", "sex"], **rest, k=4, max_suppressed=0.05)
     expected = rows_of(table.anon.apply(plan))
     assert rows_of(table.anon.apply(plan, policy=passing)) == expected

@@ -359,7 +359,7 @@ def test_columns_that_are_not_read_are_published_all_the_same(run):
     assert run("check", "t.csv", "--policy", policy(direct=["name"]))[0] == 1
     code, out, _ = run("check", "t.csv", "--policy", policy(unlisted="refuse"))
     assert code == 3
-    assert "insensitive: [name]" in out
+    assert "direct: [name]" in out
     named = policy(unlisted="refuse", insensitive=["name"])
     assert run("check", "t.csv", "--policy", named)[0] == 0
     assert run("check", "t.csv", "--policy", policy(unlisted="quasi"))[0] == 1
@@ -647,7 +647,7 @@ def test_an_index_and_odd_names_in_parquet(run):
     named = policy(quasi=["zip"], insensitive=["a", "a.b"], unlisted="refuse")
     code, out, _ = run("check", "t.parquet", "--policy", named)
     assert code == 3
-    assert "insensitive: [__index_level_0__]" in out
+    assert "quasi: [__index_level_0__]" in out
 
 
 def test_separators_encodings_and_marks(run):

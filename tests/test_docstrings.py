@@ -41,7 +41,8 @@ WITHOUT_FORMULA = {
     "anonrisk.gx": ("load_suite", "run_gate", "suite_to_json", "to_suite"),
     "anonrisk.priors.Repository": ("publish", "query", "disagreements"),
     "anonrisk.Policy": (
-        *("assess", "check", "draft", "from_dict", "from_json", "from_yaml", "load", "ready"),
+        *("assess", "check", "draft", "from_dict", "from_json", "from_yaml", "lint"),
+        *("load", "ready"),
         *("plan_goals", "save", "to_dict", "to_json", "to_suite", "to_yaml", "with_roles"),
     ),
 }

@@ -11,7 +11,7 @@ import pytest
 
 from anonrisk import Policy, Verdict
 from anonrisk.counts.check_digits import CHECKED, FORMATS
-from anonrisk.counts.contents import Contents, folded
+from anonrisk.counts.contents import CellContents, folded
 from anonrisk.engines import engine_for
 from anonrisk.errors import PolicyError
 from anonrisk.policy.acknowledged import DOUBTS
@@ -266,7 +266,7 @@ def test_one_wrong_digit_is_not_a_number_of_that_kind(kind):
 
 def _agreeing(texts, kind):
     table = pd.DataFrame({"x": texts})
-    found = engine_for(table).count(table, Contents(("x",)))["x"]
+    found = engine_for(table).count(table, CellContents(("x",)))["x"]
     return sum(
         found.rows(f"checked {i}") for i, number in enumerate(CHECKED) if number.kind == kind
     )
@@ -511,9 +511,9 @@ def test_what_is_counted_is_the_same_everywhere(frame):
     counts = [rng.choice([1, 2, 3, 10**9, -9]) for _ in texts]
     cells = {"t": texts, "f": numbers, "i": counts}
     table = frame(cells)
-    found = engine_for(table).count(table, Contents(("t", "f", "i"), ("email",)))
+    found = engine_for(table).count(table, CellContents(("t", "f", "i"), ("email",)))
     here = pd.DataFrame({"t": texts, "f": numbers, "i": counts})
-    expected = engine_for(here).count(here, Contents(("t", "f", "i"), ("email",)))
+    expected = engine_for(here).count(here, CellContents(("t", "f", "i"), ("email",)))
     for name in cells:
         assert dict(found[name].looks) == dict(expected[name].looks), name
         assert found[name].numbers.total == pytest.approx(expected[name].numbers.total)
@@ -526,7 +526,7 @@ def test_what_is_counted_is_the_same_everywhere(frame):
 
 def test_counts_are_those_of_an_obvious_loop(frame):
     texts = ["a@b.nl", "a@b.nl", "A@B.nl", "x", " x", "é", "E", "unknown", "", None] * 2
-    found = engine_for(table := frame({"t": texts})).count(table, Contents(("t",)))["t"]
+    found = engine_for(table := frame({"t": texts})).count(table, CellContents(("t",)))["t"]
     known = [text for text in texts if text is not None]
     assert (found.n_rows, found.n_known, found.n_values) == (20, len(known), len(set(known)))
     assert found.n_folded == len({folded(text) for text in known})

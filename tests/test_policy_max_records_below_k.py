@@ -74,7 +74,7 @@ def test_a_table_that_cannot_be_assessed_does_not_pass(frame, cells):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (5, "is a mapping"),
+        (5, "alone does not say all of it"),
         ({"k": 5}, "needs at_most"),
         ({"at_most": 5}, "needs k"),
         ({"k": 1, "at_most": 5}, "at least 2"),

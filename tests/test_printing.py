@@ -22,7 +22,7 @@ import pytest
 from keys import KEY
 
 import anonrisk
-from anonrisk import AnonRiskError, Policy, predict
+from anonrisk import AnonRiskError, Policy, predict, testing
 from anonrisk.accessor import FUNCTIONS
 from anonrisk.core import render
 from anonrisk.core.keys import Key
@@ -251,6 +251,8 @@ RESULTS = {
     "Event": lambda t: identities_of(t).audit(by=one_line(t.sex))[-2],
     "Rights": lambda t: identities_of(t).rights(by=one_line(t.sex)),
     "VerifiedStore": lambda t: identities_of(t).verify(by=one_line(t.sex)),
+    "LintResult": lambda t: t.policy.lint(t.df),
+    "ConformanceReport": lambda _: testing.run(testing.engine("pandas"), cases=testing.cases()[:3]),
     "Interval": lambda _: Interval(1e-9, 123456789.123456789, level=0.95),
     "CollisionChance": lambda t: collision_chance(10 ** len(t.df), length=16),
     "Key": lambda _: Key.generate(),
@@ -446,7 +448,7 @@ def test_a_blank_name_is_seen():
     df = pd.DataFrame({"": ["a", "b"], "  ": [1, 2], "x": [1, 1]})
     policy = anonrisk.Policy(quasi=["x"], sensitive=["  "], k=2, ldiv=3, unlisted="ignore")
     verdict = policy.check(df)
-    assert "Not looked at: ''." in repr(verdict)
+    assert "'': not looked at" in repr(verdict)
     assert "in '  '" in repr(verdict)
     assert "Classes of '' + x:" in repr(df.anon.classes(["", "x"]))
     assert "\n'' " in repr(df.anon.declare(quasi=[""]).anon.roles())

@@ -330,7 +330,7 @@ def calls(monkeypatch):
 def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     table = pd.DataFrame(CELLS)
     asking(**ALL_AT_ONCE).check(table)
-    assert calls == ["score", "Contents"]
+    assert calls == ["score", "CellContents"]
     calls.clear()
     asking(**{**ALL_AT_ONCE, "sensitive": ["ill", "cost"]}).check(table)
     assert calls == ["score", "score"]
@@ -342,11 +342,11 @@ def test_one_pass_per_quasi_identifier_and_sensitive_column(calls):
     # The same quasi-identifier in two rules is measured once.
     again = [{"columns": ["zip", "age"], "budgets": {"k": 3, "ldiv": {"l": 2}}}]
     asking(**ALL_AT_ONCE, qids=again).check(table)
-    assert calls == ["score", "Contents"]
+    assert calls == ["score", "CellContents"]
     calls.clear()
     ordered = [{"t": 1, "distance": "ordered"}, {"t": 1, "distance": "equal"}]
     asking(quasi="zip", sensitive="cost", k=1, ldiv={"l": 1}, tcloseness=ordered).check(table)
-    assert calls == ["score", "Contents"]
+    assert calls == ["score", "CellContents"]
     calls.clear()
     asking(quasi="zip", by="ward", k=1, max_unique_fraction=1).check(table)
     assert calls == ["ByGroup"]

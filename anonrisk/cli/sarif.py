@@ -35,13 +35,16 @@ _ROOT = "%SRCROOT%"
 _BESIDE = {
     "against": "A change is compared with the table before it.",
     "approvals": "Enough people, and not the one who publishes, have approved the release.",
+    "contents": "What columns hold fits their roles, or somebody has acknowledged why not.",
     "coverage": "Every row that is published was judged.",
     "direct": "No column that names a person by itself may be published.",
     "files": "What is published is what was checked.",
     "find_qids": "A search has looked for columns that single people out.",
+    "limits": "A table can break the limits of the policy.",
     "max_dropped_fraction": "At most a share of the rows may be left out for a missing value.",
     "missing_sensitive": "The policy says what a missing sensitive value means.",
     "reviewed": "A person has read the policy; a draft passes no table.",
+    "storage": "A file holds no value beside those of its rows.",
     "table": "The table can be read and measured.",
     "unlisted": "Every column that is published has a role in the policy.",
 }

@@ -110,7 +110,7 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Contents(Asks["dict[Name, ColumnContents]"]):
+class CellContents(Asks["dict[Name, ColumnContents]"]):
     """How the cells of some columns look.
 
     Shapes of identifiers are not looked for in tables of fewer than `ENOUGH` rows.

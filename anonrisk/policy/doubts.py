@@ -119,7 +119,7 @@ def findings(
     for column, role in roles.items():
         if role is None or role == "direct" or column not in examined.columns:
             continue
-        looked = _Column(column, role, examined.columns[column], persons, policy.suppressed)
+        looked = _Held(column, role, examined.columns[column], persons, policy.suppressed)
         inside = [path for path in nested if path.startswith(f"{column}.")]
         made += [
             _finding(column, role, doubt, said.get((column, doubt.word)))
@@ -151,7 +151,7 @@ def _persons(roles: Mapping[Name, str | None], examined: Examined) -> int | None
     return known[0] if known else None
 
 
-def _of_table(column: Name, looked: _Column, examined: Examined) -> Iterator[Doubt]:
+def _of_table(column: Name, looked: _Held, examined: Examined) -> Iterator[Doubt]:
     """Doubt what is seen only of the table as a whole, or by others."""
     if column in examined.respelt:
         yield Doubt(
@@ -275,7 +275,7 @@ def proposed(loose: Qid, examined: Examined, *, unit_wanted: bool) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class _Column:
+class _Held:
     """A column, its role, and what it holds."""
 
     name: Name

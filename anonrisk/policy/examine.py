@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.change import FoldSpellings, LabelsAsColumns
-from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, Contents
+from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, CellContents
 from anonrisk.counts.question import Question
 from anonrisk.counts.shapes import ENOUGH
 from anonrisk.engines import engine_for
@@ -57,7 +57,7 @@ def examine(
     if {*looked_at} & {*published.index}:
         whole = engine.rewrite(frame, LabelsAsColumns(release_rules.ROW_LABELS))
     many = n_rows is None or n_rows >= ENOUGH
-    found = engine.count(whole, Contents(looked_at, hints.keys_of_persons(), many))
+    found = engine.count(whole, CellContents(looked_at, hints.keys_of_persons(), many))
     return Examined(
         found,
         unique_rows=_unique_rows(engine, whole, found, roles),

@@ -130,7 +130,7 @@ class LookAlike(render.PrintedFields):
 
 
 @dataclass(frozen=True)
-class Coverage:
+class SearchCoverage:
     """How far the sets of one size were searched.
 
     Attributes
@@ -258,12 +258,12 @@ class QidReport(render.PrintedTable):
         return not self.partial
 
     @property
-    def coverage(self) -> tuple[Coverage, ...]:
+    def coverage(self) -> tuple[SearchCoverage, ...]:
         """How many sets of each size are decided; a size is begun when the one before is done."""
         left, covered = self.n_settled, []
         for size, n_sets in enumerate(self.by_size, start=1):
             decided = min(left, n_sets)
-            covered.append(Coverage(size, n_sets, decided))
+            covered.append(SearchCoverage(size, n_sets, decided))
             left -= decided
         return tuple(covered)
 

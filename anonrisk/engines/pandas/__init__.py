@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import Contents
+from anonrisk.counts.contents import CellContents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
@@ -79,7 +79,7 @@ class PandasEngine:
                 return marked.marked(frame, columns, marker)
             case changes.CountUnseen(change):
                 return recode.unseen(frame, change)
-            case Contents():
+            case CellContents():
                 return contents.contents(frame, asked)
         raise refusals.unknown(asked)
 

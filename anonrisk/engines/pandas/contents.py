@@ -13,7 +13,7 @@ import pandas as pd
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS, LONGEST, SEPARATORS, WHOLE_LENGTHS
-from anonrisk.counts.contents import BITS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.contents import BITS, CellContents, ColumnContents, Looks, Numbers
 from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import column_of, remembered
@@ -35,7 +35,7 @@ _UNEVEN_SPACE = "[\t\n\r]|^ | $"
 _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
 
 
-def contents(frame: pd.DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
+def contents(frame: pd.DataFrame, asked: CellContents) -> dict[Name, ColumnContents]:
     """Look at each column, side by side where the table is large."""
     known = remembered(frame)
 
@@ -59,7 +59,7 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
     return changed
 
 
-def _look(column: pd.Series[Any], codes: Codes | None, asked: Contents) -> ColumnContents:
+def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> ColumnContents:
     n_rows, keys = len(column), asked.keys
     identifiers = asked.identifiers and n_rows >= ENOUGH
     numbers = _as_numbers(column)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import Contents
+from anonrisk.counts.contents import CellContents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
@@ -92,7 +92,7 @@ class SparkEngine:
                 return recode.unseen(frame, recodings)
             case changes.CountUnseen(changes.RecodeByRegion(_, regions)):
                 return region.unseen(frame, regions)
-            case Contents():
+            case CellContents():
                 return contents.contents(frame, asked)
         raise refusals.unknown(asked)
 

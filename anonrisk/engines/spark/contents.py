@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS
-from anonrisk.counts.contents import BITS, SPELLINGS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.contents import BITS, SPELLINGS, CellContents, ColumnContents, Looks, Numbers
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
@@ -30,7 +30,7 @@ _DATES = ("date", "timestamp", "timestamp_ntz")
 _SUMS = ("n", "total", "squares", "low", "high", "low_alone", "high_alone")
 
 
-def contents(frame: DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
+def contents(frame: DataFrame, asked: CellContents) -> dict[Name, ColumnContents]:
     """Look at all columns in one job; digits are checked in another, where columns may be numbers.
 
     Spark takes longer to plan the rules of all numbers than to count a table.
@@ -49,7 +49,7 @@ def contents(frame: DataFrame, asked: Contents) -> dict[Name, ColumnContents]:
 def _found(
     projection: Projection,
     held: dict[Name, str],
-    asked: Contents,
+    asked: CellContents,
     formats: Collection[str] = (),
 ) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
@@ -90,7 +90,7 @@ def _folded(projection: Projection, column: Column) -> Column:
 
 
 def _looks(
-    projection: Projection, held: dict[Name, str], asked: Contents, formats: Collection[str]
+    projection: Projection, held: dict[Name, str], asked: CellContents, formats: Collection[str]
 ) -> DataFrame:
     """Give a row per column and number of bits: values, rows and sums."""
     f, keys = projection.functions, asked.keys
@@ -135,7 +135,7 @@ def _looks(
     return marked.groupBy("i", "b").agg(one.alias("v"), f.sum("n").alias("r"), *named)
 
 
-def _bits(f: Any, asked: Contents, formats: Collection[str]) -> Column:
+def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:
     """Compute the bits of a cell, and whether the digits of some formats agree.
 
     Conditions are put together as columns: Spark would take minutes to read them as one text.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import Contents
+from anonrisk.counts.contents import CellContents
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
@@ -70,7 +70,7 @@ class SqlEngine:
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):
                 return sets.SqlSets(table, question)
-            case Contents():
+            case CellContents():
                 return contents.contents(table, asked)
         raise refusals.unknown(asked)
 

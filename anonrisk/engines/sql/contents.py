@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts import contents as rules
-from anonrisk.counts.contents import SPELLINGS, ColumnContents, Contents, Looks, Numbers
+from anonrisk.counts.contents import SPELLINGS, CellContents, ColumnContents, Looks, Numbers
 from anonrisk.engines.sql.cells import let_look, let_match
 from anonrisk.engines.sql.rewrite import own
 from anonrisk.engines.sql.searched import kinds_of
@@ -34,7 +34,7 @@ _OTHERS = {"booleans", "times", "BLOB", "bytea", "stored as blob"}
 _COUNT = sa.func.count()
 
 
-def contents(table: SqlTable, asked: Contents) -> dict[Name, ColumnContents]:
+def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]:
     """Look at each column; several share a statement."""
     let_match(table)
     let_look(table)
@@ -48,9 +48,7 @@ def contents(table: SqlTable, asked: Contents) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     each = [(i, cell, held) for i, (cell, held) in enumerate(columns.values())]
     for first in range(0, len(each), _TOGETHER):
-        query = _asked(
-            table, each[first : first + _TOGETHER], asked.keys, identifiers=asked.identifiers
-        )
+        query = _asked(table, each[first : first + _TOGETHER], asked)
         for row in table.fetch(query, "look at the columns"):
             rows[int(row[0])].append(row)
     n_rows = int(rows[_ROWS][0][2])
@@ -92,7 +90,7 @@ def _made(held: str, n_rows: int, rows: dict[int, list[Any]], i: int) -> ColumnC
 def _asked(
     table: SqlTable,
     columns: Sequence[tuple[int, Any, str]],
-    wanted: Contents,
+    wanted: CellContents,
 ) -> Any:
     """Ask for column, bits, values, rows and sums; also for all rows, and folded spellings."""
     all_rows = sa.select(_whole(_ROWS), _whole(0), _COUNT, _COUNT, *_no_sums())
