@@ -103,7 +103,11 @@ def columns_of(table: Any, asked: dict[str, Any]) -> MetricAnswer:
     if asked.get("policy") is not None:
         policy = Policy.from_dict(asked["policy"])
         contents = examined(
-            policy, table, published, judged_alone(policy, published), asked["classified"]
+            policy,
+            table,
+            published,
+            judged_alone(policy, published),
+            classified=asked["classified"],
         )
     return MetricAnswer(
         published=published, examined=contents, engine=engine, empty=is_empty(table)

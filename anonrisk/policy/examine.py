@@ -31,6 +31,7 @@ def examine(
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    *,
     classified: Sequence[Name] = (),
     n_rows: int | None = None,
 ) -> Examined:
@@ -135,8 +136,11 @@ def examined(
     frame: Any,
     published: Published,
     judged: Callable[[Any], list[Finding]],
+    *,
     classified: Sequence[Name] = (),
     n_rows: int | None = None,
 ) -> Examined | Problem:
     """Look at the contents of a table, or say why that could not be done."""
-    return attempt(lambda: examine(policy, frame, published, judged, classified, n_rows))
+    return attempt(
+        lambda: examine(policy, frame, published, judged, classified=classified, n_rows=n_rows)
+    )

@@ -92,9 +92,7 @@ def _made(held: str, n_rows: int, rows: dict[int, list[Any]], i: int) -> ColumnC
 def _asked(
     table: SqlTable,
     columns: Sequence[tuple[int, Any, str]],
-    keys: tuple[str, ...],
-    *,
-    identifiers: bool,
+    wanted: Contents,
 ) -> Any:
     """Ask for column, bits, values, rows and sums; also for all rows, and folded spellings."""
     all_rows = sa.select(_whole(_ROWS), _whole(0), _COUNT, _COUNT, *_no_sums())
@@ -102,7 +100,7 @@ def _asked(
     cells = []
     for i, cell, held in columns:
         if held == rules.NESTED:
-            asked.append(_of_nested(table, i, cell, keys))
+            asked.append(_of_nested(table, i, cell, wanted.keys))
             continue
         different = (
             sa.select(cell.label("x"), _COUNT.label("n"))
@@ -120,7 +118,7 @@ def _asked(
     if cells:
         # One expression for all: a database takes longer to read it than to compute it.
         every = sa.union_all(*cells).subquery("e")
-        written = rules.bits(keys, SPELLINGS[table.dialect], identifiers=identifiers)
+        written = rules.bits(wanted.keys, SPELLINGS[table.dialect], identifiers=wanted.identifiers)
         bits = sa.literal_column(written).label("b")
         marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
         counts = [marked.c.i, marked.c.b, _COUNT, sa.func.sum(marked.c.n)]
