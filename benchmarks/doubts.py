@@ -20,7 +20,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from test_doubts import MADE, OTHERS, column_of
+from test_doubts import MADE, OTHERS, column_of  # type: ignore[import-not-found]
 
 from anonrisk import Policy
 from anonrisk.policy import check

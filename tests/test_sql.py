@@ -292,12 +292,14 @@ def test_what_a_database_is_not_asked_for_is_refused_by_its_verb_and_kind(connec
 
     table, question = table_of(connection), Question((("q",),))
     engine = engine_for(table)
-    for asked, words in (
-        (lambda: engine.count(table, CountUnseen(Recode({}))), "'count' of CountUnseen"),
-        (lambda: engine.rewrite(table, Recode({})), "a table with other cells"),
-        (lambda: engine.tally(table, question), "'tally' of Question"),
+    with pytest.raises(UnsupportedFrameError, match="not asked for a table with other cells"):
+        engine.rewrite(table, Recode({}))
+    # What no public word leads to is a fault of ours, and no refusal.
+    for asked in (
+        lambda: engine.count(table, CountUnseen(Recode({}))),
+        lambda: engine.tally(table, question),
     ):
-        with pytest.raises(UnsupportedFrameError, match=f"not asked for {words}: read the table"):
+        with pytest.raises(NotImplementedError, match="is not asked for"):
             asked()
 
 

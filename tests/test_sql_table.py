@@ -260,7 +260,7 @@ def test_a_check_sees_one_state(engine, monkeypatch):
     monkeypatch.setattr(ThroughSqlAlchemy, "rows", rows)
     policy = anonrisk.Policy(
         qids=[
-            {"columns": ["zip"], "budgets": {"k": 1, "ldiv": {"l": 1}}},
+            {"columns": ["zip"], "budgets": {"k": 1, "ldiv": {"l": 1}, "max_unique_records": 3}},
             {"columns": ["zip", "Age"], "budgets": {"k": 1, "ldiv": {"l": 1, "kind": "entropy"}}},
             {"columns": ["Age"], "budgets": {"k": 1}},
         ],

@@ -24,7 +24,6 @@ DOUBTS: dict[str, tuple[bool, str]] = {
     "card_number": (True, "numbers of credit cards whose check digit agrees"),
     "national_number": (True, "numbers by which a state knows a person"),
     "nearly_unique": (True, "insensitive, and nearly every text or key is different"),
-    "names": (True, "names of persons, by the detector that was given"),
     "many_values": (False, "insensitive, and nearly every measurement or date is different"),
     "free_text": (False, "long texts, which may say anything of anybody"),
     "spellings": (False, "values that differ only by case, spaces or accents"),

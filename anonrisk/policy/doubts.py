@@ -77,14 +77,11 @@ class Examined:
         Whether no two rows agree in all columns that a table of counts would be broken down by.
     respelt : names
         Sensitive columns of which a verdict depends on how values are spelt.
-    named : dict of name to int
-        How many texts of a column hold a name, where somebody gave a detector.
     """
 
     columns: Mapping[Name, ColumnContents] = field(default_factory=dict)
     unique_rows: bool = False
     respelt: Qid = ()
-    named: Mapping[Name, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ def findings(
     for column, role in roles.items():
         if role is None or role == "direct" or column not in examined.columns:
             continue
-        looked = _Held(column, role, examined.columns[column], persons, policy.suppressed)
+        looked = _Claim(column, role, examined.columns[column], persons, policy.suppressed)
         inside = [path for path in nested if path.startswith(f"{column}.")]
         made += [
             _finding(column, role, doubt, said.get((column, doubt.word)))
@@ -151,7 +148,7 @@ def _persons(roles: Mapping[Name, str | None], examined: Examined) -> int | None
     return known[0] if known else None
 
 
-def _of_table(column: Name, looked: _Held, examined: Examined) -> Iterator[Doubt]:
+def _of_table(column: Name, looked: _Claim, examined: Examined) -> Iterator[Doubt]:
     """Doubt what is seen only of the table as a whole, or by others."""
     if column in examined.respelt:
         yield Doubt(
@@ -175,14 +172,6 @@ def _of_table(column: Name, looked: _Held, examined: Examined) -> Iterator[Doubt
             looked.cells.n_known,
             "is named like a count, and no two rows agree in the other columns: this looks like a "
             "table of counts, where a row is no person and classes of rows measure nothing",
-        )
-    if examined.named.get(column):
-        n = examined.named[column]
-        yield Doubt(
-            "names",
-            n,
-            f"holds names of persons in {count_of(n, 'text')}, by the detector that was given: "
-            "remove them",
         )
 
 
@@ -275,7 +264,7 @@ def proposed(loose: Qid, examined: Examined, *, unit_wanted: bool) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Claim:
     """A column, its role, and what it holds."""
 
     name: Name

@@ -148,7 +148,8 @@ def _different(column: pd.Series[Any], codes: Codes | None) -> tuple[pd.Series[A
         first[codes.values[::-1]] = np.arange(len(codes.values) - 1, -1, -1)
         return column.iloc[first[used]].reset_index(drop=True), counts[used]
     counted = column.value_counts(sort=False, dropna=True)
-    return pd.Series(counted.index), counted.to_numpy(dtype=np.int64)
+    rows: Any = counted.to_numpy(dtype=np.int64)
+    return pd.Series(counted.index), rows
 
 
 def _is_nested(column: pd.Series[Any]) -> bool:
