@@ -83,7 +83,9 @@ ASKED = {
     "whole_person": lambda ask, frame: ask(frame, "person", QID),
     "utility": lambda ask, frame: ask(frame, frame, QID),
 }
-POLICY = anonrisk.Policy(quasi=QID, sensitive="value", k=1, ldiv={"l": 1}, unlisted="ignore")
+POLICY = anonrisk.Policy(
+    quasi=QID, sensitive="value", ldiv={"l": 1}, max_unique_records=10**6, unlisted="ignore"
+)
 
 
 @cache

@@ -506,7 +506,7 @@ def test_orc_carries_no_unknown_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".orc"])
 def test_a_damaged_file_never_passes(suffix: str, tmp_path: Path, policy_file: str) -> None:
     path = tmp_path / f"t{suffix}"
-    _write(pa.table({"zip": ["a", "b"] * 50, "n": range(100)}), path)
+    _write(pa.table({"zip": ["a", "b"] * 50, "n": [*range(50)] * 2}), path)
     assert main(["check", str(path), "--policy", policy_file]) == 0
     whole = path.read_bytes()
     for length in (0, 3, 8, len(whole) // 2, len(whole) - 9, len(whole) - 1):

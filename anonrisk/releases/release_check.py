@@ -161,7 +161,7 @@ def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
     policy, given = release.policies[name], release.tables[name]
     files: tuple[str, ...] = ()
     if isinstance(given, TableFiles):
-        wanted = wanted_by(policy, _joining(release.links, name))
+        wanted = wanted_by(policy)
         files = tuple(part.place for part in given.parts())
         frame = attempt(lambda: opened.enter_context(given.opened(wanted)))
         if isinstance(frame, Problem):
@@ -174,12 +174,6 @@ def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
     if isinstance(given, TableFiles):
         verdict = replace(verdict, storage=of_storage(given.stored))
     return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
-
-
-def _joining(links: Iterable[Link], table: str) -> list[Name]:
-    """List the columns along which a table is joined, where a link names them."""
-    named = [one.on for one in links if table in one.tables and one.on is not None]
-    return [name for on in named for name in (on[table] if isinstance(on, dict) else on)]
 
 
 # ---- joined -------------------------------------------------------------------------------------
