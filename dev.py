@@ -111,12 +111,12 @@ PROPERTIES, ALL_EXAMPLES = ("-m", "hypothesis and not nightly"), ("--hypothesis-
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
 # Beside the contract, which every kind of table runs whole, a tenth by commit and name.
-DRAWN = ("-o", "testpaths=tests", "--share", "0.1")
+DRAWN = ("-o", "testpaths=tests", "--share", "0.02")
 BY_DAY = ("-m", "engine and not nightly", *DRAWN)
 PANDAS = ("--engines", "pandas,arrow,arrow_more")
 ALL_OF_THEM = ("--engines", "pandas,arrow,spark")
 LANES = (
-    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--share", "0.1")),
+    Lane("pandas and Arrow", LATEST, (*PANDAS, "-m", "not nightly", "--share", "0.02")),
     Lane("Spark", LATEST, ("--engines", "spark", *SPARK_TESTS, *DRAWN)),
     # As Spark is where nobody sets anything: with code generation and adaptive execution.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *BY_DAY)),

@@ -157,7 +157,9 @@ def test_the_verdict_is_that_of_a_check(connection, n):
         policy = random_policy(seed)
         verdict = policy.check(pandas_of(cells))
         found = results(connection, policy)
-        findings = [f for f in verdict.findings if f.budget not in ("table", "direct")]
+        # Tests in SQL are of budgets and columns; what columns hold is for a model in Python.
+        beside = ("table", "direct", "limits", "contents")
+        findings = [f for f in verdict.findings if f.budget not in beside]
         blocks = any(
             failures and (failures < 0 or not warns(policy, test))
             for test, (failures, _) in found.items()
