@@ -179,10 +179,7 @@ def test_no_door_of_spark_does(spark, door, fault, tmp_path):
     document = {"version": 1, **document}
     if door == "Spark job":
         found = by_command(
-            document,
-            pd.DataFrame(cells),
-            tmp_path,
-            lambda words: main(["--input", words[0], "--format", "csv", *words[1:]]),
+            document, pd.DataFrame(cells), tmp_path, lambda words: main("check", words)
         )
         assert found == answer
         return
