@@ -179,7 +179,10 @@ def test_no_door_of_spark_does(spark, door, fault, tmp_path):
     document = {"version": 1, **document}
     if door == "Spark job":
         found = by_command(
-            document, pd.DataFrame(cells), tmp_path, lambda words: main("check", words)
+            document,
+            pd.DataFrame(cells),
+            tmp_path,
+            lambda words: main("check", [*words, "--format=csv"]),
         )
         assert found == answer
         return
