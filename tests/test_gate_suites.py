@@ -176,7 +176,7 @@ def test_a_suite_made_by_hand_looks_at_every_column_or_says_so():
     with pytest.raises(ReleaseBlocked, match="1 column has no role"):
         gx.run_gate(suite(alone, named), table.assign(note=1))
     result = gx.run_gate(suite(alone), table, unlisted="ignore")
-    assert result.meta["anonrisk"]["not_looked_at"] == ["ill"]
+    assert result.meta["anonrisk"]["coverage"]["not_looked_at"] == ["ill"]
     with pytest.raises(ArgumentError, match="'ignore', or left out"):
         gx.run_gate(suite(alone), table, unlisted="refuse")
     for unlisted, passes in ((None, False), ("ignore", True)):
