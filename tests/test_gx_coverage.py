@@ -90,6 +90,7 @@ def test_rows_that_others_of_the_budget_see_do_not(others):
         # Another budget, other columns, a lower severity, conditions that may overlap or miss some.
         [UNIQUE(qids=["zip"], max_unique_fraction=0.5)],
         [K(qids=["zip"], k=2, severity="warning")],
+        [K(qids=["zip"], k=1)],
         [K(qids=["zip"], k=2, row_condition=Column("zip").is_in(["z0", "z1"]))],
         [K(qids=["zip"], k=2, row_condition=Column("zip") > "b")],
     ],

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.core.documents import canonical
 from anonrisk.core.render import count_of
+from anonrisk.gx.base import PrivacyExpectation
+from anonrisk.gx.limits import budgets_of
 from anonrisk.gx.result import OURS
 from anonrisk.policy.coverage import RowCoverage
 from anonrisk.policy.finding import Finding, unknown
@@ -34,6 +36,7 @@ class _Look:
     severity: str
     rows: RowCoverage
     n_batch: int | None
+    vacuous: bool = False
 
 
 def rows_of(results: Iterable[Any], types: Iterable[str]) -> tuple[RowCoverage, list[Finding]]:
@@ -41,7 +44,11 @@ def rows_of(results: Iterable[Any], types: Iterable[str]) -> tuple[RowCoverage, 
     rows, findings = RowCoverage(), []
     for (name, *_), looks in _budgets(results, {*types}).items():
         # Where one expectation decides, others that only warn do not stand in for it.
-        deciding = [look for look in looks if look.severity == "fail"] or looks
+        some = looks
+        if any(look.condition is not None for look in looks):
+            # Nor does a limit that no row can break.
+            some = [look for look in looks if not look.vacuous] or looks
+        deciding = [look for look in some if look.severity == "fail"] or some
         whole = [look for look in deciding if look.condition is None]
         if whole:
             for look in whole:
@@ -81,6 +88,8 @@ def _budgets(results: Iterable[Any], types: set[str]) -> dict[tuple[Any, ...], l
         stored = (result.meta or {}).get(OURS) or {}
         kwargs = config.kwargs
         rows = RowCoverage.from_dict(stored["rows"]) if "rows" in stored else RowCoverage()
+        unconditional = kwargs.get("row_condition") is None and "rows" in stored
+        vacuous = _vacuous(config) if unconditional else set()
         about = [kwargs.get(key) for key in ("qids", "every_subset_of", "sensitive", "unit")]
         for finding in stored.get("findings") or [{}]:
             what = [finding.get("budget"), finding.get("parameters"), about]
@@ -92,11 +101,20 @@ def _budgets(results: Iterable[Any], types: set[str]) -> dict[tuple[Any, ...], l
                 finding.get("severity", "fail"),
                 rows,
                 stored.get("batch_rows"),
+                finding.get("budget") in vacuous,
             )
             # Expectations about columns say nothing of rows; one is as good as another.
             key = canonical(_plain(what)) if rows.n_rows is not None else ""
             asked.setdefault((str(config.type), key), []).append(look)
     return asked
+
+
+def _vacuous(config: Any) -> set[str]:
+    """List the budgets of an expectation whose limits no table can break."""
+    made = config.to_domain_obj()
+    if not isinstance(made, PrivacyExpectation):
+        return set()
+    return {budget.name for budget in budgets_of(made) if budget.vacuous}
 
 
 _BESIDE = frozenset(("max_dropped_fraction", "missing_sensitive"))

@@ -29,7 +29,7 @@ def limits_of(result: Any, policy: Policy | None) -> list[Finding]:
     ):
         # It takes no share that a table cannot exceed.
         return []
-    budgets = [b for one in asked if isinstance(one, PrivacyExpectation) for b in _budgets(one)]
+    budgets = [b for one in asked if isinstance(one, PrivacyExpectation) for b in budgets_of(one)]
     about = [one for one in asked if isinstance(one, ExpectColumnsToBePublishable)]
     if budgets or not asked:
         return limits.of_budgets(budgets)
@@ -57,7 +57,8 @@ def _expectations(result: Any) -> Iterator[Any]:
             yield made
 
 
-def _budgets(expectation: PrivacyExpectation) -> Iterator[Budget]:
+def budgets_of(expectation: PrivacyExpectation) -> Iterator[Budget]:
+    """Return the budgets that an expectation stands for."""
     try:
         rules = expectation.policy_of(expectation.given(), expectation.finding_severity).rules
     except (AnonRiskError, ValueError):
