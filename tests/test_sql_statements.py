@@ -76,7 +76,7 @@ def passes(seen):
     return Counter(one["doing"] for one in asked)
 
 
-COUNT, SCORE = "count the classes", "score the classes"
+COUNT, SCORE, LOOK = "count the classes", "score the classes", "look at the columns"
 
 
 @pytest.mark.parametrize("missing", ["value", "drop", "error"])
@@ -127,8 +127,10 @@ def test_a_check_is_one_scan_for_each_pair(watched):
         unlisted="ignore",
     )
     assert policy.check(table).passed
-    # Beside these, one statement looks at what the columns hold.
-    assert passes(seen) == {SCORE: 4, COUNT: 1}
+    # Beside these, one statement looks at what the columns hold, each by its distinct values.
+    looks = [one for one in seen if one["doing"] == LOOK]
+    assert [one["scans"] for one in looks] == [len(table.columns)]
+    assert passes([one for one in seen if one["doing"] != LOOK]) == {SCORE: 4, COUNT: 1}
 
 
 def test_names_and_types_are_asked_once_a_check(watched):
