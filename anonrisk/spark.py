@@ -11,7 +11,7 @@ from anonrisk.core.paths import as_path
 from anonrisk.core.render import count_of
 from anonrisk.errors import ArgumentError
 from anonrisk.policy import Policy
-from anonrisk.policy.finding import PASS, name_of
+from anonrisk.policy.finding import name_of
 from anonrisk.releases.stream_state import StreamState
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _log(verdict: Verdict, batch_id: int, n_rows: int) -> None:
     """Log what became of a batch; its verdict may be about all rows that were released so far."""
     rows = count_of(n_rows, "row")
     if verdict.passed:
-        _LOG.info("batch %d: %s, %s released", batch_id, PASS, rows)
+        _LOG.info("batch %d: %s, %s released", batch_id, verdict.word, rows)
         return
     # A group of `by` is a cell.
     why = dict.fromkeys(name_of(replace(found, group=None)) for found in verdict.failures)

@@ -1,7 +1,7 @@
 """Write what follows from the policies here and from the budgets.
 
 From the YAML, which has the comments and the sources: its JSON in the package, and the suites. From
-the budgets: their part of the JSON Schema of policies, of which all else is edited by hand.
+the budgets and doubts: their part of the JSON Schema of policies; all else is edited by hand.
 ``python3 dev.py ready`` runs it.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from anonrisk import Policy
 from anonrisk.policy import budgets
+from anonrisk.policy.acknowledged import DOUBTS
 
 FOLDER = Path(__file__).parent
 WIDTH = 90
@@ -42,6 +43,7 @@ def schema() -> dict[Path, str]:
     path = PACKAGE.parent / "schema.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["$defs"]["budgets"] = budgets.schema("#/$defs/budgets")
+    document["$defs"]["acknowledged"]["properties"]["doubt"]["enum"] = list(DOUBTS)
     return {path: _lines(document) + "\n"}
 
 

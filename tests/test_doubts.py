@@ -11,10 +11,11 @@ import pytest
 
 from anonrisk import Policy, Verdict
 from anonrisk.counts.check_digits import CHECKED, FORMATS
-from anonrisk.counts.contents import CellContents, folded
+from anonrisk.counts.contents import CellContents, folded, place
 from anonrisk.engines import engine_for
-from anonrisk.errors import PolicyError
+from anonrisk.errors import ArgumentError, PolicyError
 from anonrisk.policy.acknowledged import DOUBTS
+from anonrisk.policy.detector import set_name_detector
 
 # ---- numbers with check digits, made slowly -----------------------------------------------------
 
@@ -69,6 +70,11 @@ def iban(rng):
 
 def card(rng):
     start = "4" + whole(drawn(rng, 14))
+    return first_that((start + last for last in "0123456789"), luhn)
+
+
+def american(rng):
+    start = "37" + whole(drawn(rng, 12))
     return first_that((start + last for last in "0123456789"), luhn)
 
 
@@ -553,6 +559,80 @@ def test_no_cell_is_in_what_is_said(frame):
     assert "secret.example" not in told
     assert "77777" not in told
     assert "77,777" not in told
+
+
+# ---- a detector of names, which is somebody else's ---------------------------------------------
+
+
+@pytest.fixture
+def detector(monkeypatch):
+    monkeypatch.setattr("anonrisk.policy.detector._chosen", None)
+    return lambda *answers: monkeypatch.setattr("anonrisk.policy.detector._chosen", *answers)
+
+
+def test_a_detector_of_names_is_shown_some_texts(frame, detector):
+    seen = []
+
+    def has_name(texts):
+        seen.append(texts)
+        return [text.startswith("Jansen") for text in texts]
+
+    detector(has_name)
+    texts = ["Jansen", "Jansen B", "baker", "smith", "cook", None] * 200
+    table = frame({"q": ["a"] * 1200, "x": texts, "y": ["dull", "grey"] * 600})
+    verdict = checked(table, sensitive="x", insensitive="y")
+    assert [each for each in doubts_of(verdict) if each[1] == "names"] == [("x", "names")]
+    assert verdict.status == "could_not_assess"
+    assert "2 of the 5 values" in doubts_of(verdict)["x", "names"].sentence
+    assert "Jansen" not in verdict.to_json() + repr(verdict)
+    each = sorted({"Jansen", "Jansen B", "baker", "smith", "cook"}, key=place)
+    assert seen[-2:] == [each, sorted(["dull", "grey"], key=place)]
+    why = [{"column": "x", "doubt": "names", "reason": "names of bakeries"}]
+    assert checked(table, sensitive="x", insensitive="y", acknowledged=why).passed
+
+
+def test_a_detector_is_shown_no_more_than_it_can_read(frame, detector):
+    lengths = []
+    detector(lambda texts: [lengths.append(len(texts)), *[False] * (len(texts) - 1)])
+    texts = [f"word {i % 1100}" for i in range(2200)]
+    checked(frame({"q": ["a"] * 2200, "x": texts}), sensitive="x")
+    assert lengths[-1] == 1000
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [lambda texts: 1 / 0, lambda texts: [True], lambda texts: None, lambda texts: texts[0]],
+)
+def test_a_detector_that_fails_never_passes(frame, detector, answers):
+    detector(answers)
+    verdict = checked(frame({"q": alike(), "x": ["canary one", "canary two"] * 20}), sensitive="x")
+    assert verdict.status == "could_not_assess"
+    assert "canary" not in verdict.to_json()
+
+
+def test_an_environment_may_name_the_detector(monkeypatch, detector):
+    table = pd.DataFrame({"q": alike(), "x": ["one", "two"] * 20})
+    monkeypatch.setenv("ANONRISK_NAME_DETECTOR", "test_doubts:_always")
+    assert ("x", "names") in doubts_of(checked(table, sensitive="x"))
+    for wrong in ("no_such_module:f", "test_doubts:nothing", "test_doubts", "test_doubts:CHECKED"):
+        monkeypatch.setenv("ANONRISK_NAME_DETECTOR", wrong)
+        verdict = checked(table, sensitive="x")
+        assert verdict.status == "could_not_assess"
+        assert "ANONRISK_NAME_DETECTOR" in repr(verdict)
+    with pytest.raises(ArgumentError, match="a function of texts"):
+        set_name_detector("presidio")
+
+
+def _always(texts):
+    return [True] * len(texts)
+
+
+def test_numbers_of_one_kind_count_together_whatever_their_length(frame):
+    rng = random.Random(3)
+    cells = [card(rng) for _ in range(15)] + [american(rng) for _ in range(15)]
+    cells += [f"word {i}" for i in range(70)]
+    verdict = checked(frame({"q": alike(100), "x": cells}), sensitive="x")
+    assert ("x", "card_number") in doubts_of(verdict)
 
 
 def test_every_word_has_a_meaning():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from hashlib import md5
 from typing import TYPE_CHECKING
 
 from anonrisk.counts.check_digits import CHECKED, FORMATS, SEPARATORS, SqlSigns
@@ -17,9 +18,9 @@ from anonrisk.counts.question import Asks
 from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from anonrisk.core.columns import Name, Qid  # noqa: F401 - the first in a text below
+    from anonrisk.core.columns import Name, Qid
 
 # ---- what a cell can look like ------------------------------------------------------------------
 
@@ -106,6 +107,11 @@ def folded(text: str) -> str:
     return text.translate(_TABLE)
 
 
+def place(text: str) -> str:
+    """Return what texts are drawn by: the MD5 of a text."""
+    return md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
 # ---- what is asked and answered -----------------------------------------------------------------
 
 
@@ -128,6 +134,22 @@ class CellContents(Asks["dict[Name, ColumnContents]"]):
     columns: Qid
     keys: tuple[str, ...] = ()
     identifiers: bool = True
+
+
+@dataclass(frozen=True)
+class SomeTexts(Asks["dict[Name, list[str]]"]):
+    """Some different texts of columns of texts: the first by their MD5, on every engine the same.
+
+    Attributes
+    ----------
+    columns : names
+        The columns.
+    at_most : int
+        How many of each.
+    """
+
+    columns: Qid
+    at_most: int
 
 
 @dataclass(frozen=True)
@@ -202,9 +224,9 @@ class ColumnContents:
                 counts = sum(look.n_rows for look in having), sum(look.n_values for look in having)
                 found[name] = counts
         # Whether digits agree is asked where enough cells have the format.
+        formats = _formats(found, n_known, n_values)
         for i, number in enumerate(CHECKED):
-            rows, values = found.get(number.candidates, (0, 0))
-            if rows < SHARE * n_known and values < SHARE * n_values:
+            if number.candidates not in formats:
                 found.pop(f"checked {i}", None)
         plain = [look.numbers for look in each if not look.bits & BITS["placeholder"]]
         low, high = _end(min, plain, "low"), _end(max, plain, "high")
@@ -231,15 +253,7 @@ class ColumnContents:
     @property
     def formats(self) -> set[str]:
         """The formats that enough cells have for their digits to be checked."""
-        return {
-            name
-            for name in FORMATS
-            if self.values(name)
-            and (
-                self.rows(name) >= SHARE * self.n_known
-                or self.values(name) >= SHARE * self.n_values
-            )
-        }
+        return _formats(self.looks, self.n_known, self.n_values)
 
     def rows(self, name: str) -> int:
         """Count the rows whose cell looks like something."""
@@ -248,6 +262,34 @@ class ColumnContents:
     def values(self, name: str) -> int:
         """Count the different cells that look like something."""
         return self.looks.get(name, (0, 0))[1]
+
+
+def with_digits(
+    look: Callable[[Qid, Collection[str]], dict[Name, ColumnContents]], columns: Qid
+) -> dict[Name, ColumnContents]:
+    """Look at columns; at those that may be numbers once more, to see whether digits agree.
+
+    A database or Spark takes longer to read the rules of all numbers than to count a table.
+    """
+    found = look(columns, ())
+    numbers = tuple(name for name, cells in found.items() if cells.formats)
+    if numbers:
+        found |= look(numbers, {each for name in numbers for each in found[name].formats})
+    return found
+
+
+def _formats(looks: Mapping[str, tuple[int, int]], n_known: int, n_values: int) -> set[str]:
+    """List the formats of the kinds of number that enough cells may be, whatever their lengths."""
+    formats: dict[str, set[str]] = {}
+    for number in CHECKED:
+        if number.candidates in looks:
+            formats.setdefault(number.kind, set()).add(number.candidates)
+    enough: set[str] = set()
+    for names in formats.values():
+        rows, values = (sum(looks[name][i] for name in names) for i in (0, 1))
+        if rows >= SHARE * n_known or values >= SHARE * n_values:
+            enough |= names
+    return enough
 
 
 def _end(
@@ -341,15 +383,20 @@ def may_identify(spelling: Spelling) -> str:
     return f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
 
 
-def bits(keys: Iterable[str], spelling: Spelling, *, identifiers: bool) -> str:
-    """Write the bits of a cell: see `conditions`, and `c` for the text without separators."""
+def bits(
+    keys: Iterable[str], spelling: Spelling, formats: Collection[str], *, identifiers: bool
+) -> str:
+    """Write the bits of a cell, and whether the digits of some formats agree.
+
+    Columns are those of `conditions`, and `c` for the text without separators.
+    """
     parts = [
         f"(case when {when} then {_bits(found)} else 0 end)"
         for when, found in conditions(keys, spelling, identifiers=identifiers)
     ]
     if identifiers:
         numbers = f"(({may_identify(spelling)} or k = '{NUMBER}') and t is not null)"
-        checked = _bits_of_numbers("t", "c", spelling)
+        checked = _bits_of_numbers("t", "c", spelling, formats)
         parts.append(f"(case when {numbers} then {checked} else 0 end)")
     return " + ".join(parts)
 
@@ -402,7 +449,7 @@ def key_pattern(keys: Iterable[str], end: str = ":") -> str:
     return f'"(?:{"|".join(keys)})"{end}'
 
 
-def _bits_of_numbers(text: str, compact: str, spelling: Spelling) -> str:
+def _bits_of_numbers(text: str, compact: str, spelling: Spelling, formats: Collection[str]) -> str:
     """Write the bits of numbers with check digits; what has no such format is not computed."""
     if spelling.checking is not None:
         return f"coalesce({spelling.checking}({text}), 0)"
@@ -413,9 +460,9 @@ def _bits_of_numbers(text: str, compact: str, spelling: Spelling) -> str:
         rules = {
             f"checked {i}": str(number.agrees(signs)).replace("ascii(", f"{spelling.code}(")
             for i, number in enumerate(CHECKED)
-            if number.candidates == name
+            if number.candidates == name and name in formats
         }
-        bits = f"{BITS[name]} + {_bits(rules)}"
+        bits = " + ".join([str(BITS[name]), *([_bits(rules)] if rules else [])])
         parts.append(f"(case when {spelling.whole(text, pattern)} then {bits} else 0 end)")
     return " + ".join(parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anonrisk.policy.budgets import Budget
+from anonrisk.policy.detector import set_name_detector
 from anonrisk.policy.explain import Explanation
 from anonrisk.policy.finding import Finding
 from anonrisk.policy.lint import LintResult, Remark
@@ -20,4 +21,5 @@ __all__ = [
     "Remark",
     "Rule",
     "Verdict",
+    "set_name_detector",
 ]

@@ -23,6 +23,7 @@ DOUBTS: dict[str, tuple[bool, str]] = {
     "iban": (True, "IBANs whose check digits agree"),
     "card_number": (True, "numbers of credit cards whose check digit agrees"),
     "national_number": (True, "numbers by which a state knows a person"),
+    "names": (True, "names of people, by a detector of yours"),
     "nearly_unique": (True, "insensitive, and nearly every text or key is different"),
     "many_values": (False, "insensitive, and nearly every measurement or date is different"),
     "free_text": (False, "long texts, which may say anything of anybody"),

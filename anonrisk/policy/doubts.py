@@ -77,11 +77,14 @@ class Examined:
         Whether no two rows agree in all columns that a table of counts would be broken down by.
     respelt : names
         Sensitive columns of which a verdict depends on how values are spelt.
+    names : dict of name to (names, texts)
+        How many of the texts that a detector was shown it takes for names.
     """
 
     columns: Mapping[Name, ColumnContents] = field(default_factory=dict)
     unique_rows: bool = False
     respelt: Qid = ()
+    names: Mapping[Name, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,14 @@ def _of_table(column: Name, looked: _Claim, examined: Examined) -> Iterator[Doub
             looked.n_merged,
             f"holds {count_of(looked.n_merged, 'value')} spelt like another but for case, "
             "spaces or accents, and count as different ones",
+        )
+    n, shown = examined.names.get(column, (0, 0))
+    if n and n >= SHARE * shown:
+        yield Doubt(
+            "names",
+            n,
+            f"holds what the detector takes for names in {n:,} of the {count_of(shown, 'value')} "
+            "that it was shown: remove it and name it under direct",
         )
     if examined.unique_rows and may_be_count(column, looked.cells):
         yield Doubt(

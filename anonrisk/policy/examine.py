@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts.change import FoldSpellings, LabelsAsColumns
-from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, CellContents
+from anonrisk.counts.contents import FOLDABLE, NESTED, NUMBER, TEXT, CellContents, SomeTexts
 from anonrisk.counts.question import Question
 from anonrisk.counts.shapes import ENOUGH
 from anonrisk.engines import engine_for
 from anonrisk.policy import doubts, release_rules
 from anonrisk.policy.budgets.base import SensitiveBudget
+from anonrisk.policy.detector import count_names, name_detector
 from anonrisk.policy.doubts import Examined
 from anonrisk.policy.drafting import hints
 from anonrisk.policy.problem import Problem, attempt
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from anonrisk.policy.finding import Finding
     from anonrisk.policy.release_rules import Published
     from anonrisk.policy.terms import Terms
+
+# So many texts of a column are shown to a detector of names.
+SHOWN = 1000
 
 
 def examine(
@@ -62,7 +66,22 @@ def examine(
         found,
         unique_rows=_unique_rows(engine, whole, found, roles),
         respelt=_respelt(policy, engine, frame, found, roles, judged),
+        names=_names(engine, whole, found),
     )
+
+
+def _names(
+    engine: Engine, frame: Any, found: Mapping[Name, ColumnContents]
+) -> dict[Name, tuple[int, int]]:
+    """Count the texts that somebody's detector takes for names, and those that it was shown."""
+    detector = name_detector()
+    texts = tuple(
+        name for name, cells in found.items() if cells.kind == TEXT and cells.n_known >= ENOUGH
+    )
+    if detector is None or not texts:
+        return {}
+    shown = engine.count(frame, SomeTexts(texts, SHOWN))
+    return {name: (count_names(detector, some), len(some)) for name, some in shown.items()}
 
 
 def _unique_rows(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents
+from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchCounts, SketchTally
 from anonrisk.engines import refusals
@@ -81,6 +81,8 @@ class PandasEngine:
                 return recode.unseen(frame, change)
             case CellContents():
                 return contents.contents(frame, asked)
+            case SomeTexts():
+                return contents.some_texts(frame, asked)
         raise refusals.unknown(asked)
 
     def profiles(

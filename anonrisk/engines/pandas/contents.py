@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pandas as pd
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS, LONGEST, SEPARATORS, WHOLE_LENGTHS
-from anonrisk.counts.contents import BITS, CellContents, ColumnContents, Looks, Numbers
+from anonrisk.counts.contents import BITS, CellContents, ColumnContents, Looks, Numbers, SomeTexts
 from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, UNCHECKED
 from anonrisk.engines.pandas import objects
 from anonrisk.engines.pandas.encode import column_of, remembered
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 # Below this many rows a thread costs more than it saves.
 _WORTH_A_THREAD = 200_000
+# Below this many texts arrays cost more than a loop.
+_WORTH_AN_ARRAY = 1000
 _ANY = "|".join(f"(?:{p})" for p in (*UNCHECKED.values(), *FORMATS.values()))
 _UNEVEN_SPACE = "[\t\n\r]|^ | $"
 _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
@@ -46,6 +50,15 @@ def contents(frame: pd.DataFrame, asked: CellContents) -> dict[Name, ColumnConte
         return {name: look(name) for name in asked.columns}
     with ThreadPoolExecutor(min(len(asked.columns) or 1, os.cpu_count() or 1)) as pool:
         return dict(zip(asked.columns, pool.map(look, asked.columns), strict=True))
+
+
+def some_texts(frame: pd.DataFrame, asked: SomeTexts) -> dict[Name, list[str]]:
+    """Return some different texts of each column."""
+    made = {}
+    for name in asked.columns:
+        texts = set(_different(column_of(frame, name), None)[0].astype(object))
+        made[name] = nsmallest(asked.at_most, texts, key=rules.place)
+    return made
 
 
 def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
@@ -253,6 +266,8 @@ def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers:
     if keys:
         _mark_keys(texts, keys, bits)
     may = np.flatnonzero(_contains(texts, rules.MAY_IDENTIFY))
+    if not len(may):
+        return bits
     texts = texts.iloc[may]
     for name, pattern in (*rules.NUMERALS.items(), ("degrees", DEGREES)):
         bits[may[_matches(texts, pattern)]] |= BITS[name]
@@ -302,11 +317,22 @@ def _checked(name: str, code: Any, n: int) -> Integers:
 
 
 def _matches(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    if len(texts) < _WORTH_AN_ARRAY:
+        matches = _expression(pattern).fullmatch
+        return np.array([matches(text) is not None for text in texts], dtype=bool)
     return texts.str.fullmatch(pattern).to_numpy(dtype=bool)
 
 
 def _contains(texts: pd.Series[Any], pattern: str) -> NDArray[np.bool_]:
+    if len(texts) < _WORTH_AN_ARRAY:
+        search = _expression(pattern).search
+        return np.array([search(text) is not None for text in texts], dtype=bool)
     return texts.str.contains(pattern, regex=True).to_numpy(dtype=bool)
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
 
 
 # ---- cells made of other cells ------------------------------------------------------------------

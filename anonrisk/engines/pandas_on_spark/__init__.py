@@ -11,7 +11,7 @@ import pandas as pd
 
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
-from anonrisk.counts.contents import CellContents
+from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.minimal_uniques import Totals
 from anonrisk.counts.question import Asks, ManySets
 from anonrisk.engines.pandas.labels import level_names
@@ -107,7 +107,7 @@ class PandasOnSparkEngine(SparkEngine):
 
     def count(self, frame: Any, asked: Asks[Any]) -> Any:
         """Count classes; where many sets are counted, categories are set apart."""
-        if isinstance(asked, CellContents):
+        if isinstance(asked, (CellContents, SomeTexts)):
             return super().count(_below(_with_texts(frame, asked.columns)), asked)
         if not isinstance(asked, ManySets):
             return super().count(_below(frame), asked)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.core.pseudonyms import Pseudonymisation
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents
+from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
@@ -94,6 +94,8 @@ class SparkEngine:
                 return region.unseen(frame, regions)
             case CellContents():
                 return contents.contents(frame, asked)
+            case SomeTexts():
+                return contents.some_texts(frame, asked)
         raise refusals.unknown(asked)
 
     def profiles(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.counts import contents as rules
 from anonrisk.counts.check_digits import CHECKED, FORMATS
-from anonrisk.counts.contents import BITS, SPELLINGS, CellContents, ColumnContents, Looks, Numbers
+from anonrisk.counts.contents import (
+    BITS,
+    SPELLINGS,
+    CellContents,
+    ColumnContents,
+    Looks,
+    Numbers,
+    SomeTexts,
+)
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
@@ -31,32 +39,40 @@ _SUMS = ("n", "total", "squares", "low", "high", "low_alone", "high_alone")
 
 
 def contents(frame: DataFrame, asked: CellContents) -> dict[Name, ColumnContents]:
-    """Look at all columns in one job; digits are checked in another, where columns may be numbers.
-
-    Spark takes longer to plan the rules of all numbers than to count a table.
-    """
+    """Look at all columns in one job; digits are checked in another, where there may be numbers."""
     with guarded("read the schema"):
         projection = Projection.of(frame)
     held = {name: _held(projection, name) for name in asked.columns}
-    found = _found(projection, held, asked)
-    numbers = {name: held[name] for name, cells in found.items() if cells.formats}
-    if numbers:
-        formats = {name for cells in found.values() for name in cells.formats}
-        found |= _found(projection, numbers, asked, formats)
-    return found
+
+    def look(columns: Qid, formats: Collection[str]) -> dict[Name, ColumnContents]:
+        return _found(projection, {name: held[name] for name in columns}, asked, formats)
+
+    return rules.with_digits(look, asked.columns)
 
 
 def _found(
     projection: Projection,
     held: dict[Name, str],
     asked: CellContents,
-    formats: Collection[str] = (),
+    formats: Collection[str],
 ) -> dict[Name, ColumnContents]:
     rows: dict[int, list[Any]] = defaultdict(list)
     with guarded("look at the columns"):
         for row in _looks(projection, held, asked, formats).collect():
             rows[row["i"]].append(row)
     return {name: _made(kind, i, rows) for i, (name, kind) in enumerate(held.items())}
+
+
+def some_texts(frame: DataFrame, asked: SomeTexts) -> dict[Name, list[str]]:
+    """Return some different texts of each column, by a job of each."""
+    made = {}
+    with guarded("read some texts"):
+        projection = Projection.of(frame)
+        for name in asked.columns:
+            texts = projection.table.select(projection.column(name).cast("string").alias("t"))
+            first = texts.where("t is not null").distinct().orderBy(projection.functions.md5("t"))
+            made[name] = [row[0] for row in first.limit(asked.at_most).collect()]
+    return made
 
 
 def with_folded(frame: DataFrame, columns: Qid) -> DataFrame:

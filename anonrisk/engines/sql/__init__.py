@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anonrisk.counts import bounds
 from anonrisk.counts import change as changes
 from anonrisk.counts import question as questions
-from anonrisk.counts.contents import CellContents
+from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
@@ -57,7 +57,7 @@ class SqlEngine:
         """Keep the roles beside what says where the table is."""
         return replace(table, roles=declared)
 
-    def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:
+    def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, or rows."""
         match asked:
             case questions.Question():
@@ -72,6 +72,8 @@ class SqlEngine:
                 return sets.SqlSets(table, question)
             case CellContents():
                 return contents.contents(table, asked)
+            case SomeTexts():
+                return contents.some_texts(table, asked)
         raise refusals.unknown(asked)
 
     def profiles(

@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from anonrisk.counts import contents as rules
-from anonrisk.counts.contents import SPELLINGS, CellContents, ColumnContents, Looks, Numbers
+from anonrisk.counts.contents import (
+    SPELLINGS,
+    CellContents,
+    ColumnContents,
+    Looks,
+    Numbers,
+    SomeTexts,
+)
 from anonrisk.engines.sql.cells import let_look, let_match
 from anonrisk.engines.sql.rewrite import own
 from anonrisk.engines.sql.searched import kinds_of
 from anonrisk.engines.sql.table import kind_of_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from anonrisk.core.columns import Name, Qid
     from anonrisk.engines.sql.table import SqlTable
@@ -45,16 +52,35 @@ def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]
         else (table.cell(name, kinds[name]), _held(kinds[name]))
         for name in asked.columns
     }
-    rows: dict[int, list[Any]] = defaultdict(list)
-    each = [(i, cell, held) for i, (cell, held) in enumerate(columns.values())]
-    for first in range(0, len(each), _TOGETHER):
-        query = _asked(table, each[first : first + _TOGETHER], asked)
-        for row in table.fetch(query, "look at the columns"):
-            rows[int(row[0])].append(row)
-    n_rows = int(rows[_ROWS][0][2])
-    return {
-        name: _made(held, n_rows, rows, i) for i, (name, (_, held)) in enumerate(columns.items())
-    }
+
+    def look(names: Qid, formats: Collection[str]) -> dict[Name, ColumnContents]:
+        rows: dict[int, list[Any]] = defaultdict(list)
+        each = [(i, *columns[name]) for i, name in enumerate(names)]
+        for first in range(0, len(each), _TOGETHER):
+            query = _asked(table, each[first : first + _TOGETHER], asked, formats)
+            for row in table.fetch(query, "look at the columns"):
+                rows[int(row[0])].append(row)
+        n_rows = int(rows[_ROWS][0][2])
+        return {name: _made(columns[name][1], n_rows, rows, i) for i, name in enumerate(names)}
+
+    if SPELLINGS[table.dialect].checking is not None:
+        return look(asked.columns, ())
+    return rules.with_digits(look, asked.columns)
+
+
+def some_texts(table: SqlTable, asked: SomeTexts) -> dict[Name, list[str]]:
+    """Return some different texts of each column, by a statement of each."""
+    let_look(table)
+    kinds, _ = kinds_of(table, asked.columns)
+    place = sa.func.anonrisk_place if table.dialect == "sqlite" else sa.func.md5
+    made = {}
+    for name in asked.columns:
+        text = sa.cast(table.cell(name, kinds[name]), sa.Text).label("t")
+        different = sa.select(text).select_from(table.source).where(text.is_not(None)).distinct()
+        each = different.subquery("d")
+        query = sa.select(each.c.t).order_by(place(each.c.t)).limit(asked.at_most)
+        made[name] = [str(row[0]) for row in table.fetch(query, "read some texts")]
+    return made
 
 
 def with_folded(table: SqlTable, columns: Qid) -> SqlTable:
@@ -91,6 +117,7 @@ def _asked(
     table: SqlTable,
     columns: Sequence[tuple[int, Any, str]],
     wanted: CellContents,
+    formats: Collection[str],
 ) -> Any:
     """Ask for column, bits, values, rows and sums; also for all rows, and folded spellings."""
     all_rows = sa.select(_whole(_ROWS), _whole(0), _COUNT, _COUNT, *_no_sums())
@@ -116,7 +143,8 @@ def _asked(
     if cells:
         # One expression for all: a database takes longer to read it than to compute it.
         every = sa.union_all(*cells).subquery("e")
-        written = rules.bits(wanted.keys, SPELLINGS[table.dialect], identifiers=wanted.identifiers)
+        spelling = SPELLINGS[table.dialect]
+        written = rules.bits(wanted.keys, spelling, formats, identifiers=wanted.identifiers)
         bits: Any = sa.literal_column(written).label("b")
         marked = sa.select(every.c.i, every.c.n, every.c.y, bits).subquery("m")
         counts = [marked.c.i, marked.c.b, _COUNT, sa.func.sum(marked.c.n)]

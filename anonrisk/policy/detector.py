@@ -1,0 +1,82 @@
+"""The hook for a detector of names in texts, which others write: Presidio, or a list of names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from anonrisk.errors import ArgumentError
+
+Detector = Callable[[Sequence[str]], Sequence[bool]]
+
+# Names a detector where no code of the caller runs, as module:function.
+VARIABLE = "ANONRISK_NAME_DETECTOR"
+_chosen: Detector | None = None
+
+
+def set_name_detector(detector: Detector | None) -> None:
+    """Choose what says which texts name a person, for every gate of this process.
+
+    A gate then shows it up to 1,000 different texts of each column of texts that is not a direct
+    identifier, here and not on the executors of Spark or in a database. The column blocks
+    (``names``) if it says yes to a fifth of them; a detector that fails blocks, too. Where no code
+    of yours runs, as on the command line, the variable ``ANONRISK_NAME_DETECTOR`` of the
+    environment names it: ``module:function``.
+
+    Parameters
+    ----------
+    detector : callable or None
+        Takes a list of texts and returns a truth value for each; None for no detector.
+
+    See Also
+    --------
+    anonrisk.Policy.check : shows it the texts
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anonrisk.policy import Policy, set_name_detector
+    >>> table = pd.DataFrame({"zip": ["1011"] * 20, "job": [f"nurse Smith {i}" for i in range(20)]})
+    >>> policy = Policy(quasi="zip", sensitive="job", k=2)
+    >>> set_name_detector(lambda texts: ["Smith" in text for text in texts])
+    >>> policy.check(table).status
+    'could_not_assess'
+    >>> set_name_detector(None)
+    >>> policy.check(table).status
+    'pass'
+    """
+    global _chosen  # noqa: PLW0603 - one detector for all gates of the process
+    if detector is not None and not callable(detector):
+        raise ArgumentError(f"detector is a function of texts, not a {type(detector).__name__}")
+    _chosen = detector
+
+
+def name_detector() -> Detector | None:
+    """Return the detector of this process, or the one that its environment names."""
+    written = os.environ.get(VARIABLE, "")
+    if _chosen is not None or not written:
+        return _chosen
+    module, _, function = written.partition(":")
+    try:
+        detector = getattr(import_module(module), function)
+    except Exception as error:  # noqa: BLE001 - a module may fail in any way
+        raise ArgumentError(
+            f"{VARIABLE} names no function that can be imported ({type(error).__name__}); write "
+            "module:function"
+        ) from None
+    if not callable(detector):
+        raise ArgumentError(f"{VARIABLE} names a {type(detector).__name__}, not a function")
+    made: Detector = detector
+    return made
+
+
+def count_names(detector: Detector, texts: list[str]) -> int:
+    """Count the texts that a detector takes for names, or for texts with names."""
+    answers: Any = list(detector(texts))
+    if len(answers) != len(texts):
+        raise ArgumentError(
+            f"the detector of names answered {len(answers):,} times to {len(texts):,} texts"
+        )
+    return sum(map(bool, answers))
