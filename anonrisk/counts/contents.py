@@ -383,6 +383,11 @@ def may_identify(spelling: Spelling) -> str:
     return f"(k = '{TEXT}' and {spelling.matches('t', MAY_IDENTIFY)})"
 
 
+def may_be_number(spelling: Spelling) -> str:
+    """Write that a cell may be a number with check digits."""
+    return f"(({may_identify(spelling)} or k = '{NUMBER}') and t is not null)"
+
+
 def bits(
     keys: Iterable[str], spelling: Spelling, formats: Collection[str], *, identifiers: bool
 ) -> str:
@@ -395,9 +400,8 @@ def bits(
         for when, found in conditions(keys, spelling, identifiers=identifiers)
     ]
     if identifiers:
-        numbers = f"(({may_identify(spelling)} or k = '{NUMBER}') and t is not null)"
         checked = _bits_of_numbers("t", "c", spelling, formats)
-        parts.append(f"(case when {numbers} then {checked} else 0 end)")
+        parts.append(f"(case when {may_be_number(spelling)} then {checked} else 0 end)")
     return " + ".join(parts)
 
 

@@ -154,36 +154,25 @@ def _looks(
 def _bits(f: Any, asked: CellContents, formats: Collection[str]) -> Column:
     """Compute the bits of a cell, and whether the digits of some formats agree.
 
-    Conditions are put together as columns: Spark would take minutes to read them as one text.
+    The rules of digits are put together as columns: Spark would take minutes to read their text.
     """
 
-    def summed(parts: list[Any]) -> Any:
-        return reduce(add, parts, f.lit(0).cast("long"))
+    def marked(condition: Any, bit: Any) -> Any:
+        return f.when(condition, bit).otherwise(f.lit(0).cast("long"))
 
-    def marked(condition: Any, bit: int) -> Any:
-        return f.when(condition, f.lit(bit).cast("long")).otherwise(f.lit(0).cast("long"))
-
-    def behind(when: Any, parts: list[Any]) -> Any:
-        return f.when(when, summed(parts)).otherwise(f.lit(0).cast("long"))
-
-    found = rules.conditions(asked.keys, _SPELLING, identifiers=asked.identifiers)
-    every = [
-        behind(f.expr(when), [marked(f.expr(text), BITS[name]) for name, text in parts.items()])
-        for when, parts in found
-    ]
-    if asked.identifiers:
-        digits = []
-        for name, pattern in FORMATS.items():
-            rows = [
-                marked(number.agrees(lambda i: _sign(f, i)).column, BITS[f"checked {j}"])
-                for j, number in enumerate(CHECKED)
-                if number.candidates == name and name in formats
-            ]
-            own = f.lit(BITS[name]).cast("long")
-            digits.append(behind(f.expr(_SPELLING.whole("t", pattern)), [own, *rows]))
-        may = f.expr(f"({rules.may_identify(_SPELLING)} or k = '{rules.NUMBER}') and t is not null")
-        every.append(behind(may, digits))
-    bits: Column = summed(every)
+    every = f.expr(rules.bits(asked.keys, _SPELLING, (), identifiers=asked.identifiers))
+    for name in formats:
+        digits = [
+            marked(
+                number.agrees(lambda i: _sign(f, i)).column,
+                f.lit(BITS[f"checked {j}"]).cast("long"),
+            )
+            for j, number in enumerate(CHECKED)
+            if number.candidates == name
+        ]
+        has_format = f"{rules.may_be_number(_SPELLING)} and {_SPELLING.whole('t', FORMATS[name])}"
+        every += marked(f.expr(has_format), reduce(add, digits))
+    bits: Column = every.cast("long")
     return bits
 
 
