@@ -44,6 +44,7 @@ OPENING = {
     "anonrisk.cli",
     "anonrisk.cli.commands.example",
     "anonrisk.policy.budgets",
+    "anonrisk.policy.detector",  # a function of the user
     "anonrisk.policy.upstairs",
     "anonrisk.testing.__main__",
 }

@@ -90,6 +90,7 @@ def test_nights_happen_and_do_what_a_release_does_up_to_publishing():
     assert re.fullmatch(r"[1-5]?\d ([01]?\d|2[0-3]) \* \* \*", when)
     assert "workflow_dispatch" in night[True]
     assert "bash .ci/run nightly" in scripts("nightly").values()
+    assert "python3 dev.py mutants --minutes 320" in scripts("nightly").values()
     assert 'python3 dev.py "${1:-test}"' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert night["jobs"]["build"] == BUILD
     assert "workflow_call" in WORKFLOWS["build"][True]
