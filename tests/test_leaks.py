@@ -200,3 +200,63 @@ def test_data_docs_and_stored_results_hold_no_cell(tmp_path, heard):
     assert list(tmp_path.rglob("*.html"))
     assert held_by_files(tmp_path) == []
     assert not has_canary(heard())
+
+
+# ---- what Spark writes --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written_by_spark(spark, tmp_path):
+    """The events of this session, and what Java logs of our calls, as files of a folder."""
+    context, jvm = spark.sparkContext, spark.sparkContext._jvm
+    scala, log4j = context._jsc.sc(), jvm.org.apache.logging.log4j
+    folder = tmp_path / "spark"
+    folder.mkdir()
+    conf = scala.conf().clone().set("spark.eventLog.compress", "false")
+    where = jvm.java.net.URI(folder.as_uri())
+    none = getattr(getattr(jvm.scala, "Option$"), "MODULE$").empty()
+    events = jvm.org.apache.spark.scheduler.EventLoggingListener("events", none, where, conf)
+    events.start()
+    scala.addSparkListener(events)
+    appender = log4j.core.appender.FileAppender.newBuilder()
+    appender = appender.setName("leaks").withFileName(str(folder / "log")).build()
+    appender.start()
+    loggers = log4j.LogManager.getContext(False)
+    root = loggers.getConfiguration().getRootLogger()
+    before = root.getLevel()
+    root.addAppender(appender, log4j.Level.DEBUG, None)
+    root.setLevel(log4j.Level.DEBUG)
+    loggers.updateLoggers()
+    yield folder
+    root.removeAppender("leaks")
+    root.setLevel(before)
+    loggers.updateLoggers()
+    scala.listenerBus().waitUntilEmpty()
+    scala.removeSparkListener(events)
+    events.stop()
+    appender.stop()
+    (kept,) = folder.rglob("events_1_*")
+    assert "SparkListenerJobEnd" in kept.read_text(encoding="utf-8")
+    assert (folder / "log").stat().st_size
+    assert held_by_files(folder) == []
+
+
+def asked_on_spark(spark, words, folder):
+    # Read from a file: cells that are written into a query would be the query's.
+    canaries.table("alike").to_parquet(folder / "t.parquet", index=False)
+    table = spark.read.parquet(str(folder / "t.parquet"))
+    for word in words:
+        with contextlib.suppress(AnonRiskError):
+            WORDS[word](table)
+
+
+@pytest.mark.slow
+@pytest.mark.spark("spark")
+def test_neither_events_nor_logs_of_spark_hold_a_cell(spark, written_by_spark, tmp_path):
+    asked_on_spark(spark, ["k", "ldiv", "Policy.check"], tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.spark("spark")
+def test_they_do_not_whatever_is_asked(spark, written_by_spark, tmp_path):
+    asked_on_spark(spark, WORDS, tmp_path)
