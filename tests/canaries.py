@@ -70,7 +70,17 @@ ARGUMENTS = {
 }
 # A picture is the numbers that are asked for above; others make one from what they are given, or
 # give back what they were given.
-NOT_ASKED = {"plot", "Release.tables", "ClassProfiles.merged", "ClassProfiles.sum", "Ledger.append"}
+NOT_ASKED = {
+    "Suda.scores",
+    "Suda.records",
+    "plot",
+    "Release.tables",
+    "ClassProfiles.merged",
+    "ClassProfiles.sum",
+    "Ledger.append",
+}
+# The tables that they were given, or rows of them with a column more.
+HOLDS_TABLES = {"Release", "Suda"}
 
 
 def table(which="alone") -> pd.DataFrame:
@@ -102,7 +112,7 @@ def said(thing, more, depth=0):
     elif is_ours(thing) and not isinstance(thing, type) and depth < 3:
         yield f"{thing!r} {thing}"
         yield from said_by_members(thing, more, depth)
-        if type(thing).__name__ != "Release":  # which is the tables that it was given
+        if type(thing).__name__ not in HOLDS_TABLES:
             yield pickled(thing)
     elif not callable(thing):
         yield f"{thing!r} {thing}"
