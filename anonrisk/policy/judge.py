@@ -122,6 +122,8 @@ def told(
     about: dict[str, Any] = {"qid": qid, "sensitive": sensitive, "group": group}
     about |= {"severity": budget.severity, "limit": budget.limit}
     about["parameters"] = budget.parameters()
+    if isinstance(value, Value) and _no_number(value):
+        value = Problem("what was measured is no number")
     if isinstance(value, Problem):
         return unknown(budget.name, value.message, **about)
     status = status_of(budget, value)
@@ -155,7 +157,7 @@ def worst(findings: list[Finding]) -> Finding:
 
 def status_of(budget: Budget, value: Value) -> str:
     """Compare a measured value with the limit of its budget."""
-    if math.isnan(value.number) or (value.estimate is not None and math.isnan(value.estimate)):
+    if _no_number(value):
         return COULD_NOT_ASSESS
     if within(value.number, budget.limit, at_least=budget.at_least):
         return PASS
@@ -164,3 +166,7 @@ def status_of(budget: Budget, value: Value) -> str:
     if estimate is not None and within(estimate, budget.limit, at_least=budget.at_least):
         return COULD_NOT_ASSESS
     return FAIL
+
+
+def _no_number(value: Value) -> bool:
+    return math.isnan(value.number) or (value.estimate is not None and math.isnan(value.estimate))

@@ -15,7 +15,7 @@ from anonrisk.measures.scores import MEASURES
 from anonrisk.policy.budgets.base import SensitiveBudget
 from anonrisk.policy.evidence import Context, Evidence
 from anonrisk.policy.labels import with_labels
-from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.problem import Problem, apart, attempt
 from anonrisk.policy.rules import check_subsets
 from anonrisk.policy.table import CheckedTable, CountingEngine, published_by, without_roles
 
@@ -178,7 +178,7 @@ def _questions(
         return {qid: replace(together, qids=(qid,)) for qid in qids}
     if len(qids) == 1:
         return {qids[0]: together}
-    return {qid: attempt(lambda qid=qid: asked([qid])) for qid in qids}  # type: ignore[misc]
+    return apart(together, {qid: attempt(lambda qid=qid: asked([qid])) for qid in qids})  # type: ignore[misc]
 
 
 def _check_by(table: CheckedTable, by: Name | None) -> None:
@@ -210,13 +210,13 @@ def _count(
         for qid, groups in zip(open_, counted, strict=True):
             found[qid].groups = groups
         return
+    again: dict[Qid, list[Group] | Problem] = dict.fromkeys(open_, counted)
     # One bad column does not spoil the others; an engine that fails is not asked again and again.
-    for qid, alone in open_.items():
-        if len(open_) == 1 or counted.final:
-            found[qid].groups = counted
-            continue
-        again = attempt(lambda alone=alone: _groups(table, alone, policy.by)[0])  # type: ignore[misc]
-        found[qid].groups = again
+    if len(open_) > 1 and not counted.final:
+        for qid, alone in open_.items():
+            again[qid] = attempt(lambda alone=alone: _groups(table, alone, policy.by)[0])  # type: ignore[misc]
+    for qid, settled in apart(counted, again).items():
+        found[qid].groups = settled
 
 
 def _groups(table: CheckedTable, question: Question, by: Name | None) -> list[list[Group]]:
@@ -328,6 +328,9 @@ class _Values:
                 # What one score refuses, another may well measure.
                 for key, score in scores.items():
                     self._run(about, {key: score}, found)
+                alone = {key: found.worst[about.column, key] for key in scores}
+                again = apart(scored, alone)
+                found.worst |= {(about.column, key): one for key, one in again.items()}
                 return
             if len(unique) == 1 and about.ordered and unique[0].name != "ordered":
                 self._run(replace(about, ordered=False, order=None), scores, found)

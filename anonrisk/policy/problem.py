@@ -10,6 +10,7 @@ from anonrisk.errors import AnonRiskError, EngineError, MissingSensitiveError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -34,3 +35,12 @@ def attempt(call: Callable[[], T]) -> T | Problem:
             "may quote a cell",
             final=True,
         )
+
+
+def apart(together: Problem, alone: dict[K, T | Problem]) -> dict[K, T | Problem]:
+    """Give what each came to by itself, after they failed together.
+
+    Where none fails by itself, the fault has passed, and nobody can tell what else it did.
+    """
+    failed = any(isinstance(one, Problem) for one in alone.values())
+    return alone if failed else dict.fromkeys(alone, together)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anonrisk.core.render import count_of
-from anonrisk.policy.finding import FAIL, Finding, unknown
+from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, Finding, unknown
 from anonrisk.policy.problem import Problem, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anonrisk.counts.stored import Stored
+    from anonrisk.policy.verdict import Verdict
 
 # A sentence names no more than somebody reads, and of each no more than tells which it is.
 _SHOWN, _LONGEST = 5, 60
@@ -28,6 +30,12 @@ def of_storage(examine: Callable[[], Stored]) -> tuple[Finding, ...]:
         for n, sentence in ((_of_values(found)), (_of_metadata(found)))
         if n
     )
+
+
+def with_files(verdict: Verdict, storage: Iterable[Finding]) -> Verdict:
+    """Say what files hold, in place of what their table in memory does, unless nobody can tell."""
+    doubts = [finding for finding in verdict.storage if finding.status == COULD_NOT_ASSESS]
+    return replace(verdict, storage=(*storage, *doubts))
 
 
 def _of_values(found: Stored) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from anonrisk.policy.check import checked
 from anonrisk.policy.finding import FAIL, Finding, unknown
 from anonrisk.policy.judge import told, worst
 from anonrisk.policy.problem import Problem, attempt
-from anonrisk.policy.storage import of_storage
+from anonrisk.policy.storage import of_storage, with_files
 from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.wanted import wanted_by
 from anonrisk.releases import approvals as approving
@@ -172,7 +172,7 @@ def _judged(release: ReleaseParts, name: str, opened: ExitStack) -> JudgedTable:
         frame = given
     verdict, counted = checked(policy, frame, name=name)
     if isinstance(given, TableFiles):
-        verdict = replace(verdict, storage=of_storage(given.stored))
+        verdict = with_files(verdict, of_storage(given.stored))
     return JudgedTable(name, policy, frame, verdict.about(name, files), counted)
 
 
@@ -334,7 +334,8 @@ def _compared(
         one.release if one.table == table else f"{one.release}, table {one.table}" for one in held
     ]
     if isinstance(found, Problem):
-        yield from ((name, found) for name in names)
+        # Also where there is nothing to compare with: without a name it would be told nowhere.
+        yield from ((name, found) for name in names or [TOGETHER])
         return
     yield from zip_longest(names, found, fillvalue=TOGETHER)
 

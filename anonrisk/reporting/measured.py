@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from anonrisk.api.class_sizes import ClassSizes
@@ -18,6 +18,7 @@ from anonrisk.policy.coverage import ColumnCoverage, Coverage
 from anonrisk.policy.labels import with_labels
 from anonrisk.policy.measure import context_of
 from anonrisk.policy.problem import Problem, attempt
+from anonrisk.policy.storage import with_files
 from anonrisk.policy.verdict import Verdict
 from anonrisk.predict.population import PopulationEstimate
 from anonrisk.predict.prediction import Prediction
@@ -107,7 +108,7 @@ def measured(
     )
     verdict = verdict.about(name, files)
     if storage is not None:
-        verdict = replace(verdict, storage=tuple(storage))
+        verdict = with_files(verdict, storage)
     if counted is None or counted.table is None or counted.widest is None:
         return Measured(verdict, judged)
     policy = with_labels(policy, counted.published.names)

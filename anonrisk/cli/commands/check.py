@@ -15,7 +15,7 @@ from anonrisk.policy import Policy, Verdict
 from anonrisk.policy.against import check_against
 from anonrisk.policy.finding import FAIL, unknown
 from anonrisk.policy.problem import Problem
-from anonrisk.policy.storage import of_storage
+from anonrisk.policy.storage import of_storage, with_files
 from anonrisk.policy.terms import UNLISTED
 from anonrisk.policy.wanted import wanted_by
 
@@ -92,8 +92,7 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     else:
         verdict, change = _against(policy, frame, given, source, beside)
     verdict = verdict.about(table_of(given), source.files(given))
-    # What the file itself holds, in place of what the table in memory does.
-    verdict = replace(verdict, storage=of_storage(source.stored))
+    verdict = with_files(verdict, of_storage(source.stored))
     outcome = Outcome.of_verdict(verdict, given.fail_on)
     if change is not None:
         base = " ".join(map(without_values, given.against))

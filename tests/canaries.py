@@ -1,0 +1,181 @@
+"""A table with a canary in every cell, and everything that an answer says of itself.
+
+Which words, methods and attributes there are is read from the package: a new one is asked by
+itself, or fails for want of arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pickle
+import re
+import traceback
+from collections.abc import Iterator
+
+import every_call
+import numpy as np
+import pandas as pd
+from keys import KEY
+
+import anonrisk
+from anonrisk import Policy
+
+TEXT, NUMBER = "c4n4ry", 77_000_111_000
+# A text of ours, or eleven digits that begin as the numbers do.
+CANARY = re.compile(r"c4n4ry|7700011[12]\d{3}(?!\d)", re.IGNORECASE)
+N = every_call.N
+NUMBERS = {"hour": NUMBER, "income": NUMBER + 1000.0}
+
+
+def cells(**together) -> dict:
+    """Return a canary in every cell, the same one in as many rows as are named for the column."""
+    lists = {name: [i // together.get(name, 1) for i in range(N)] for name in every_call.CELLS}
+    return {
+        name: [NUMBERS[name] + i if name in NUMBERS else f"{TEXT} {name} {i}" for i in numbers]
+        for name, numbers in lists.items()
+    }
+
+
+# A plan may name a value that k records have: here two have it.
+TABLES = {"alone": cells(), "alike": cells(person=4, zip=2, sex=2, value=2, income=2)}
+# They give rows or cells back, for which they are asked; `person`, `zip` and so on may be said.
+GIVES_CELLS = {
+    *("apply", "at_risk", "declare", "generalize", "microaggregate", "permute", "perturb"),
+    *("pseudonymize", "sizes", "suppress"),
+}
+# What methods are asked, by the names of their parameters.
+ARGUMENTS = {
+    "k": 2,
+    "q": 0.5,
+    "size": 2,
+    "length": 1,
+    "group_size": 20,
+    "population_size": 1000,
+    "n_records": N,
+    "distance": "equal",
+    "column": "zip",
+    "measure": "ldiv",
+    "model": "m",
+    "sensitive": "value",
+    "doing": "merged",
+    "table": "t",
+    "qid": every_call.QID,
+    "by": "me",
+    "release": "first",
+    "levels": [0] * len(every_call.QID),
+    "key": KEY,
+    "files": [],
+    "contents": {},
+}
+# A picture is the numbers that are asked for above; others make one from what they are given, or
+# give back what they were given.
+NOT_ASKED = {
+    "Suda.scores",
+    "Suda.records",
+    "plot",
+    "Release.tables",
+    "ClassProfiles.merged",
+    "ClassProfiles.sum",
+    "Ledger.append",
+}
+# The tables that they were given, or rows of them with a column more.
+HOLDS_TABLES = {"Release", "Suda"}
+
+
+def table(which="alone") -> pd.DataFrame:
+    return pd.DataFrame(TABLES[which])
+
+
+def has_canary(text) -> bool:
+    return CANARY.search(text if isinstance(text, str) else repr(text)) is not None
+
+
+def is_ours(thing) -> bool:
+    return type(thing).__module__.startswith("anonrisk")
+
+
+def said(thing, more, depth=0):
+    """Yield everything that an answer says: printed, as a document, by every method it has.
+
+    `more` are arguments by their names, beside those above.
+    """
+    if isinstance(thing, pd.DataFrame | pd.Series | pd.Index):
+        yield pd.DataFrame(thing).to_csv()
+    elif isinstance(thing, np.ndarray):
+        yield repr(thing.tolist())
+    elif isinstance(thing, dict):
+        yield from said([*thing, *thing.values()], more, depth)
+    elif isinstance(thing, list | tuple | set | frozenset | Iterator):
+        for one in thing:
+            yield from said(one, more, depth)
+    elif is_ours(thing) and not isinstance(thing, type) and depth < 3:
+        yield f"{thing!r} {thing}"
+        yield from said_by_members(thing, more, depth)
+        if type(thing).__name__ not in HOLDS_TABLES:
+            yield pickled(thing)
+    elif not callable(thing):
+        yield f"{thing!r} {thing}"
+
+
+def pickled(thing) -> str:
+    """Return what a stored copy holds, where there can be one."""
+    try:
+        return pickle.dumps(thing, 0).decode("latin-1")
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return ""
+
+
+def said_by_members(thing, more, depth):
+    """Yield what fields, properties and methods say; of a part of an answer, fields alone."""
+    kind = type(thing)
+    # A private one may be the table, for later calls; a copy is asked below whether it holds it.
+    names = {field.name for field in dataclasses.fields(thing)} if is_record(thing) else set()
+    names = {name for name in names if not name.startswith("_")}
+    if depth == 0:
+        ours = [one for one in kind.__mro__ if one.__module__.startswith("anonrisk")]
+        names |= {name for one in ours for name in vars(one) if not name.startswith("_")}
+        names |= {"_repr_html_"} & {*dir(kind)}
+    for name in sorted(names):
+        made = isinstance(inspect.getattr_static(kind, name, None), classmethod | staticmethod)
+        # One that makes another thing says nothing of this one.
+        if made or {name, f"{kind.__name__}.{name}"} & NOT_ASKED:
+            continue
+        try:
+            member = getattr(thing, name)
+            if callable(member) and not is_ours(member):
+                member = member(**arguments(f"{kind.__name__}.{name}", thing, member, more))
+            yield from said(member, more, depth + 1)
+        except anonrisk.AnonRiskError as error:
+            yield "".join(traceback.format_exception(error))
+
+
+def is_record(thing) -> bool:
+    return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
+
+
+def arguments(name, thing, method, more):
+    """Return what a method is asked: every parameter without a default, by its name."""
+    parameters = inspect.signature(method).parameters.values()
+    needed = {
+        one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL
+    }
+    needed |= {
+        one.name for one in parameters if one.default is one.empty and one.kind is one.KEYWORD_ONLY
+    }
+    known = {**ARGUMENTS, "other": thing, "previous": thing, "frame": table(), **more}
+    assert needed <= {*known}, f"{name}: say in ARGUMENTS what {needed - {*known}} is"
+    return {one: known[one] for one in needed}
+
+
+POLICY = Policy(
+    quasi=every_call.QID,
+    sensitive="value",
+    k=5,
+    ldiv={"l": 2},
+    tcloseness={"t": 0.1, "distance": "equal"},
+    max_unique_fraction=0.1,
+    risk={"prosecutor": {"highest": 0.2}},
+    missing_sensitive="value",
+    direct="income",
+)

@@ -1,0 +1,170 @@
+"""Hostile tables, drawn by tests/hostile.py: the right answer on every engine, or our error."""
+
+from __future__ import annotations
+
+import warnings
+
+import every_call
+import hostile
+import pandas as pd
+import pytest
+from tables import SQL_NUMBERS, columns_of, rows_of, to_rows
+
+import anonrisk
+
+# How many tables one test asks about; a job on Spark takes as long as a hundred calls in process.
+BATCH, FEW = 100, 50
+FAR = ("spark", "connect", "pandas_on_spark", "sqlite", "duckdb_sql", "postgresql", "scan")
+
+
+def asked(frame, numbers):
+    """Ask about each table; tell which could be made, and which were answered."""
+    made, answered = [], []
+
+    def excused(error):
+        listed = every_call.is_listed(frame.kind, error)
+        return listed or isinstance(error, anonrisk.errors.MissingLibraryError)
+
+    for number in numbers:
+        case = hostile.drawn(number)
+        try:
+            table = frame(case.cells)
+        except (Exception, pytest.skip.Exception):  # noqa: BLE001
+            continue  # a library that does not hold such a table gives us none
+        if {*columns_of(table)} != {*case.cells}:
+            continue  # DuckDB gives one of two names another that differ by case alone
+        made.append(number)
+        # pandas has merged whole numbers beyond 2^53 beside missing ones before we see them.
+        rows = to_rows(table) if frame.kind.startswith("pandas") else rows_of(case.cells)
+        try:
+            answered += [number] * hostile.agrees(case, table, rows, excused)
+        except Exception as error:
+            error.add_note(f"hostile.drawn({number}) = {case}")
+            raise
+    return made, answered
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("batch", range(5))
+def test_hostile_tables_are_answered_right_or_refused(frame, batch):
+    if frame.kind in FAR and batch:
+        pytest.skip("fifty are asked by day where each is a job")
+    numbers = range(FEW) if frame.kind in FAR else range(batch * BATCH, (batch + 1) * BATCH)
+    made, answered = asked(frame, numbers)
+    assert len(made) > len(numbers) / 3
+    assert len(answered) > len(made) / 3, "a refusal is right where it is one, not everywhere"
+
+
+@pytest.mark.nightly
+def test_thousands_of_hostile_tables(frame):
+    numbers = range(1000, 1300 if frame.kind in FAR else 4000)
+    made, answered = asked(frame, numbers)
+    assert len(answered) > len(made) / 3
+
+
+def ask_odd(numbers):
+    answered = 0
+    for number in numbers:
+        case, table, rows = hostile.odd_table(number)
+        try:
+            answered += hostile.agrees(case, table, rows, lambda _: True)
+        except Exception as error:
+            error.add_note(f"hostile.odd_table({number}): {case}, {dict(table.dtypes)}")
+            raise
+    assert answered > len(numbers) / 4
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_types_names_and_labels_that_only_pandas_has(batch):
+    ask_odd(range(batch * BATCH, (batch + 1) * BATCH))
+
+
+@pytest.mark.nightly
+def test_thousands_of_types_names_and_labels():
+    ask_odd(range(1000, 4000))
+
+
+@pytest.mark.parametrize("order", [{}, {"distance": "ordered"}])
+def test_integers_that_lie_far_apart_take_no_room(frame, order):
+    """Each of 2^31 places, one for every number between them, would take 16 GiB."""
+    cells = {"q": ["a", "a", "b", "b"], "s": [0, 2**31 - 1, 0, 0]}
+    table = frame(cells)
+    assert anonrisk.ldiv(table, "q", "s") == 1
+    assert anonrisk.tcloseness(table, "q", "s", **order) == pytest.approx(0.25)
+
+
+def test_households_whose_numbers_lie_far_apart_take_no_room():
+    table = pd.DataFrame({"q": ["a", "a", "b", "b"], "home": [0, 2**31 - 1, 0, 0]})
+    near = table.assign(home=[0, 1, 0, 0])
+    told = [anonrisk.risk(one, "q", household="home").household.highest for one in (table, near)]
+    assert told[0] == told[1]
+
+
+# Of a pair of cells, one of them twice, and of a missing one.
+PAIR = {1: 2, 2: 1}
+
+
+def sizes_or_refusal(table, qid="x"):
+    """Return how many classes there are of each size, or that our error says why not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return dict(hostile.histograms(anonrisk.classes(table, qid))[0])
+        except anonrisk.AnonRiskError as error:
+            return error
+
+
+@pytest.mark.contract
+@pytest.mark.kinds("pandas_arrow", "pyarrow", "polars", "duckdb", "scan")
+def test_every_type_of_arrow(frame, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    answered = []
+    for kind, cells in hostile.arrow_types(pa).items():
+        if frame.kind == "polars" and kind == pa.decimal256(76, 0):
+            continue  # it panics
+        column = pa.array([cells[0], cells[-1], cells[-2], None], kind)
+        try:
+            if frame.kind == "pandas_arrow":
+                table = pd.DataFrame({"x": pd.array(column, pd.ArrowDtype(kind))})
+            else:
+                table = frame({"x": column})
+        except Exception:  # noqa: BLE001
+            continue  # a library that does not hold such a column gives us none
+        found = sizes_or_refusal(table)
+        assert isinstance(found, anonrisk.AnonRiskError) or found == PAIR, kind
+        answered += [kind] * (found == PAIR)
+    assert len(answered) > 12
+
+
+def typed(frame, kind, cells, request):
+    """Make a table of a column of a database's own type, by texts."""
+    values = [f"CAST('{cell}' AS {kind})" for cell in cells] + [f"CAST(NULL AS {kind})"]
+    query = " UNION ALL ".join(f"SELECT {value} AS x" for value in values)
+    if frame.kind == "spark":
+        return request.getfixturevalue("spark").sql(query)
+    name = f"t{next(SQL_NUMBERS)}"
+    frame.connection.execute(f"CREATE TABLE {name} AS {query}")
+    return anonrisk.sql.table(frame.connection, name)
+
+
+@pytest.mark.contract
+@pytest.mark.kinds("spark", "sql")
+def test_every_type_of_a_database(frame, request):
+    answered = []
+    for kind, cells in hostile.SQL_COLUMNS[frame.kind].items():
+        found = sizes_or_refusal(typed(frame, kind, cells, request))
+        assert isinstance(found, anonrisk.AnonRiskError) or found == PAIR, kind
+        answered += [kind] * (found == PAIR)
+    assert len(answered) > len(hostile.SQL_COLUMNS[frame.kind]) / 3
+
+
+@pytest.mark.contract
+@pytest.mark.kinds("spark", "duckdb_sql", "postgresql")
+def test_what_is_no_number_is_missing_in_every_type(frame, request):
+    for kind in ("real", "double", "float8", "numeric", "FLOAT"):
+        try:
+            table = typed(frame, kind, ["NaN", "1"], request)
+        except Exception:  # noqa: BLE001
+            continue  # no such type, or none of its values is no number
+        found = sizes_or_refusal(table)
+        assert isinstance(found, anonrisk.AnonRiskError) or found == {2: 1, 1: 1}, kind
