@@ -18,7 +18,7 @@ from anonrisk.counts.question import Asks
 from anonrisk.counts.shapes import DATES, DEGREES, ENOUGH, FRACTION, LAST_CENTURY, UNCHECKED, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name, Qid
 
@@ -105,6 +105,20 @@ def folded(text: str) -> str:
     ('saopaulo', 'saopaulo')
     """
     return text.translate(_TABLE)
+
+
+def count_folded(texts: Sequence[str]) -> int:
+    """Count the different spellings; texts of 10,000 values are folded as one.
+
+    Examples
+    --------
+    >>> count_folded(["São  Paulo", "sao paulo ", "Rio"])
+    2
+    """
+    whole = "\0".join(texts)
+    if whole.count("\0") != len(texts) - 1:
+        return len(set(map(folded, texts)))
+    return len(set(folded(whole).split("\0")))
 
 
 def place(text: str) -> str:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Below this many rows a thread costs more than it saves.
 _WORTH_A_THREAD = 200_000
+# So many times as many rows as values are looked through first.
+_FEW = 20
 # Below this many texts arrays cost more than a loop.
 _WORTH_AN_ARRAY = 1000
 _ANY = "|".join(f"(?:{p})" for p in (*UNCHECKED.values(), *FORMATS.values()))
@@ -75,9 +77,9 @@ def folded(frame: pd.DataFrame, columns: Qid) -> pd.DataFrame:
 def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> ColumnContents:
     n_rows, keys = len(column), asked.keys
     identifiers = asked.identifiers and n_rows >= ENOUGH
-    numbers = _as_numbers(column)
-    if numbers is not None:
-        values, counts = _sorted(numbers)
+    numbered = _numbers(column, codes)
+    if numbered is not None:
+        values, counts = numbered
         looks = _looks_of_numbers(values, counts, identifiers=identifiers)
         return ColumnContents.of(rules.NUMBER, n_rows, looks)
     if _is_nested(column):
@@ -87,7 +89,7 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
     if is_text(cells, known):
         texts = pd.Series(cells.astype(object).to_numpy(), dtype="str")
         bits = _bits_of_texts(texts, keys, identifiers=identifiers)
-        n_folded = texts.map(rules.folded).nunique() if len(texts) <= rules.FOLDABLE else len(texts)
+        n_folded = rules.count_folded(list(texts)) if len(texts) <= rules.FOLDABLE else len(texts)
         looks = _grouped(bits, counts)
         return ColumnContents.of(rules.TEXT, n_rows, looks, n_folded)
     if is_date(cells, known):
@@ -100,6 +102,16 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
 
 
 # ---- the different cells ------------------------------------------------------------------------
+
+
+def _numbers(column: pd.Series[Any], codes: Codes | None) -> tuple[Values, Integers] | None:
+    """Return the different numbers in order, and how often each occurs; None of other cells."""
+    if codes is not None and isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        cells, counts = _different(column, codes)
+        order = np.argsort(values := cells.to_numpy())
+        return values[order], counts[order]
+    numbers = _as_numbers(column)
+    return None if numbers is None else _sorted(numbers)
 
 
 def _as_numbers(column: pd.Series[Any]) -> Values | None:
@@ -156,13 +168,20 @@ def _different(column: pd.Series[Any], codes: Codes | None) -> tuple[pd.Series[A
     if codes is not None and codes.cardinality <= len(column):
         counts = np.bincount(codes.values, minlength=codes.cardinality)
         used = np.flatnonzero(counts[: codes.cardinality - bool(codes.n_missing)])
-        first = np.zeros(codes.cardinality, dtype=np.int64)
-        # Assigned backwards, so that the first row of each is what remains.
-        first[codes.values[::-1]] = np.arange(len(codes.values) - 1, -1, -1)
-        return column.iloc[first[used]].reset_index(drop=True), counts[used]
+        return column.iloc[_a_row_of(codes, used)].reset_index(drop=True), counts[used]
     counted = column.value_counts(sort=False, dropna=True)
     rows: Any = counted.to_numpy(dtype=np.int64)
     return pd.Series(counted.index), rows
+
+
+def _a_row_of(codes: Codes, used: Integers) -> Integers:
+    """Return a row that has each code; nearly always the first rows have all of them."""
+    rows = np.full(codes.cardinality, -1, dtype=np.int64)
+    for part in (codes.values[: _FEW * len(used)], codes.values):
+        rows[part] = np.arange(len(part))
+        if (rows[used] >= 0).all():
+            break
+    return rows[used]
 
 
 def _is_nested(column: pd.Series[Any]) -> bool:
