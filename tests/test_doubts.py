@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 import random
 import re
+import sqlite3
+import uuid
 
 import pandas as pd
 import pytest
@@ -625,6 +628,76 @@ def test_an_environment_may_name_the_detector(monkeypatch, detector):
 
 def _always(texts):
     return [True] * len(texts)
+
+
+def test_a_detector_that_ends_the_program_or_empties_its_list_never_passes(monkeypatch, detector):
+    table = pd.DataFrame({"q": alike(), "x": ["one", "two"] * 20})
+
+    def leaves(texts):
+        raise SystemExit(0)
+
+    def empties(texts):
+        texts.clear()
+        return []
+
+    for answers in (leaves, empties):
+        detector(answers)
+        assert checked(table, sensitive="x").status == "could_not_assess"
+    detector(None)
+    monkeypatch.setenv("ANONRISK_NAME_DETECTOR", "test_doubts:_leaving")
+    assert checked(table, sensitive="x").status == "could_not_assess"
+
+
+def __getattr__(name):
+    if name == "_leaving":
+        raise SystemExit(0)
+    raise AttributeError(name)
+
+
+@pytest.mark.parametrize("odd", [1, 1.5, True, b"x", [1], (1, 2), dt.date(2020, 1, 1)], ids=repr)
+def test_cells_of_several_types_are_looked_at_whatever_their_order(odd, detector):
+    mails = column_of(OTHERS["email_address"])
+    detector(lambda texts: [False] * len(texts))
+    for cells in ([odd, *mails], [*mails, odd]):
+        table = pd.DataFrame({"q": ["a"] * 41, "x": pd.Series(cells, dtype=object)})
+        verdict = checked(table, sensitive="x", missing_sensitive="value")
+        assert ("x", "email_address") in doubts_of(verdict)
+
+
+def test_cells_of_several_types_in_sqlite_are_looked_at(detector):
+    sql = pytest.importorskip("anonrisk.sql")
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (q, x)")
+    cells = [*column_of(OTHERS["email_address"]), 1]
+    connection.executemany("INSERT INTO t VALUES ('a', ?)", [(cell,) for cell in cells])
+    detector(lambda texts: [False] * len(texts))
+    verdict = checked(sql.table(connection, "t"), sensitive="x")
+    assert ("x", "email_address") in doubts_of(verdict)
+
+
+@pytest.mark.parametrize("kind", [uuid.UUID, ipaddress.IPv4Address])
+def test_objects_that_are_written_as_texts_are_looked_at(kind):
+    cells = [kind(int=i) if kind is uuid.UUID else kind(i * 999) for i in range(1, 41)]
+    verdict = checked(pd.DataFrame({"q": alike(), "x": cells}), sensitive="x")
+    assert verdict.status == "could_not_assess"
+
+
+def test_spaces_of_every_kind_and_small_letters_hide_no_number(frame):
+    rng = random.Random(4)
+    spaces = ["\u00a0", "\u2003", "\u202f", "\u3000", "\u200b", "\ufeff", "\u2028", "\t", "\x0b"]
+    accounts = [iban(rng).lower() for _ in range(40)]
+    cells = [
+        f"{spaces[i % 9]}{text[:4]}{spaces[i % 7]}{text[4:]}{spaces[i % 5]}"
+        for i, text in enumerate(accounts)
+    ]
+    verdict = checked(frame({"q": alike(), "x": cells}), sensitive="x")
+    assert "in 40 of 40 rows" in doubts_of(verdict)["x", "iban"].sentence
+
+
+def test_an_outlier_among_few_values_warns(frame):
+    pay = [38.5, 39.5, 40.5, 41.5, 42.5] * 7 + [9998.0]
+    verdict = checked(frame({"q": ["a"] * 36, "x": pay}), sensitive="x")
+    assert ("x", "outlier") in doubts_of(verdict)
 
 
 def test_numbers_of_one_kind_count_together_whatever_their_length(frame):

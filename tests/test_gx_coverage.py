@@ -91,6 +91,7 @@ def test_rows_that_others_of_the_budget_see_do_not(others):
         [UNIQUE(qids=["zip"], max_unique_fraction=0.5)],
         [K(qids=["zip"], k=2, severity="warning")],
         [K(qids=["zip"], k=1)],
+        [K(qids=["zip"], k=1, row_condition=Column("zip") != "a")],
         [K(qids=["zip"], k=2, row_condition=Column("zip").is_in(["z0", "z1"]))],
         [K(qids=["zip"], k=2, row_condition=Column("zip") > "b")],
     ],

@@ -326,11 +326,15 @@ _LENGTHS = (9, 10, 11, 12, 13, 15, 16)
 # How numbers are written; the candidates of the rules below.
 FORMATS = {
     **{f"{n} digits": digits_of(n) for n in _LENGTHS},
-    "18 signs": f"{digits_of(17)}[{SEPARATORS}]?[0-9X]",
-    "8 digits and a letter": r"[XYZ0-9][ .-]?[0-9]{2}[ .-]?[0-9]{3}[ .-]?[0-9]{2}[ .-]?[A-Z]",
-    "16 signs": r"[A-Z]{6} ?[0-9]{2}[A-EHLMPR-T] ?[0-9]{2}[A-Z] ?[0-9]{3}[A-Z]",
-    "a date and signs": r"[0-9]{6}[-+A-FU-Y][0-9]{3}[0-9A-Y]",
-    "an account": r"[A-Z]{2}[0-9]{2} ?(?:[A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}",
+    "18 signs": f"{digits_of(17)}[{SEPARATORS}]?[0-9Xx]",
+    "8 digits and a letter": (
+        r"[XYZxyz0-9][ .-]?[0-9]{2}[ .-]?[0-9]{3}[ .-]?[0-9]{2}[ .-]?[A-Za-z]"
+    ),
+    "16 signs": (
+        r"[A-Za-z]{6} ?[0-9]{2}[A-EHLMPR-Ta-ehlmpr-t] ?[0-9]{2}[A-Za-z] ?[0-9]{3}[A-Za-z]"
+    ),
+    "a date and signs": r"[0-9]{6}[-+A-FU-Ya-fu-y][0-9]{3}[0-9A-Ya-y]",
+    "an account": r"[A-Za-z]{2}[0-9]{2} ?(?:[A-Za-z0-9]{4} ?){2,7}[A-Za-z0-9]{1,4}",
 }
 # Whole numbers of these lengths are looked at like the texts of their digits.
 WHOLE_LENGTHS = {n: f"{n} digits" for n in _LENGTHS}

@@ -94,6 +94,21 @@ FOLDED_TO = "".join(_FOLDING.values())
 _TABLE = str.maketrans({**_FOLDING, **dict.fromkeys(map(chr, _LEFT_OUT), "")})
 
 _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
+# What looks like a space, or like nothing, is one; of signs that every engine can replace.
+SPACES = "\t\n\x0b\x0c\r\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200C)))
+SPACES += "\u2028\u2029\u202f\u205f\u3000\ufeff"
+_SPACED = str.maketrans(SPACES, " " * len(SPACES))
+
+
+def plain(text: str) -> str:
+    r"""Return a text on one line, without spaces around it.
+
+    Examples
+    --------
+    >>> plain("\u00a0NL91 ABNA\n")
+    'NL91 ABNA'
+    """
+    return text.translate(_SPACED).strip(" ")
 
 
 def folded(text: str) -> str:
@@ -352,17 +367,17 @@ SPELLINGS = {
 
 
 def plain_text(text: str, spelling: Spelling) -> str:
-    """Write a text on one line, without spaces around it."""
-    for code in (9, 10, 13):
-        text = f"replace({text}, {spelling.sign}({code}), ' ')"
-    return f"trim({text})"
+    """Write a text on one line, without spaces around it; see `plain`."""
+    if spelling.checking is not None:
+        return f"anonrisk_plain({text})"
+    return f"trim(translate({text}, '{SPACES}', '{' ' * len(SPACES)}'))"
 
 
 def compact_text(text: str) -> str:
-    """Write a text without the separators of numbers."""
+    """Write a text without the separators of numbers, in capitals."""
     for sign in SEPARATORS:
         text = f"replace({text}, '{sign}', '')"
-    return text
+    return f"upper({text})"
 
 
 def whole_text(number: str, spelling: Spelling) -> str:
@@ -493,7 +508,7 @@ def checked_bits(text: str) -> int:
     >>> checked_bits("123456782") == BITS["9 digits"] + BITS["checked 3"]
     True
     """
-    signs = text.translate(_WITHOUT_SEPARATORS).encode("ascii", "replace")
+    signs = text.translate(_WITHOUT_SEPARATORS).upper().encode("ascii", "replace")
 
     def code(i: int) -> int:
         return signs[i] if i < len(signs) else 0

@@ -62,7 +62,7 @@ SHAPES = {
 UNCHECKED = {
     **{kind: SHAPES[kind] for kind in SHAPES if kind not in {"IBAN", "national id"}},
     # Of a house's own network, too.
-    "e-mail address": r"[^@ ]+@[^@ ]+",
+    "e-mail address": r"[^@ ]+@[^@ ]+|[^@]*<[^@ ]+@[^@ ]+>",
     "national number": "|".join(_UNCHECKED),
 }
 # A date or a fraction has the shape of a telephone number, too.

@@ -88,8 +88,7 @@ def _budgets(results: Iterable[Any], types: set[str]) -> dict[tuple[Any, ...], l
         stored = (result.meta or {}).get(OURS) or {}
         kwargs = config.kwargs
         rows = RowCoverage.from_dict(stored["rows"]) if "rows" in stored else RowCoverage()
-        unconditional = kwargs.get("row_condition") is None and "rows" in stored
-        vacuous = _vacuous(config) if unconditional else set()
+        vacuous = _vacuous(config) if "rows" in stored else set()
         about = [kwargs.get(key) for key in ("qids", "every_subset_of", "sensitive", "unit")]
         for finding in stored.get("findings") or [{}]:
             what = [finding.get("budget"), finding.get("parameters"), about]

@@ -59,13 +59,10 @@ def name_detector() -> Detector | None:
     if _chosen is not None or not written:
         return _chosen
     module, _, function = written.partition(":")
-    try:
-        detector = getattr(import_module(module), function)
-    except Exception as error:  # noqa: BLE001 - a module may fail in any way
-        raise ArgumentError(
-            f"{VARIABLE} names no function that can be imported ({type(error).__name__}); write "
-            "module:function"
-        ) from None
+    detector = _foreign(
+        lambda: getattr(import_module(module), function),
+        f"{VARIABLE} names no function that can be imported; write module:function",
+    )
     if not callable(detector):
         raise ArgumentError(f"{VARIABLE} names a {type(detector).__name__}, not a function")
     made: Detector = detector
@@ -74,9 +71,21 @@ def name_detector() -> Detector | None:
 
 def count_names(detector: Detector, texts: list[str]) -> int:
     """Count the texts that a detector takes for names, or for texts with names."""
-    answers: Any = list(detector(texts))
+    # It gets a list of its own: what it does to that changes nothing here.
+    answers = _foreign(lambda: list(detector([*texts])), "the detector of names failed")
     if len(answers) != len(texts):
         raise ArgumentError(
             f"the detector of names answered {len(answers):,} times to {len(texts):,} texts"
         )
-    return sum(map(bool, answers))
+    n: int = _foreign(lambda: sum(map(bool, answers)), "the detector of names failed")
+    return n
+
+
+def _foreign(call: Callable[[], Any], failed: str) -> Any:
+    """Run code of somebody else: whatever it raises, also to end the program, is an error here."""
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001
+        raise ArgumentError(f"{failed} ({type(error).__name__})") from None

@@ -47,6 +47,8 @@ _OF_THINGS = (
     *("telephone number", "UUID or hash", "web address", "IP address", "MAC address"),
     "pair of coordinates",
 )
+# Numbers of fewer values are codes.
+_ON_SCALE = 5
 # More standard deviations than chance explains.
 _BY_CHANCE = 4
 _COORDINATES = "pair of coordinates"
@@ -404,7 +406,9 @@ class _Claim:
         cells, numbers = self.cells, self.cells.numbers
         if self.role not in {"sensitive", "insensitive"} or cells.kind != NUMBER:
             return
-        if cells.n_values < lookalikes.ENOUGH or numbers.low is None or numbers.high is None:
+        if cells.n_known < lookalikes.ENOUGH or numbers.low is None or numbers.high is None:
+            return
+        if cells.n_values < _ON_SCALE:
             return
         alone = [
             end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from collections.abc import Iterable
@@ -37,7 +38,7 @@ _FEW = 20
 # Below this many texts arrays cost more than a loop.
 _WORTH_AN_ARRAY = 1000
 _ANY = "|".join(f"(?:{p})" for p in (*UNCHECKED.values(), *FORMATS.values()))
-_UNEVEN_SPACE = "[\t\n\r]|^ | $"
+_UNEVEN_SPACE = f"[{rules.SPACES}]|^ | $"
 _WITHOUT_SEPARATORS = str.maketrans("", "", SEPARATORS)
 
 
@@ -58,7 +59,10 @@ def some_texts(frame: pd.DataFrame, asked: SomeTexts) -> dict[Name, list[str]]:
     """Return some different texts of each column."""
     made = {}
     for name in asked.columns:
-        texts = set(_different(column_of(frame, name), None)[0].astype(object))
+        column = column_of(frame, name)
+        if _is_objects(column.dtype) and (written := _as_texts(column)) is not None:
+            column = written
+        texts = set(_different(column, None)[0].astype(object))
         made[name] = nsmallest(asked.at_most, texts, key=rules.place)
     return made
 
@@ -82,6 +86,8 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
         values, counts = numbered
         looks = _looks_of_numbers(values, counts, identifiers=identifiers)
         return ColumnContents.of(rules.NUMBER, n_rows, looks)
+    if _is_objects(column.dtype) and (written := _as_texts(column)) is not None:
+        column, codes = written, None
     if _is_nested(column):
         return _nested(column, keys)
     cells, counts = _different(column, codes)
@@ -127,6 +133,28 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
         return None
     values = column.to_numpy() if isinstance(dtype, np.dtype) else column.dropna().to_numpy()
     return values[~np.isnan(values)] if values.dtype.kind == "f" else values
+
+
+def _as_texts(column: pd.Series[Any]) -> pd.Series[Any] | None:
+    """Return cells of several types, or of one that is written as a text, as texts."""
+    known = column.notna()
+    kinds = set(map(type, column[known]))
+    if all(issubclass(k, dt.date) for k in kinds) or all(map(_made_of_others, kinds)):
+        return None
+    written = {k.__module__.partition(".")[0] for k in kinds} & {"uuid", "ipaddress", "pathlib"}
+    if len(kinds) == 1 and not written:
+        return None
+    texts = [
+        cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
+        for cell in column[known]
+    ]
+    made: pd.Series[Any] = pd.Series(None, index=range(len(column)), dtype=object)
+    made[known.to_numpy()] = texts
+    return made
+
+
+def _made_of_others(kind: type) -> bool:
+    return issubclass(kind, Iterable) and not issubclass(kind, (str, bytes))
 
 
 def _is_objects(dtype: Any) -> bool:
@@ -192,7 +220,7 @@ def _is_nested(column: pd.Series[Any]) -> bool:
     if not _is_objects(dtype):
         return False
     kinds = set(map(type, column[column.notna()]))
-    return any(issubclass(k, Iterable) and not issubclass(k, (str, bytes)) for k in kinds)
+    return any(map(_made_of_others, kinds))
 
 
 # ---- what they look like ------------------------------------------------------------------------
@@ -274,7 +302,7 @@ def _bits_of_texts(texts: pd.Series[Any], keys: tuple[str, ...], *, identifiers:
     bits = np.zeros(len(texts), dtype=np.int64)
     uneven = _contains(texts, _UNEVEN_SPACE)
     if uneven.any():
-        texts = texts.str.replace("[\t\n\r]", " ", regex=True).str.strip(" ")
+        texts = pd.Series([rules.plain(text) for text in texts], dtype="str")
     lengths = texts.str.len().to_numpy(dtype=np.int64)
     short = np.flatnonzero(lengths <= max(map(len, rules.PLACEHOLDERS)))
     empty = texts.iloc[short].str.lower().isin(rules.PLACEHOLDERS).to_numpy(dtype=bool)
@@ -321,7 +349,7 @@ def _mark_identifiers(texts: pd.Series[Any], may: Integers, bits: Integers) -> N
 
 
 def _of_texts(texts: pd.Series[Any], name: str) -> Integers:
-    compact = [text.translate(_WITHOUT_SEPARATORS) for text in texts]
+    compact = [text.translate(_WITHOUT_SEPARATORS).upper() for text in texts]
     signs = np.array(compact, dtype=f"S{LONGEST}").view(np.uint8).reshape(-1, LONGEST)
     return _checked(name, lambda i: signs[:, i].astype(np.int64), len(texts))
 

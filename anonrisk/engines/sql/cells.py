@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from anonrisk.counts.contents import checked_bits, folded, place
+from anonrisk.counts.contents import checked_bits, folded, place, plain
 from anonrisk.engines.sql.database import ThroughDriver
 from anonrisk.engines.sql.numbers import LARGEST, double
 from anonrisk.engines.sql.table import kind_of_cells
@@ -81,6 +81,14 @@ def let_match(table: SqlTable) -> None:
             under_way.connected.with_expressions()
 
 
+_LOOKING: dict[str, Callable[[str], Any]] = {
+    "folded": folded,
+    "checked": checked_bits,
+    "place": place,
+    "plain": plain,
+}
+
+
 def let_look(table: SqlTable) -> None:
     """See to it that SQLite, which has no `translate`, can fold spellings and check digits."""
     if table.dialect == "sqlite":
@@ -88,7 +96,7 @@ def let_look(table: SqlTable) -> None:
             driver: Any = under_way.connected.connection  # type: ignore[attr-defined]
             if not isinstance(under_way.connected, ThroughDriver):
                 driver = driver.connection.dbapi_connection
-            for name, function in (("folded", folded), ("checked", checked_bits), ("place", place)):
+            for name, function in _LOOKING.items():
                 known = _of_known(function)
                 driver.create_function(f"anonrisk_{name}", 1, known, deterministic=True)
 

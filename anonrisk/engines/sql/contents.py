@@ -45,13 +45,7 @@ def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]
     """Look at each column; several share a statement."""
     let_match(table)
     let_look(table)
-    kinds, unsupported = kinds_of(table, asked.columns)
-    columns = {
-        name: (table.raw(name), rules.NESTED)
-        if name in unsupported
-        else (table.cell(name, kinds[name]), _held(kinds[name]))
-        for name in asked.columns
-    }
+    columns = _columns(table, asked.columns)
 
     def look(names: Qid, formats: Collection[str]) -> dict[Name, ColumnContents]:
         rows: dict[int, list[Any]] = defaultdict(list)
@@ -71,11 +65,11 @@ def contents(table: SqlTable, asked: CellContents) -> dict[Name, ColumnContents]
 def some_texts(table: SqlTable, asked: SomeTexts) -> dict[Name, list[str]]:
     """Return some different texts of each column, by a statement of each."""
     let_look(table)
-    kinds, _ = kinds_of(table, asked.columns)
+    columns = _columns(table, asked.columns)
     place = sa.func.anonrisk_place if table.dialect == "sqlite" else sa.func.md5
     made = {}
     for name in asked.columns:
-        text = sa.cast(table.cell(name, kinds[name]), sa.Text).label("t")
+        text = sa.cast(columns[name][0], sa.Text).label("t")
         different = sa.select(text).select_from(table.source).where(text.is_not(None)).distinct()
         each = different.subquery("d")
         query = sa.select(each.c.t).order_by(place(each.c.t)).limit(asked.at_most)
@@ -89,6 +83,24 @@ def with_folded(table: SqlTable, columns: Qid) -> SqlTable:
     cells = own(table)
     cells |= {str(name): _folded(table, cells[str(name)]) for name in columns}
     return table.made(cells, table.source)
+
+
+def _columns(table: SqlTable, names: Qid) -> dict[Name, tuple[Any, str]]:
+    """Return the cells of each column, and what they are."""
+    kinds, unsupported = kinds_of(table, names)
+    return {
+        name: _unsupported(table, name)
+        if name in unsupported
+        else (table.cell(name, kinds[name]), _held(kinds[name]))
+        for name in names
+    }
+
+
+def _unsupported(table: SqlTable, name: Name) -> tuple[Any, str]:
+    """Return a column that cannot be compared: of SQLite one with cells of several types."""
+    if table.dialect == "sqlite":
+        return sa.cast(table.raw(name), sa.Text), rules.TEXT
+    return table.raw(name), rules.NESTED
 
 
 def _held(kind: str) -> str:
