@@ -452,6 +452,15 @@ def test_an_acknowledged_doubt_passes_with_its_reason(frame):
     assert not doubts_of(checked(other, insensitive="x", acknowledged=said()))
 
 
+def test_an_acknowledged_doubt_is_said_with_its_reason_and_its_column_is_looked_up():
+    table = pd.DataFrame({"q": alike(), "x": column_of(OTHERS["email_address"])})
+    policy = Policy(quasi="q", sensitive="x", k=2, acknowledged=said())
+    assert "Acknowledged: addresses of shops" in repr(policy.check(table))
+    wrong = Policy(quasi="q", sensitive="x", k=2, acknowledged=[{**said()[0], "column": "X"}])
+    (remark,) = [one for one in wrong.lint(table).remarks if one.where == "acknowledged"]
+    assert "'X' is not in the table; did you mean 'x'?" in remark.sentence
+
+
 def test_acknowledgements_are_part_of_the_policy():
     policy = Policy(quasi="q", k=2, acknowledged=said())
     assert Policy.from_dict(policy.to_dict()) == policy

@@ -222,6 +222,13 @@ def _of_table(policy: Terms, published: Published) -> Iterator[Remark]:
         told = f"{role} {name!r} is not in the table{meant} The table has {size}."
         yield Remark(ERROR, "column", where, told[0].upper() + told[1:])
 
+    for doubt in policy.acknowledged:
+        if doubt.column not in published.names:
+            meant = _alike(doubt.column, published.names)
+            meant = meant or nearest(doubt.column, published.names) or "."
+            told = f"Acknowledged column {doubt.column!r} is not in the table{meant}"
+            yield Remark(WARN, "column", "acknowledged", told)
+
 
 def _alike(name: Name, names: Qid) -> str:
     """Name the column that is spelt otherwise and looks the same."""

@@ -338,9 +338,14 @@ class Verdict:
     # ---- showing ----------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        """Print as text: the answer, a line a budget, a sentence for each that did not pass."""
+        """Print as text: the answer, a line a budget, a sentence for what a person should read.
+
+        That is what did not pass, and doubts that somebody has answered.
+        """
         told = [
-            f"- {render.shown(finding.sentence)}" for finding in self._first() if not finding.passed
+            f"- {render.shown(finding.sentence)}"
+            for finding in self._first()
+            if not finding.passed or "reason" in (finding.parameters or {})
         ]
         told += [f"- {line}" for line in self._beside()]
         rest = [f"({self._more()})"] if self._more() else []
