@@ -46,6 +46,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(now=ROWS, before=ROWS, unit=st.sampled_from([None, "who"]))
 def test_it_counts_who_is_alone_before_and_after(now, before, unit):

@@ -28,6 +28,7 @@ def dev(monkeypatch):
     return module
 
 
+@pytest.mark.slow
 def test_every_lane_is_said_to_take_its_own_time(dev, monkeypatch, capsys):
     script = "import sys, time; time.sleep(float(sys.argv[1])); print('end', sys.argv[1])"
     monkeypatch.setattr(

@@ -176,6 +176,7 @@ def rounds(imports):
     return sorted(name for name in imports if name in reached(imports, name))
 
 
+@pytest.mark.slow
 def test_no_import_runs_up():
     assert [(a, b) for a, others in graph().items() for b in others if upward(a, b)] == []
 

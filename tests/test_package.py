@@ -75,6 +75,7 @@ def broken(path):
             yield "measures know no engine"
 
 
+@pytest.mark.slow
 def test_only_engines_touch_tables():
     rules = {str(path.relative_to(ROOT)): list(broken(path)) for path in SOURCES}
     assert {path: said for path, said in rules.items() if said} == {}

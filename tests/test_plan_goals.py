@@ -180,6 +180,7 @@ OF_ADMISSIONS = {
 OF_PEOPLE = {"quasi": ["age", "area", "sex", "born"], "sensitive": ["illness"], "direct": ["who"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full-domain", "multidimensional"])
 @pytest.mark.parametrize("ready", READY)
 def test_a_hospital_passes_every_ready_policy_in_two_calls(ready, method):

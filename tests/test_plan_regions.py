@@ -160,6 +160,7 @@ GOALS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["gain", "median"])
 @pytest.mark.parametrize("goal", range(len(GOALS)))
 def test_no_class_breaks_a_goal(split, goal):

@@ -56,6 +56,7 @@ def test_a_table_without_a_policy_does_not_pass(folder, capsys):
     assert check_each(["data/b.csv", "--policy", "no.json"]) == 2
 
 
+@pytest.mark.slow
 def test_warnings_block_where_they_are_asked_to(folder):
     rules = {"at_least": 5, "severity": "warn"}
     anonrisk.Policy(quasi=["zip", "age"], k=[2, rules]).save("data/policy.json")

@@ -24,6 +24,7 @@ def run(union, number, rows, *, policy=POLICY, keep=True):
     return verdict
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     st.lists(st.tuples(st.text("abc", min_size=1, max_size=6), st.integers(0, 2)), max_size=4),

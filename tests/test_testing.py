@@ -275,6 +275,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_tool_is_caught(wrong):
     tool, ids = WRONG[wrong]
@@ -420,6 +421,7 @@ def test_wrong_usage_is_told(given, capsys):
     assert "error: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_importing_the_package_does_not_load_the_suite():
     code = "import sys, anonrisk; print([m for m in sys.modules if 'anonrisk.testing' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
