@@ -104,7 +104,8 @@ OF_GATES = (
 # Every process imports everything first, so there are few.
 BESIDE = ("-n", "logical", "--maxprocesses", "4", "--dist", "worksteal")
 NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
-FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE))
+# Examples of docstrings import the whole library first; the lanes of LANES run them.
+FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE, "-o", "testpaths=tests"))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
 PROPERTIES, ALL_EXAMPLES = ("-m", "hypothesis and not nightly"), ("--hypothesis-profile", "night")

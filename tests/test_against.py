@@ -189,6 +189,7 @@ def test_it_does_not_decide(run):
     assert "1 more person" in out
 
 
+@pytest.mark.slow
 def test_without_a_base_there_is_no_pass(run):
     policy(unit="who", k=1, max_unique_records=99).save(Path("p.json"))
     assert run()[0] == 0

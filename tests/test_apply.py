@@ -17,6 +17,7 @@ from anonrisk.planning.goal import SensitiveGoal
 from anonrisk.recode import Bins, Level
 
 
+@pytest.mark.slow
 def test_same_plan_and_same_table_on_every_engine(frame):
     cells = people()
     table = frame(cells)
@@ -153,6 +154,7 @@ def test_a_category_of_a_record_that_was_left_out_is_forgotten():
     assert done["sex"].cat.categories.tolist() == ["f"]
 
 
+@pytest.mark.slow
 def test_a_policy_decides_about_the_result(frame):
     cells = {**people(120), "illness": (["flu", "cough"] * 60)}
     table = frame(cells)

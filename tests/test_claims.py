@@ -67,6 +67,7 @@ def test_no_claim_is_without_a_test():
     assert [(page, claim) for page, claim in found if not MARK.search(claim)] == []
 
 
+@pytest.mark.slow
 def test_every_test_that_a_claim_names_is_there_and_can_fail():
     for file, name in sorted(named()):
         function = functions(file).get(name)

@@ -203,6 +203,7 @@ def test_measure_gives_what_the_library_gives(run):
     assert sizes(run, path, "--qids", *qids, "--unit", "patient") == expected
 
 
+@pytest.mark.slow
 def test_predict(run):
     write("t.csv", "zip,age\n" + "".join(f"{i % 9},{20 + i % 7}\n" for i in range(200)))
     code, out, _ = run("predict", "t.csv", "--qids", "zip", "age", "--group-size", 20)
@@ -262,6 +263,7 @@ def test_cells_of_csv_are_text(run):
     assert sizes(run, *asked[:-1])["n_dropped"] == 3
 
 
+@pytest.mark.slow
 def test_numbers_and_dates_if_asked_for(run):
     write("t.csv", "zip,cost,day\na,1,2021-01-01\na,2.5,2021-01-02\na,,\nb,3,2021-01-03\nb,4,\n")
     about = ("measure", "t.csv", "--qids", "zip", "--measures", "tcloseness", "--json")
@@ -299,6 +301,7 @@ def test_huge_numbers_stay_apart(run):
     assert sizes(run, "t.jsonl", "--qids", "n")["n_classes"] == 3
 
 
+@pytest.mark.slow
 def test_numbers_that_are_no_floats_are_refused(run):
     asked = ("t.csv", "--qids", "n", "--dtypes", "n=number")
     refused = (
@@ -337,6 +340,7 @@ def test_weights_are_numbers(run):
     assert run("check", "t.csv", "--policy", weighted)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_sample_is_measured_and_checked_as_one(run):
     write("t.csv", "zip\n" + "".join(f"{i // 10}\n" for i in range(3000)))
     draw = ("--sampling-fraction", "0.05", "--population-size", "60000")
@@ -368,6 +372,7 @@ def test_columns_that_are_not_read_are_published_all_the_same(run):
     assert "- name: not looked at" in out
 
 
+@pytest.mark.slow
 def test_a_direct_identifier_does_not_hide_behind_white_space(run):
     one = policy(quasi=["zip"], direct=["name"])
     for header in ("zip, name", "zip,name ", "zip,\tname"):
@@ -442,6 +447,7 @@ def test_folders_patterns_and_several_files(run):
     assert run("measure", "empty", "--qids", "zip")[0] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("empty", ["", " ", "\t\n"])
 def test_an_empty_path_names_nothing(run, empty):
     write("yesterday.csv", "zip,age\n1,2\n1,2\n")
@@ -650,6 +656,7 @@ def test_an_index_and_odd_names_in_parquet(run):
     assert "quasi: [__index_level_0__]" in out
 
 
+@pytest.mark.slow
 def test_separators_encodings_and_marks(run):
     text = "straße;Ort\nä;x\nä;x\n"
     write("t.csv", text)
@@ -777,6 +784,7 @@ def test_wrong_usage(run, arguments):
     assert "usage:" in err
 
 
+@pytest.mark.slow
 def test_help_and_version(run):
     for module in sorted(path.stem for path in Path(commands.__path__[0]).glob("[!_]*.py")):
         command = module.replace("_", "-")
@@ -836,6 +844,7 @@ def test_plain_values():
 # ---- the example, terminals and pipes -------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_example_is_what_the_readme_says(run):
     assert run("example")[0] == 0
     code, out, _ = run("check", "admissions.csv", "--policy", "release.json")
@@ -973,6 +982,7 @@ def test_the_manual_is_true(run):
         assert option in helps or f'"{option}"' in spark, option
 
 
+@pytest.mark.slow
 def test_what_a_policy_can_ask_of_text_is_the_same_as_in_the_library(run):
     text = "zip,ward,pain\n1,a,low\n1,a,high\n*,a,mid\n*,a,low\n2,b,low\n2,b,mid\n2,,low\n"
     write("t.csv", text)

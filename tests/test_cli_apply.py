@@ -23,6 +23,7 @@ def stored(run, *more):
     return write("p.json", run("plan", "t.csv", *ASKED, *more, "--json")[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
 def test_it_writes_what_plan_and_apply_give(run, name):
     if name.endswith("parquet"):
@@ -40,6 +41,7 @@ def test_it_writes_what_plan_and_apply_give(run, name):
     assert told["not_in_plan"] == ["illness"]
 
 
+@pytest.mark.slow
 def test_a_plan_by_region(run):
     rows = [f"{1950 + i % 40}-0{1 + i % 3}-0{1 + i % 7},n{i % 4},{i % 60}" for i in range(300)]
     write("t.csv", "\n".join(["born,region,age", *rows]))
@@ -78,6 +80,7 @@ def test_the_plan_of_the_explorer(run):
     assert found.k == made.summary["counts"]["smallest"][place]
 
 
+@pytest.mark.slow
 def test_dates_and_hierarchies(run):
     rows = [f"{1950 + i % 9}-0{1 + i % 3}-0{1 + i % 7},n{i % 4}" for i in range(90)]
     write("t.csv", "\n".join(["born,region", *rows]))
@@ -111,6 +114,7 @@ def test_dates_and_hierarchies(run):
     assert (set(new["born"]), set(new["region"])) == ({"1950s"}, {"north", "south"})
 
 
+@pytest.mark.slow
 def test_what_is_refused(run):
     plan = stored(run, "--k", 6, "--method", "full-domain")
     before = Path("t.csv").read_text(), Path(plan).read_text()
@@ -138,6 +142,7 @@ def test_what_is_refused(run):
     assert before == (Path("t.csv").read_text(), Path(plan).read_text())
 
 
+@pytest.mark.slow
 def test_a_policy_decides_whether_it_is_written(run):
     plan = stored(run, "--k", 6)
     asked = ("apply", plan, "t.csv", "-o", "new.csv", "--policy")

@@ -32,6 +32,7 @@ def test_programs_are_listed_with_what_they_do(run):
     assert sorted(json.loads(run("--list", "--json")[1])["examples"]) == PROGRAMS
 
 
+@pytest.mark.slow
 def test_a_program_runs_from_any_folder(run, tmp_path):
     code, out, _ = run("hospital")
     assert code == 0

@@ -93,6 +93,7 @@ def test_a_gate_that_cannot_tell_does_not_pass(run, monkeypatch):
     assert run("find-qids", "t.csv", "--time-budget", 5)[0] == 0
 
 
+@pytest.mark.slow
 def test_who_says_neither_size_nor_time_gets_what_a_minute_gives(run, monkeypatch):
     write("t.csv", PEOPLE)
     asked = []

@@ -65,6 +65,7 @@ def test_the_next_steps_of_a_failed_gate(run):
     assert "--explain" not in "".join(steps(run(*shlex.split(steps_with_explain(found)))[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--against", "d/zip=77412"], ["--qids", "born", "sex"]])
 def test_the_value_of_a_partition_is_printed_nowhere(run, more):
     Path("d/zip=77411").mkdir(parents=True)
@@ -155,6 +156,7 @@ def test_options_of_columns_come_along(run):
     assert [step.split()[1] for step in steps(beyond)] == ["plan", "check"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "k"),
     [

@@ -21,6 +21,7 @@ PEOPLE = "zip,age,illness\n" + "".join(
 ASKED = ("--qids", "zip", "age", "--dtypes", "age=number")
 
 
+@pytest.mark.slow
 def test_it_says_what_the_library_says(run):
     write("t.csv", PEOPLE)
     code, out, err = run("plan", "t.csv", *ASKED, "--k", 4)
@@ -224,6 +225,7 @@ def policy_of(**keywords):
     return policy
 
 
+@pytest.mark.slow
 def test_from_a_failed_gate_to_a_table_that_passes(run):
     write("t.csv", PEOPLE)
     policy_of()

@@ -61,6 +61,7 @@ def test_markdown_and_json_by_the_ending(run):
     assert run("report", "t.csv", "--qids", "age", "-o", "r.pdf")[0] == 2
 
 
+@pytest.mark.slow
 def test_a_verdict_decides_the_exit_code(run):
     write("t.csv", test_cli.PEOPLE)
     asked = ("report", "t.csv", "--html", "r.html", "--policy")

@@ -108,6 +108,7 @@ def parsers(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_every_option_of_every_command_is_suggested(monkeypatch, capsys):
     made = parsers(monkeypatch)
     assert {"anonrisk", "anonrisk check", "anonrisk priors publish", "check.py"} <= set(made)
@@ -126,6 +127,7 @@ def test_every_option_of_every_command_is_suggested(monkeypatch, capsys):
                 assert meant in near, (prog, slip, said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -150,6 +152,7 @@ def test_the_nearest_option_is_named(run, monkeypatch, arguments, said):
     assert said in err
 
 
+@pytest.mark.slow
 def test_values_that_look_like_options_are_still_values(run):
     Path("odd.csv").write_text("--zip,age\n1,-1\n1,-1\n")
     asked = ("--qids=--zip", "--na", "-1", "--missing", "drop", "--json")

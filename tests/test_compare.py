@@ -125,6 +125,7 @@ def check_attack(people):
         assert by_both - alone == counted, people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2])
 def test_no_attack_on_two_small_releases_is_missed(n):
     for people in all_pairs(n):

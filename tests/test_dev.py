@@ -289,6 +289,7 @@ def test_what_is_drawn_follows_from_the_seed_and_the_name_alone():
     assert {*first} <= {*collected(many(), **{**tenth, "--share": 0.2})}
 
 
+@pytest.mark.slow
 def test_a_week_of_commits_draws_every_test():
     import conftest
 

@@ -31,6 +31,7 @@ def test_what_a_distribution_knows():
     assert sparse.n_records == 10**9 + 1
 
 
+@pytest.mark.slow
 def test_a_product_brackets_what_binning_does(monkeypatch):
     random = np.random.default_rng(2)
     columns = [Distribution.from_probabilities(random.dirichlet(np.ones(n))) for n in (20, 30, 25)]

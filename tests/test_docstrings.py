@@ -165,6 +165,7 @@ def test_a_report_says_of_a_number_what_its_function_says():
         assert one.misleads in notes, one.number
 
 
+@pytest.mark.slow
 def test_ids_of_formulas_are_explained_and_lead_to_the_code():
     listed = re.findall(
         r"^\| (\w+) \|.*\| `([\w/.]+)` \|$", (ROOT / "docs/formulas.md").read_text(), re.MULTILINE

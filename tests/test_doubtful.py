@@ -30,6 +30,7 @@ def made_up():
     return page.made_up(PEOPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", QUICK)
 def test_an_estimate_that_is_not_doubtful_is_within_twice(world):
     held_against_the_truth(world)
@@ -82,6 +83,7 @@ def test_the_note_says_how_much_room_there_is():
         )
 
 
+@pytest.mark.slow
 def test_matches_are_held_against_the_bounds_of_matches():
     found = estimate(Sample.of({1: 390, 2: 5}, 4_000))["benedetti_franconi"]
     assert found.doubtful

@@ -509,6 +509,7 @@ def test_the_line_to_paste_is_what_a_draft_would_say(frame):
     assert "insensitive" not in sentence
 
 
+@pytest.mark.slow
 def test_a_line_to_paste_is_short_however_wide_the_table():
     table = pd.DataFrame({"q": ["a", "a"], **{f"c{i}": [1, 2] for i in range(400)}})
     sentence = offered(checked(table))

@@ -104,6 +104,7 @@ def test_a_result_shows_names_escaped(name):
         assert obeyed(text) == []
 
 
+@pytest.mark.slow
 def test_results_print_the_canary_at_all():
     """Results without the name in them would pass unseen."""
     without = {"risk", "population", "singletons", "predicted classes", "find_qids explained"}
@@ -186,6 +187,7 @@ def run(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

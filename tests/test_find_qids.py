@@ -57,6 +57,7 @@ cells_of = st.integers(1, 4).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(cells_of, st.floats(0.01, 0.95), st.integers(1, 5))
 def test_the_search_finds_what_trying_everything_finds(rows, alpha, max_size):
     cells = {

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+# Every file of the library is read.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 # From the ground up. Modules at the top of the package stand on the last floor, with the front
 # doors, but for the two that everything stands on.
@@ -176,7 +179,6 @@ def rounds(imports):
     return sorted(name for name in imports if name in reached(imports, name))
 
 
-@pytest.mark.slow
 def test_no_import_runs_up():
     assert [(a, b) for a, others in graph().items() for b in others if upward(a, b)] == []
 

@@ -74,6 +74,7 @@ def ask_odd(numbers):
     assert answered > len(numbers) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(2))
 def test_types_names_and_labels_that_only_pandas_has(batch):
     ask_odd(range(batch * BATCH, (batch + 1) * BATCH))

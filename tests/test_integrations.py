@@ -44,6 +44,7 @@ def gate_operator(monkeypatch):
     sys.modules.pop("anonrisk.integrations.airflow")
 
 
+@pytest.mark.slow
 def test_nothing_that_a_template_gives_is_an_option(gate_operator, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     anonrisk.Policy(quasi=["zip"], k=2).save("p.json")

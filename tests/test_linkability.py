@@ -106,6 +106,7 @@ RING = {
 }
 
 
+@pytest.mark.slow
 @settings(
     max_examples=settings.default.max_examples * 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -152,6 +152,7 @@ small = st.sampled_from(["a", "b", None])
 table = st.lists(st.tuples(ids, small, small), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(st.lists(table, min_size=2, max_size=3))
 def test_any_tables_of_a_few_rows(made):
     tables = {f"t{i}": pd.DataFrame(rows, columns=["id", "x", "y"]) for i, rows in enumerate(made)}

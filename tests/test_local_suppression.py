@@ -73,6 +73,7 @@ tables = st.integers(1, 4).flatmap(
 weights_of = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=4, max_size=4)
 
 
+@pytest.mark.slow
 @given(tables, st.integers(1, 4), weights_of, st.booleans())
 def test_every_record_matches_k_and_nobody_gets_worse(rows, k, weights, shared):
     weights = weights[: len(rows[0])]
@@ -137,6 +138,7 @@ def test_what_is_called_optimal_is(rows, k, weights):
     assert found.cost == pytest.approx(min(costs))
 
 
+@pytest.mark.slow
 def test_greedy_choices_hold_without_the_search(monkeypatch):
     monkeypatch.setattr(local_suppression, "_MAX_SEARCHED", -1)
     random = np.random.default_rng(7)
@@ -201,6 +203,7 @@ PUBLISHED = [
 OURS = {False: [4, 6, 109], True: [2, 3, 58]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared_cells", OURS)
 def test_beside_what_sdcmicro_publishes(shared, shared_cells):
     found = []

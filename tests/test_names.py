@@ -147,6 +147,7 @@ def test_a_number_names_the_column_that_is_written_so(frame, case):
     assert verdict.policy_digest == policy.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", NUMBERED)
 def test_numbers_and_texts_name_one_column_by_every_label(case):
     keys, status = NUMBERED[case]

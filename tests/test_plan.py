@@ -194,6 +194,7 @@ def test_at_least_as_good_as_datafly_on_a_made_up_table(k):
     at_least_as_good_as_datafly(table, list(hierarchies), hierarchies, k)
 
 
+@pytest.mark.slow
 def test_a_stopped_search_still_beats_its_start(monkeypatch):
     table = pd.DataFrame(people(200))
     full = table.anon.plan(QIDS, 5, method="full-domain")
@@ -249,6 +250,7 @@ def test_what_says_that_it_is_optimal_is_the_best_of_the_whole_lattice(monkeypat
             assert found.best.loss >= least - 1e-12
 
 
+@pytest.mark.slow
 def test_it_may_be_best_to_suppress_those_who_have_lost_most_already():
     # A bound that takes every suppressed record for a whole loss more is wrong on lopsided trees.
     even = {"any": {"first": ["a", "b", "c"], "second": ["d", "e", "f", "g"]}}
@@ -323,6 +325,7 @@ def test_a_stored_plan_holds_no_cell_and_does_the_same():
             Plan.from_json(bad)
 
 
+@pytest.mark.slow
 def test_an_edge_is_a_number_with_a_name_and_not_a_cell():
     close = [1.23456789] * 10 + [1.23456791] * 10 + [1.23456795] * 10
     narrow = [1000.12345, 1000.12347, 1000.12349] * 12

@@ -35,6 +35,7 @@ def test_every_way_reaches_k_and_names_its_edges(frame, bins):
             assert all(low < edge <= high for edge in recoding.edges)
 
 
+@pytest.mark.slow
 def test_ways_differ_and_auto_is_the_way_it_was(frame):
     table = frame(CELLS)
     edges = {}

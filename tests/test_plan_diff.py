@@ -81,6 +81,7 @@ def puts_together(fine, coarse, domain):
     return bool((theirs[:, None] == theirs)[alike].all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "kinds"),
     [("numbers", NUMBERS), ("texts", TEXTS), ("zips", ZIPS), ("dates", DATES)],

@@ -203,6 +203,7 @@ def test_a_hospital_passes_every_ready_policy_in_two_calls(ready, method):
     assert plan == anonrisk.Plan.from_json(plan.to_json())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ready", READY)
 def test_people_pass_every_ready_policy_in_two_calls(frame, ready):
     cells = people(240)

@@ -250,6 +250,7 @@ def test_by_region_less_is_lost_of_what_was_asked_for():
     assert lost["target"] < 0.5 * lost["entropy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["discernibility", "target"])
 def test_with_other_goals_it_is_still_the_best(word):
     table = pd.DataFrame(CELLS).fillna({"ill": "none"}).assign(rich=["y", "n", "n", "y"] * 40)
@@ -274,6 +275,7 @@ def test_with_other_goals_it_is_still_the_best(word):
     assert found.loss == pytest.approx(plan.after.loss, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_long_tail_does_not_take_the_bits_of_the_rest():
     random = np.random.default_rng(1)
     n = 20_000
@@ -323,6 +325,7 @@ def test_a_column_of_one_value_loses_nothing():
     assert found.loss == pytest.approx(plan.after.loss)
 
 
+@pytest.mark.slow
 def test_max_loss_is_in_the_loss_that_was_chosen():
     table = pd.DataFrame(CELLS)
     for loss in ("entropy", "range", "discernibility", own):

@@ -84,6 +84,7 @@ def test_the_column_that_tells_keeps_its_detail(frame):
     assert Plan.from_json(private.to_json()) == private
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("xyz")), min_size=4, max_size=30),

@@ -31,6 +31,7 @@ def candidates(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", [0.0, 0.3])
 @pytest.mark.parametrize("names", [["age", "sex"], ["zip", "sex", "illness"]])
 def test_classes_are_cut_and_never_joined(candidates, names, suppressed):
@@ -74,6 +75,7 @@ def test_the_best_of_three_is_what_it_says(seed, k):
     assert f"{plan.after.loss:.3f}" in plan.note
 
 
+@pytest.mark.slow
 def test_it_is_taken_where_it_wins_and_named():
     table = pd.DataFrame(people(300, seed=1))
     names = ["age", "zip", "sex", "born"]
@@ -117,6 +119,7 @@ def test_where_no_kind_of_plan_does_the_reason_is_told():
         table.anon.plan("age", 5, method="auto", sensitive="illness", ldiv=9)
 
 
+@pytest.mark.slow
 def test_the_best_is_by_what_columns_are_worth():
     table = pd.DataFrame(people(300, seed=2))
     names = ["age", "zip", "born"]

@@ -365,6 +365,7 @@ def test_the_bars_on_adult(shared):
     assert diverse.after.loss <= alone.after.loss + 0.02
 
 
+@pytest.mark.slow
 def test_the_better_method_is_taken_and_named():
     table = pd.DataFrame(people(300))
     names = ["age", "zip", "born"]

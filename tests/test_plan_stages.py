@@ -83,6 +83,7 @@ def test_little_is_lost_by_cutting_in_stages():
     assert len(asked) <= MAX_JOBS
 
 
+@pytest.mark.slow
 def test_goals_are_kept_in_stages():
     table = pd.DataFrame(people(600, seed=2))
     names = ("age", "zip", "born")

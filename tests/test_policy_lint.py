@@ -169,6 +169,7 @@ def test_policies_of_examples_pass():
 # ---- on the command line ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_exit_codes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Policy(quasi="zip", k=5).save("good.json")

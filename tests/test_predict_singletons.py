@@ -238,6 +238,7 @@ def test_estimates_and_their_laws_are_possible(counts, t, j):
     assert 0 <= prediction.p_any <= 1
 
 
+@pytest.mark.slow
 def test_the_interval_does_not_jump_where_the_group_outgrows_the_table():
     rng = np.random.default_rng(5)
     for name in worlds.worlds():

@@ -417,6 +417,7 @@ def prints_well(result):
 OTHERS = [pytest.param(which, marks=pytest.mark.slow) for which in TABLES if which != "usual"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["usual", *OTHERS])
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_prints_well(name, which):

@@ -110,6 +110,7 @@ def test_figure_3(columns):
     assert max(n / domain, 1) == pytest.approx(printed_k, rel=0.07)
 
 
+@pytest.mark.slow
 def test_figure_3_on_the_table(shared):
     import importlib.util
 

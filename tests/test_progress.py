@@ -159,6 +159,7 @@ def waited_for(stream, text):
         yield
 
 
+@pytest.mark.slow
 def test_a_terminal_is_left_as_it_was(no_rich, monkeypatch):
     stream = terminal(monkeypatch)
     with waited_for(stream, "adding up: 2 of 8 (0 s)"):
@@ -168,6 +169,7 @@ def test_a_terminal_is_left_as_it_was(no_rich, monkeypatch):
     assert "\n" not in stream.getvalue()
 
 
+@pytest.mark.slow
 def test_a_line_is_never_folded(no_rich, monkeypatch):
     stream = terminal(monkeypatch)
     monkeypatch.setattr(progress.shutil, "get_terminal_size", lambda: os.terminal_size((12, 3)))

@@ -164,6 +164,7 @@ def measured(table, qid):
     }
 
 
+@pytest.mark.slow
 @given(with_sensitive())
 def test_sensitive_measures_equal_the_oracle(cells):
     table, rows = pandas_table("pandas_object", cells), rows_of(cells)
@@ -181,6 +182,7 @@ def test_sensitive_measures_equal_the_oracle(cells):
     assert found["delta"] == pytest.approx(oracle.delta(rows, qid, "s"), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(with_sensitive(), st.randoms(use_true_random=False))
 def test_order_and_labels_of_rows_do_not_matter_to_values(cells, random):
     table = pandas_table("pandas_object", cells)
@@ -191,6 +193,7 @@ def test_order_and_labels_of_rows_do_not_matter_to_values(cells, random):
     assert again == pytest.approx(measured(table, ["coarse", "finer"]), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(with_sensitive())
 def test_splitting_classes_never_protects(cells):
     table = pandas_table("pandas_object", cells)

@@ -63,6 +63,7 @@ def least_difference(numbers, k):
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(different, st.integers(1, 3))
 def test_no_map_of_different_numbers_has_a_smaller_difference_of_ranks(numbers, k):

@@ -80,6 +80,7 @@ def test_ordered_closeness_on_which_other_tools_agree(adult):
     assert found == pytest.approx(0.0496, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_hierarchies_of_arx(shared):
     tables, trees = shared / "data" / "tables", shared / "data" / "hierarchies"
     arx = pd.read_csv(tables / "arx_adult.csv", sep=None, engine="python")

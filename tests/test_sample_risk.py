@@ -379,6 +379,7 @@ def test_a_policy_keeps_what_it_says_of_the_draw():
     assert plain.digest != policy.digest
 
 
+@pytest.mark.slow
 def test_a_gate_believes_no_unsuppressed_that_something_else_denies():
     table = pd.DataFrame({"zip": [str(i // 10) for i in range(3000)]})
     risk = {"journalist": {"highest": 0.5}, "marketer": {"average": 0.5}}

@@ -90,6 +90,7 @@ def test_intervals_hold_as_often_as_they_say(world):
         assert 0.95 - 0.0138 <= held / times <= 0.96 + 0.0138, (k, held / times)
 
 
+@pytest.mark.slow
 def test_small_samples_are_never_too_sure():
     rng = np.random.default_rng(7)
     most, times = 256, 2_000
@@ -104,6 +105,7 @@ def test_small_samples_are_never_too_sure():
         assert held / times >= 0.935, alone
 
 
+@pytest.mark.slow
 def test_hashes_of_the_library_are_random_enough_for_that():
     """The whole way, from cells to an interval, under many keys."""
     sizes = np.repeat([1, 2, 5], [300, 500, 100])

@@ -127,6 +127,7 @@ def table_of(rows):
     )
 
 
+@pytest.mark.slow
 @given(
     SPLITS,
     st.sampled_from([None, "who"]),

@@ -49,6 +49,7 @@ def tool_of(frame, request):
     return testing.engine(name)
 
 
+@pytest.mark.slow
 def test_every_kind_of_table_conforms(frame, request):
     tool = tool_of(frame, request)
     # Two hundred questions take Spark minutes: by day those that say what equal means.
@@ -286,6 +287,7 @@ def test_a_wrong_tool_is_caught(wrong):
     assert len(report.differences) < len(SOME) / 3
 
 
+@pytest.mark.slow
 def test_every_measure_that_is_off_is_caught():
     def off(answer):
         if isinstance(answer, dict):

@@ -33,6 +33,7 @@ def told(verdict):
     return [tuple(getattr(one, name) for name in names) for one in verdict.findings]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(ROWS, ROWS, st.booleans())
 def test_a_union_is_judged_as_all_rows_at_once(first, second, persons):

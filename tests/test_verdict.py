@@ -911,6 +911,7 @@ def test_the_bundled_hospital_is_checked_by_person():
 NAMED = {"quasi": ["zip", "age"], "sensitive": ["ill", "cost"], "unit": "who", "by": "ward"}
 
 
+@pytest.mark.slow
 @given(
     st.sets(st.sampled_from(sorted(NAMED)), min_size=1),
     st.sets(st.sampled_from(sorted(CELLS)), min_size=1, max_size=3),

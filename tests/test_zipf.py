@@ -131,6 +131,7 @@ def test_more_records_single_out_more_people():
     assert Zipf(2, 5, 10**9).longest(1.0, up_to=7) == 7
 
 
+@pytest.mark.slow
 def test_several_attributes_multiply():
     rng = np.random.default_rng(1)
     n = 20_000
