@@ -24,11 +24,7 @@ from anonrisk.testing.tables import KINDS
 
 HAND = tuple(validation.by_hand())
 # What says which cells are equal, and what is no number.
-SOME = [
-    case
-    for case in HAND
-    if case.label in ("k", "classes", "uniqueness", "alpha", "ldiv distinct", "kmap")
-]
+SOME = [case for case in HAND if case.label == "k"]
 BY_ID = {case.id: case for case in testing.cases()}
 # They are asked, and have no row of the page.
 OF_SPARK = {"spark", "connect", "pandas-on-spark"}
@@ -49,7 +45,7 @@ def tool_of(frame, request):
     return testing.engine(name)
 
 
-@pytest.mark.slow
+@pytest.mark.contract
 def test_every_kind_of_table_conforms(frame, request):
     tool = tool_of(frame, request)
     # Two hundred questions take Spark minutes: by day those that say what equal means.
