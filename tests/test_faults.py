@@ -348,11 +348,21 @@ def test_a_disk_that_is_full_never_passes(option, tmp_path):
 @pytest.mark.slow
 @pytest.mark.spark("spark")
 def test_a_fault_at_a_step_of_a_stream_releases_nothing(spark, tmp_path):
+    stream_releases_nothing(spark, tmp_path, 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.spark("spark")
+def test_a_fault_at_many_steps_of_a_stream_releases_nothing(spark, tmp_path):
+    stream_releases_nothing(spark, tmp_path, 40)
+
+
+def stream_releases_nothing(spark, folder, n_steps):
     """Of a batch that fails: what is done with one that passes may come after its release."""
     from anonrisk.spark import foreach_batch
 
     batch, released = spark.createDataFrame(TABLE.assign(zip=range(12))), []
-    gate = foreach_batch(POLICY, lambda *given: released.append(given), str(tmp_path / "q"))
+    gate = foreach_batch(POLICY, lambda *given: released.append(given), str(folder / "q"))
     numbers = itertools.count()
 
     def run():
@@ -363,7 +373,8 @@ def test_a_fault_at_a_step_of_a_stream_releases_nothing(spark, tmp_path):
     assert not counted.passes(run)
     steps = [*counted.first.values()]
     assert len(steps) > 100
-    for step, kind in zip(steps[:: len(steps) // 4], itertools.cycle(FAULTS), strict=False):
+    some = steps[len(steps) // (2 * n_steps) :: len(steps) // n_steps]
+    for step, kind in zip(some, itertools.cycle(FAULTS), strict=False):
         assert not Fault(raising(kind), step).passes(run)
 
 
@@ -443,14 +454,14 @@ def test_every_budget_of_scores_is_asked():
 
 
 @pytest.mark.contract
-@pytest.mark.parametrize("key", OF_SCORES)
-def test_a_score_that_is_no_number_never_passes(frame, key, monkeypatch):
+def test_a_score_that_is_no_number_never_passes(frame, monkeypatch):
     roles = {"quasi": "zip", "sensitive": "ill", "unlisted": "ignore"}
-    policy = Policy(**roles, missing_sensitive="value", **{key: OF_SCORES[key]})
+    policy = Policy(**roles, missing_sensitive="value", **OF_SCORES)
     table = frame(TABLE.to_dict("list"))
     assert policy.check(table).passed
     had = scoring(table, math.nan, monkeypatch)
-    assert policy.check(table).status == "could_not_assess"
+    found = {one.budget: one.status for one in policy.check(table).findings}
+    assert found == dict.fromkeys(OF_SCORES, "could_not_assess")
     assert any(had)
 
 

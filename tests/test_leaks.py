@@ -99,9 +99,9 @@ def test_no_word_says_a_cell(frame, word, which, heard, tmp_path):
     assert held_by_files(folder) == []
 
 
-# One of a kind each, for engines of which every word is a job: counts, values, searches, records,
-# plans, pages, gates. The night asks them all.
-FEW_WORDS = ("k", "ldiv", "assess", "at_risk", "find_qids", "plan", "sketch", "Policy.check")
+# One of a kind each, for engines of which every word is a job: counts, values, records, searches,
+# plans, gates. The night asks them all.
+FEW_WORDS = ("k", "ldiv", "at_risk", "find_qids", "plan", "Policy.check")
 FAR = ("spark", "connect", "pandas_on_spark", "sqlite", "duckdb_sql", "postgresql", "scan")
 
 
