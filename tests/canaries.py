@@ -39,10 +39,80 @@ def cells(**together) -> dict:
 
 # A plan may name a value that k records have: here two have it.
 TABLES = {"alone": cells(), "alike": cells(person=4, zip=2, sex=2, value=2, income=2)}
-# They give rows or cells back, for which they are asked; `person`, `zip` and so on may be said.
+# Two groups, whose names are no canaries: who names a column in `by=` asks for its cells.
+GROUP = "gr0up"
+GROUPED = TABLES["alike"] | {"sex": [f"{GROUP} {i % 2}" for i in range(N)]}
+# Everything that may say a cell, or is not asked, each with its reason.
 GIVES_CELLS = {
-    *("apply", "at_risk", "declare", "generalize", "microaggregate", "permute", "perturb"),
-    *("pseudonymize", "sizes", "suppress"),
+    "apply": "gives the table back, recoded",
+    "at_risk": "gives the rows at risk",
+    "declare": "gives the table back",
+    "generalize": "gives the table back, one column coarser",
+    "microaggregate": "gives the table back, with means",
+    "permute": "gives the table back, one column shuffled",
+    "perturb": "gives the table back, with noise",
+    "pseudonymize": "gives the table back, without the persons",
+    "sizes": "gives the rows back, each with the size of its class",
+    "suppress": "gives the rows back that may stay",
+}
+NOT_ASKED = {
+    "Suda.scores": "the rows, each with its score, are asked for",
+    "Suda.records": "as Suda.scores",
+    "plot": "a picture of numbers that are asked beside it",
+    "Release.tables": "the tables that it was given",
+    "ClassProfiles.merged": "makes another from what it is given",
+    "ClassProfiles.sum": "makes another from what it is given",
+    "Ledger.append": "writes what it is given",
+    "JointTable.counts": "what it was given",
+    "JointTable.most": "takes answers; questionnaire asks it",
+    "JointTable.check": "takes answers; questionnaire asks it",
+}
+HOLDS_CELLS = {
+    "Release": "a copy holds the tables that it was given",
+    "Suda": "a copy holds rows, with a column more",
+    "JointTable": "a copy holds the counts that it was given",
+}
+NOTHING_TO_SAY = {
+    "AnonRiskError": "errors are read wherever a call raises one",
+    "ReleaseBlocked": "asked where a verdict raises it",
+    "__version__": "a text",
+    "anon": "gives the words",
+    "scan": "gives a table",
+    "table": "gives a table",
+    "policy.set_name_detector": "asked below with detectors of every kind",
+    "policy.Budget": "a limit of a policy, which has seen no table",
+    "policy.PolicyRoles": "names of columns, in a policy",
+    "policy.Rule": "a part of a policy, which has seen no table",
+    "policy.Finding": "in a verdict, which is asked",
+    "policy.LintResult": "Policy.lint is asked as a member",
+    "policy.Remark": "in a LintResult",
+    "predict.Answer": "what a user says that a person answered",
+    "predict.KnownByKl": "two numbers",
+    "predict.Step": "in a Questionnaire",
+    "predict.population.Bounds": "in a PopulationEstimate",
+    "predict.population.Interval": "two numbers",
+    "predict.population.Pitman": "two numbers",
+    "predict.zipf.Zipf": "four numbers",
+    "predict.zipf.ZipfStep": "numbers of a Zipf",
+    "priors.Disagreement": "in Disagreements",
+    "priors.Disagreements": "Repository.disagreements is asked as a member",
+    "priors.Submissions": "Repository.query is asked as a member",
+}
+# Modules whose public names are not asked here.
+OTHER_MODULES = {
+    "datasets": "makes tables of its own",
+    "gx": "test_gx_docs.py and the Data Docs below",
+    "hierarchy": "holds the values that it was given",
+    "identity": "keeps identities, which test_identity*.py asks",
+    "integrations": "hand a table to a policy",
+    "keys": "has seen no table",
+    "pandas_on_spark": "gives the words",
+    "pseudonyms": "as identity",
+    "recode": "parts of a plan, which hold the values that a plan may name",
+    "reporting": "pages of answers, which are asked through their report",
+    "spark": "hands batches to a policy",
+    "sql": "gives tables",
+    "testing": "compares tools on tables of its own",
 }
 # What methods are asked, by the names of their parameters.
 ARGUMENTS = {
@@ -68,19 +138,8 @@ ARGUMENTS = {
     "files": [],
     "contents": {},
 }
-# A picture is the numbers that are asked for above; others make one from what they are given, or
-# give back what they were given.
-NOT_ASKED = {
-    "Suda.scores",
-    "Suda.records",
-    "plot",
-    "Release.tables",
-    "ClassProfiles.merged",
-    "ClassProfiles.sum",
-    "Ledger.append",
-}
-# The tables that they were given, or rows of them with a column more.
-HOLDS_TABLES = {"Release", "Suda"}
+# They are given cells even where they may be left out.
+TAKE_CELLS = {"items", "joint", "zips", "zip_population"}
 
 
 def table(which="alone") -> pd.DataFrame:
@@ -112,7 +171,7 @@ def said(thing, more, depth=0):
     elif is_ours(thing) and not isinstance(thing, type) and depth < 3:
         yield f"{thing!r} {thing}"
         yield from said_by_members(thing, more, depth)
-        if type(thing).__name__ not in HOLDS_TABLES:
+        if type(thing).__name__ not in HOLDS_CELLS:
             yield pickled(thing)
     elif not callable(thing):
         yield f"{thing!r} {thing}"
@@ -139,7 +198,7 @@ def said_by_members(thing, more, depth):
     for name in sorted(names):
         made = isinstance(inspect.getattr_static(kind, name, None), classmethod | staticmethod)
         # One that makes another thing says nothing of this one.
-        if made or {name, f"{kind.__name__}.{name}"} & NOT_ASKED:
+        if made or {name, f"{kind.__name__}.{name}"} & {*NOT_ASKED}:
             continue
         try:
             member = getattr(thing, name)
@@ -165,6 +224,7 @@ def arguments(name, thing, method, more):
     }
     known = {**ARGUMENTS, "other": thing, "previous": thing, "frame": table(), **more}
     assert needed <= {*known}, f"{name}: say in ARGUMENTS what {needed - {*known}} is"
+    needed |= {one.name for one in parameters} & TAKE_CELLS
     return {one: known[one] for one in needed}
 
 

@@ -6,6 +6,7 @@ A step is a function of the library that a gate enters; which there are is found
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import io
 import itertools
@@ -16,20 +17,26 @@ import signal
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import test_versions
-from keys import KEY
+from keys import KEY, SECRET
 
 import anonrisk
 from anonrisk import Ledger, Manifest, Plan, Policy, Release, ReleaseVerdict, State, Verdict
-from anonrisk.cli import main
+from anonrisk.cli import job, main
+from anonrisk.cli.pre_commit import check_each
+from anonrisk.dbt.model import python_model
+from anonrisk.engines import engine_for
+from anonrisk.engines.pandas import PandasEngine
 from anonrisk.errors import AnonRiskError
 from anonrisk.policy import judge, terms
 from anonrisk.policy.budgets import BUDGETS
-from anonrisk.policy.budgets.base import Value
+from anonrisk.policy.budgets.base import SensitiveBudget, Value
 from anonrisk.releases import release_document
+from anonrisk.releases.seal import SigningKey
 
 PACKAGE = str(Path(anonrisk.__file__).parent)
 FAULTS = {
@@ -139,12 +146,91 @@ def by_release(folder):
     return lambda: Release({"t": TABLE}, policy, name="first").check(ledger).passed
 
 
+def by_release_command(folder):
+    """`anonrisk release check` of a release with a ledger, after one was published."""
+    words = commands_of(folder)
+    assert words("publish", "--new") == 0
+    return lambda: words("check") == 0
+
+
+def by_sealing(folder):
+    """`anonrisk release publish --seal`: each time another release, of the same table."""
+    pytest.importorskip("cryptography", reason="needs the extra 'seal'")
+    words = commands_of(folder)
+    SigningKey.generate().save(folder / "seal.pem")
+    seal = ("--seal", str(folder / "seal.pem"))
+    assert words("publish", "--new", *seal) == 0
+    return lambda: words("publish", *seal) == 0
+
+
+def by_verifying(folder):
+    words = commands_of(folder)
+    assert words("publish", "--new") == 0
+    return lambda: words("verify") == 0
+
+
+def commands_of(folder):
+    """What runs `anonrisk release`, each time of another name, and gives the exit code."""
+    pytest.importorskip("sqlalchemy", reason="needs the extra 'store'")
+    folder.chmod(0o700)
+    numbers = itertools.count()
+    published = folder / "out"
+    published.mkdir()
+    TABLE.to_csv(published / "t.csv", index=False)
+    Policy(**TERMS, differencing={"k": 5}).save(folder / "p.json")
+    (folder / "key").write_text(SECRET.hex())
+    (folder / "key").chmod(0o600)
+
+    def run(action, *more):
+        document = {"version": release_document.VERSION, "tables": {"t": "out/t.csv"}}
+        document |= {"policy": "p.json", "name": f"r{next(numbers)}"}
+        (folder / "r.json").write_text(json.dumps(document), encoding="utf-8")
+        manifest = published / "manifest.json"
+        given = {
+            "check": [folder / "r.json"],
+            "publish": [folder / "r.json", "--by", "me", "-o", manifest],
+            "verify": [manifest, published],
+        }[action]
+        of_ledger = ["--ledger", folder / "ledger.db", "--key-file", folder / "key"]
+        return silently(lambda: main(["release", action, *map(str, given + of_ledger), *more]))
+
+    return run
+
+
+def silently(call):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return call()
+
+
+def by_hook(folder):
+    by_command(folder)
+    words = [f"--policy={folder / 'p.json'}", str(folder / "t.csv")]
+    return lambda: silently(lambda: check_each(words)) == 0
+
+
+def by_dbt_model(_):
+    ((_, text),) = python_model(POLICY, "t").items()
+    dbt = SimpleNamespace(config=lambda **_: None, ref=lambda _: TABLE)
+
+    def gate():
+        made = {}
+        exec(compile(text, "model.py", "exec"), made)
+        return silently(lambda: made["model"](dbt, None)) is TABLE
+
+    return gate
+
+
 GATES = {
     "Policy.check": by_policy,
     "command line": by_command,
     "run_gate": by_suite,
     "checkpoint": by_checkpoint,
     "Release.check": by_release,
+    "release check": by_release_command,
+    "release publish": by_sealing,
+    "release verify": by_verifying,
+    "pre-commit": by_hook,
+    "dbt model": by_dbt_model,
 }
 
 
@@ -175,7 +261,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 # How many steps get a fault by day: as many as a few seconds take.
-BY_DAY = {"Policy.check": 100, "run_gate": 5, "checkpoint": 5}
+BY_DAY = {"Policy.check": 100, "run_gate": 5, "checkpoint": 5, "release publish": 10}
 
 
 @pytest.mark.slow
@@ -262,11 +348,21 @@ def test_a_disk_that_is_full_never_passes(option, tmp_path):
 @pytest.mark.slow
 @pytest.mark.spark("spark")
 def test_a_fault_at_a_step_of_a_stream_releases_nothing(spark, tmp_path):
+    stream_releases_nothing(spark, tmp_path, 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.spark("spark")
+def test_a_fault_at_many_steps_of_a_stream_releases_nothing(spark, tmp_path):
+    stream_releases_nothing(spark, tmp_path, 40)
+
+
+def stream_releases_nothing(spark, folder, n_steps):
     """Of a batch that fails: what is done with one that passes may come after its release."""
     from anonrisk.spark import foreach_batch
 
     batch, released = spark.createDataFrame(TABLE.assign(zip=range(12))), []
-    gate = foreach_batch(POLICY, lambda *given: released.append(given), str(tmp_path / "q"))
+    gate = foreach_batch(POLICY, lambda *given: released.append(given), str(folder / "q"))
     numbers = itertools.count()
 
     def run():
@@ -277,25 +373,36 @@ def test_a_fault_at_a_step_of_a_stream_releases_nothing(spark, tmp_path):
     assert not counted.passes(run)
     steps = [*counted.first.values()]
     assert len(steps) > 100
-    for step, kind in zip(steps[:: len(steps) // 4], itertools.cycle(FAULTS), strict=False):
+    some = steps[len(steps) // (2 * n_steps) :: len(steps) // n_steps]
+    for step, kind in zip(some, itertools.cycle(FAULTS), strict=False):
         assert not Fault(raising(kind), step).passes(run)
+
+
+@pytest.mark.nightly
+@pytest.mark.spark("spark")
+def test_a_fault_at_a_step_of_a_job_on_spark_never_passes(spark, tmp_path):
+    TABLE.to_parquet(tmp_path / "t.parquet", index=False)
+    POLICY.save(tmp_path / "p.json")
+    words = [str(tmp_path / "t.parquet"), "--policy", str(tmp_path / "p.json")]
+    never_passes(lambda: silently(lambda: job.main("check", words)) == 0, 40)
 
 
 # ---- a number that is none ----------------------------------------------------------------------
 
+# Limits that the table keeps, and that a table can break: one that none can is no pass.
 ASKED = {
-    "k": 1,
-    "ldiv": {"l": 1},
-    "max_fraction_below_k": {"k": 2, "at_most": 1},
-    "max_records_below_k": {"k": 2, "at_most": 99},
-    "max_suppressed": 1,
-    "max_unique_fraction": 1,
-    "max_unique_records": 99,
-    "population_unique_fraction": {"population_size": 1000, "at_most": 1},
-    "predicted_singletons": {"group_size": 3, "at_most": 3},
-    "risk": {"prosecutor": {"highest": 1}},
-    "tcloseness": {"t": 1, "distance": "equal"},
-    "whole_person": {"k": 1},
+    "k": 5,
+    "ldiv": {"l": 2},
+    "max_fraction_below_k": {"k": 2, "at_most": 0.5},
+    "max_records_below_k": {"k": 2, "at_most": 5},
+    "max_suppressed": 0.5,
+    "max_unique_fraction": 0.5,
+    "max_unique_records": 5,
+    "population_unique_fraction": {"population_size": 1000, "at_most": 0.9},
+    "predicted_singletons": {"group_size": 6, "at_most": 2},
+    "risk": {"prosecutor": {"highest": 0.5}},
+    "tcloseness": {"t": 0.2, "distance": "equal"},
+    "whole_person": {"k": 2},
 }
 # Judged by Release.check, of several tables.
 OF_RELEASES = {"differencing", "linked"}
@@ -310,6 +417,7 @@ def test_a_number_that_is_none_never_passes(key, monkeypatch):
     more = {"suppressed": "*"} if key == "max_suppressed" else {}
     roles = {"quasi": "zip", "sensitive": "ill", "unit": "who"}
     policy = Policy(**roles, missing_sensitive="value", **{key: ASKED[key]}, **more)
+    assert policy.check(TABLE, n_original=12).passed
     seen, told = [], judge.told
 
     def none(budget, qid, value, **about):
@@ -319,6 +427,53 @@ def test_a_number_that_is_none_never_passes(key, monkeypatch):
     monkeypatch.setattr(judge, "told", none)
     assert policy.check(TABLE, n_original=12).status == "could_not_assess"
     assert [value for value in seen if isinstance(value, Value)]
+
+
+def scoring(frame, number, monkeypatch):
+    """Let the engine of a table score every class by a number; give the numbers that it had."""
+    # What comes by Arrow is scored by pandas.
+    kind, had = type(engine_for(frame)), []
+    kind = kind if hasattr(kind, "score") else PandasEngine
+    score = kind.score
+
+    def none(*given, **how):
+        scored = score(*given, **how)
+        had.append(scored.worst)
+        return dataclasses.replace(scored, worst=dict.fromkeys(scored.worst, number))
+
+    monkeypatch.setattr(kind, "score", none)
+    return had
+
+
+OF_SCORES = {key: ASKED[key] for key in ("ldiv", "tcloseness")}
+
+
+def test_every_budget_of_scores_is_asked():
+    kinds = {key for key, kind in BUDGETS.items() if issubclass(kind, SensitiveBudget)}
+    assert kinds == {*OF_SCORES}
+
+
+@pytest.mark.contract
+def test_a_score_that_is_no_number_never_passes(frame, monkeypatch):
+    roles = {"quasi": "zip", "sensitive": "ill", "unlisted": "ignore"}
+    policy = Policy(**roles, missing_sensitive="value", **OF_SCORES)
+    table = frame(TABLE.to_dict("list"))
+    assert policy.check(table).passed
+    had = scoring(table, math.nan, monkeypatch)
+    found = {one.budget: one.status for one in policy.check(table).findings}
+    assert found == dict.fromkeys(OF_SCORES, "could_not_assess")
+    assert any(had)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in GATES if name != "release verify"])
+def test_a_score_that_is_no_number_passes_no_gate(name, tmp_path, monkeypatch):
+    """But for `release verify`, which judges files by their manifest, and scores nothing."""
+    gate = GATES[name](tmp_path)
+    assert gate()
+    had = scoring(TABLE, math.nan, monkeypatch)
+    assert not Fault().passes(gate)
+    assert any(had)
 
 
 # ---- a document of a later version --------------------------------------------------------------

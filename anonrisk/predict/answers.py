@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -86,7 +86,8 @@ class JointTable:
     """
 
     questions: tuple[str, ...]
-    counts: Counts
+    # Not printed: they may be cells of somebody's data.
+    counts: Counts = field(repr=False)
 
     def __post_init__(self) -> None:
         name = joined(self.questions)
