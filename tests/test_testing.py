@@ -30,7 +30,7 @@ SOME = [
     if case.label in ("k", "classes", "uniqueness", "alpha", "ldiv distinct", "kmap")
 ]
 BY_ID = {case.id: case for case in testing.cases()}
-# They are asked, and have no row of the page.
+# By day they are asked little.
 OF_SPARK = {"spark", "connect", "pandas-on-spark"}
 # Words that change tables, hold roles, write pages or are keyed: no number is right for all.
 NO_NUMBERS = {
@@ -65,10 +65,9 @@ def test_every_kind_of_table_answers_everything(frame, request):
     tool = tool_of(frame, request)
     report = testing.run(tool)
     assert report.differences == ()
-    if tool.name not in OF_SPARK:
-        *hand, arx = validation.on_page(validation.ROWS)[tool.name]
-        assert validation.row_by_hand(report) == hand
-        assert arx in ("by night", validation.row_by_arx(report))
+    *hand, arx = validation.on_page(validation.ROWS)[tool.name]
+    assert validation.row_by_hand(report) == hand
+    assert arx in ("by night", validation.row_by_arx(report))
 
 
 @pytest.mark.slow
@@ -84,7 +83,7 @@ def test_the_page_names_what_was_stored():
     page = validation.PAGE.read_text(encoding="utf-8")
     assert f"pycanon is version {stored['version']}" in page
     assert {*stored["outcomes"]} <= {*BY_ID}
-    assert {*validation.on_page(validation.ROWS)} == {*KINDS} - OF_SPARK
+    assert {*validation.on_page(validation.ROWS)} == {*KINDS}
 
 
 # ---- the answers themselves -----------------------------------------------------------------
