@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 ATTRIBUTE_NOT_JUDGED = "attribute disclosure not judged"
+_MOST_TABLES = 3
 # Why no budget looks at a column, by its role; none for roles that budgets are about.
 _WHY = {
     "direct": "must not be published",
@@ -321,6 +322,17 @@ def of_table(
     )
     unit = next((name for name, role in roles["columns"].items() if role == "unit"), None)
     return Coverage(columns=columns, not_looked_at=unseen, unit=unit)
+
+
+def caveats_of(tables: Mapping[str, Coverage]) -> tuple[str, ...]:
+    """Return what keeps the pass of several tables from being a plain one, with the table's name.
+
+    Of more than a few tables it is their number alone.
+    """
+    told = {name: caveats for name, one in tables.items() if (caveats := one.caveats)}
+    if len(told) > _MOST_TABLES:
+        return (f"with something not judged in {len(told):,} of {len(tables):,} tables",)
+    return tuple(f"{one} in {named(name)}" for name, caveats in told.items() for one in caveats)
 
 
 def _looks(
