@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTE_NOT_JUDGED = "attribute disclosure not judged"
 _MOST_TABLES = 3
+_VALUE = "a person is a value of {}"
 # Why no budget looks at a column, by its role; none for roles that budgets are about.
 _WHY = {
     "direct": "must not be published",
@@ -250,9 +251,7 @@ class Coverage:
 
     def row_lines(self) -> list[str]:
         """Return what is said of rows: how many were judged, why not all, and who is a person."""
-        who = "each row is taken for a person"
-        if self.unit is not None:
-            who = f"a person is a value of {shown(self.unit)}"
+        who = person_of(self.unit)
         lines = []
         if self.rows.n_rows is not None:
             total = count_of(self.rows.n_rows, "row")
@@ -322,6 +321,11 @@ def of_table(
     )
     unit = next((name for name, role in roles["columns"].items() if role == "unit"), None)
     return Coverage(columns=columns, not_looked_at=unseen, unit=unit)
+
+
+def person_of(unit: Name | None) -> str:
+    """Return what is taken for a person, in words."""
+    return "each row is taken for a person" if unit is None else _VALUE.format(shown(unit))
 
 
 def caveats_of(tables: Mapping[str, Coverage]) -> tuple[str, ...]:
