@@ -107,6 +107,30 @@ def test_a_month_and_the_next(folder, capsys):
     assert "'patients.csv' was changed" in capsys.readouterr().err
 
 
+def test_a_pass_with_a_caveat_is_nowhere_a_plain_one(folder, capsys):
+    caveat = "attribute disclosure not judged for illness"
+    Policy(quasi="area", sensitive="illness", unit="patient", k=5).save("policy.json")
+    assert main(["report", "out/patients.csv", "--policy", "policy.json", "--html", "r.html"]) == 0
+    assert capsys.readouterr().out.startswith(f"pass, {caveat}\n")
+    assert run("check", "release.json", key=False) == PASS
+    assert capsys.readouterr().out.startswith(f"pass, {caveat} in patients: release")
+    assert run("check", "release.json", "--markdown", "r.md", key=False) == PASS
+    assert f"pass, {caveat} in patients" in Path("r.md").read_text(encoding="utf-8").lower()
+    POLICY.save("policy.json")
+    capsys.readouterr()
+    assert publish("--new") == PASS
+    assert f": pass, {caveat} in patients" in " ".join(capsys.readouterr().out.split())
+    assert run("show", "out/manifest.json", key=False) == PASS
+    assert f": pass, {caveat} in patients" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_caveats_of_many_tables_are_counted():
+    verdict = Policy(quasi="area", sensitive="illness", unit="patient", k=5).check(PATIENTS)
+    tables = {f"t{i}": verdict for i in range(4)}
+    assert ReleaseVerdict(tables).caveats == ("with something not judged in 4 of 4 tables",)
+    assert ReleaseVerdict(tables).report().to_dict()["verdict"]["tone"] == "doubt"
+
+
 def test_an_approval_is_void_once_anything_changes(folder, capsys):
     write(approvals=1)
     assert run("approve", "release.json", "--by", "B. Board") == PASS

@@ -140,3 +140,22 @@ def test_data_docs_and_results_say_what_is_covered():
     )
     rendered = agx.ExpectColumnsToBePublishable._diagnostic_observed_value_renderer(result=columns)
     assert "attribute disclosure not judged" in str(rendered.to_json_dict())
+
+
+def test_data_docs_of_a_suite_made_by_hand_claim_no_more_than_they_know():
+    table = pd.DataFrame({"zip": ["a"] * 20 + ["b"] * 20, "who": range(40)})
+    persons = (
+        ({}, "each row is taken for a person"),
+        ({"unit": "who"}, "a person is a value of who"),
+    )
+    for unit, person in persons:
+        halves = [K(qids=["zip"], k=2, row_condition=half, **unit) for half in (ONLY_A, REST)]
+        by_hand = suite(*halves)
+        by_hand.expectations[-1].classified = ["zip", "who"]
+        first, _, columns = agx.run_gate(by_hand, table).results
+        assert columns.result["details"]["covers"] == [
+            "zip, who: classified; other expectations say who looks at them."
+        ]
+        rendered = str(K._diagnostic_observed_value_renderer(result=first).to_json_dict())
+        assert "['Rows of the table set aside by the row condition', '20']" in rendered
+        assert f"['Person', '{person}']" in rendered

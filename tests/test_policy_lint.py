@@ -92,6 +92,11 @@ WEAKER = {
     "a direct identifier": ({"direct": ["ssn"]}, "roles.direct"),
     "unlisted": ({"unlisted": "ignore"}, "unlisted"),
     "missing": ({"missing": "drop", "max_dropped_fraction": 0.1}, "missing"),
+    "wildcard": ({"missing": "wildcard"}, "missing"),
+    "acknowledged": (
+        {"acknowledged": [{"column": "zip", "doubt": "hash", "reason": "a code"}]},
+        "acknowledged",
+    ),
     "missing_sensitive": ({"missing_sensitive": "value"}, "missing_sensitive"),
     "unit": ({"unit": None}, "roles.unit"),
 }
@@ -127,6 +132,12 @@ def test_as_strict_or_stricter_is_no_remark():
     stricter = {**BASE, "quasi": ["zip", "age", "sex"], "k": [5, 11], "ldiv": {"l": 3}}
     for policy in (other, Policy(**stricter), Policy(**BASE, max_unique_records=0)):
         assert not policy.lint(against=other).remarks
+    for ldiv in ({"l": 2, "kind": "entropy"}, {"l": 2, "kind": "recursive", "c": 3}):
+        assert not Policy(**{**BASE, "ldiv": ldiv}).lint(against=other).remarks
+        assert other.lint(against=Policy(**{**BASE, "ldiv": ldiv})).errors
+    recursive = [Policy(**{**BASE, "ldiv": {"l": 2, "kind": "recursive", "c": c}}) for c in (2, 3)]
+    assert not recursive[0].lint(against=recursive[1]).remarks
+    assert recursive[1].lint(against=recursive[0]).errors
     with pytest.raises(anonrisk.AnonRiskError, match="against is a Policy"):
         other.lint(against=3)
 

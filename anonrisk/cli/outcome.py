@@ -88,7 +88,7 @@ class Outcome:
             findings=verdict.all_findings,
             message=message,
             covers=tuple(covered.lines()),
-            caveats=covered.caveats if decided.passed else (),
+            caveats=decided.caveats,
         )
 
     @classmethod
@@ -104,6 +104,7 @@ class Outcome:
             findings=verdict.every_finding,
             tables=(*tables, *(None for _ in verdict.findings)),
             page=verdict.report(),
+            caveats=verdict.caveats,
             covers=tuple(
                 f"{name}: {line}"
                 for name, table in verdict.tables.items()

@@ -29,7 +29,7 @@ from anonrisk.policy import Policy, release_rules
 from anonrisk.policy.budgets import shared_scores
 from anonrisk.policy.budgets.risk import OF_SAMPLE
 from anonrisk.policy.check import of_counts, size_of
-from anonrisk.policy.coverage import RowCoverage
+from anonrisk.policy.coverage import RowCoverage, person_of
 from anonrisk.policy.judge import worst
 
 if TYPE_CHECKING:
@@ -120,6 +120,10 @@ class GateExpectation(Rendered, BatchExpectation):
         if counted is not None:
             n_rows = RowCoverage.of(counted.measured).n_rows
             judged = replace(judged, about={**judged.about, "batch_rows": n_rows})
+            seen = judged.details.get("rows")
+            if n_rows is not None and seen is not None:
+                told = {**judged.details, "outside": n_rows - seen}
+                judged = replace(judged, details=told)
         return judged.to_result()
 
     def _judged(self, metrics: dict[str, Any]) -> Judged:
@@ -306,6 +310,7 @@ def _details(findings: list[Finding], decisive: Finding, counted: Counted) -> di
         "missing": sizes.missing,
         **({"dropped": sizes.n_dropped} if sizes.missing == "drop" else {}),
         "unit": sizes.unit,
+        "person": person_of(sizes.unit),
     }
 
 

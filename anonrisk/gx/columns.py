@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from great_expectations.compatibility import pydantic
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
 
 # A policy has a role for them; an expectation that was made by hand has this field.
 _CLASSIFIED = "(In an expectation: classified=[…].)"
+
+
+def _told(covered: coverage.Coverage) -> list[str]:
+    """Return what is known of columns without a policy: not what others look at.
+
+    Those that are classified may be the quasi-identifier of another expectation.
+    """
+    columns = tuple(
+        replace(one, role=None, reason="classified; other expectations say who looks at them")
+        if one.role == "insensitive"
+        else one
+        for one in covered.columns
+    )
+    return replace(covered, columns=columns).column_lines()
 
 
 class ExpectColumnsToBePublishable(GateExpectation):
@@ -134,7 +149,7 @@ class ExpectColumnsToBePublishable(GateExpectation):
                 "columns": n_columns,
                 "direct": direct,
                 "unclassified": n_unlisted,
-                "covers": covered.column_lines(),
+                "covers": covered.column_lines() if whole else _told(covered),
             },
             _CLASSIFIED if loose else unseen(covered.not_looked_at),
             found.about,

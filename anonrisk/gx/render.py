@@ -40,6 +40,8 @@ _LABELS = {
     "rows": "Rows",
     "judged": "Rows judged",
     "dropped": "Rows left out",
+    "outside": "Rows of the table set aside by the row condition",
+    "person": "Person",
     "columns": "Columns",
     "direct": "Direct identifiers",
     "unclassified": "Columns without a role",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from anonrisk.policy.terms import Terms
 
 ATTRIBUTE_NOT_JUDGED = "attribute disclosure not judged"
+_MOST_TABLES = 3
+_VALUE = "a person is a value of {}"
 # Why no budget looks at a column, by its role; none for roles that budgets are about.
 _WHY = {
     "direct": "must not be published",
@@ -249,9 +251,7 @@ class Coverage:
 
     def row_lines(self) -> list[str]:
         """Return what is said of rows: how many were judged, why not all, and who is a person."""
-        who = "each row is taken for a person"
-        if self.unit is not None:
-            who = f"a person is a value of {shown(self.unit)}"
+        who = person_of(self.unit)
         lines = []
         if self.rows.n_rows is not None:
             total = count_of(self.rows.n_rows, "row")
@@ -321,6 +321,22 @@ def of_table(
     )
     unit = next((name for name, role in roles["columns"].items() if role == "unit"), None)
     return Coverage(columns=columns, not_looked_at=unseen, unit=unit)
+
+
+def person_of(unit: Name | None) -> str:
+    """Return what is taken for a person, in words."""
+    return "each row is taken for a person" if unit is None else _VALUE.format(shown(unit))
+
+
+def caveats_of(tables: Mapping[str, Coverage]) -> tuple[str, ...]:
+    """Return what keeps the pass of several tables from being a plain one, with the table's name.
+
+    Of more than a few tables it is their number alone.
+    """
+    told = {name: caveats for name, one in tables.items() if (caveats := one.caveats)}
+    if len(told) > _MOST_TABLES:
+        return (f"with something not judged in {len(told):,} of {len(tables):,} tables",)
+    return tuple(f"{one} in {named(name)}" for name, caveats in told.items() for one in caveats)
 
 
 def _looks(

@@ -168,8 +168,12 @@ class Verdict:
         >>> anonrisk.Policy(quasi="zip", sensitive="illness", k=2).check(df).word
         'pass, attribute disclosure not judged for illness'
         """
-        caveats = self.coverage.caveats if self.passed else ()
-        return ", ".join((_WORDS[self.status], *caveats))
+        return ", ".join((_WORDS[self.status], *self.caveats))
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What keeps a pass from being a plain one; see `Coverage.caveats`."""
+        return self.coverage.caveats if self.passed else ()
 
     @property
     def waived(self) -> tuple[Finding, ...]:

@@ -49,7 +49,9 @@ class _Limit:
 
     def covers(self, other: _Limit) -> bool:
         """Tell whether it is about all that another limit is: more columns single out more."""
-        same = (self.name, self.parameters) == (other.name, other.parameters)
+        kind = budgets.named(self.name)
+        told = dict(self.parameters), dict(other.parameters)
+        same = self.name == other.name and kind is not None and kind.implies(*told)
         columns = not self.columns or {*other.columns} <= {*self.columns}
         size = other.every_subset_of or len(other.columns)
         subsets = self.every_subset_of is None or 0 < size <= self.every_subset_of
@@ -122,7 +124,9 @@ def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
     """Name the settings by which fewer columns, rows or groups are looked at."""
     less = {
         "unlisted": policy.unlisted == "ignore" != other.unlisted,
-        "missing": policy.missing == "drop" != other.missing,
+        # A class can only grow by what matches every value.
+        "missing": (policy.missing == "drop" != other.missing)
+        or (policy.missing == "wildcard" and other.missing in {"value", "error"}),
         "missing_sensitive": other.missing_sensitive in {None, "error"}
         and policy.missing_sensitive in {"value", "drop"},
         "max_dropped_fraction": (policy.max_dropped_fraction or 0)
@@ -132,3 +136,8 @@ def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
     for key in (key for key, is_less in less.items() if is_less):
         before, now = (shown(getattr(one, key) or "unset") for one in (other, policy))
         yield key, f"{key} was {before}; now it is {now}."
+    answered = {(one.column, one.doubt) for one in other.acknowledged}
+    for one in policy.acknowledged:
+        if (one.column, one.doubt) not in answered:
+            told = f"The doubt {one.doubt} about {one.column!r} is acknowledged now; it was not."
+            yield "acknowledged", told

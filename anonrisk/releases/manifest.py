@@ -22,6 +22,7 @@ from anonrisk.errors import (
     UnreadableTableError,
     UnwritableTableError,
 )
+from anonrisk.policy.coverage import caveats_of
 from anonrisk.policy.finding import PASS, STATUSES
 from anonrisk.policy.verdict import Verdict
 from anonrisk.policy.verdict import now as current_time
@@ -380,8 +381,10 @@ class Manifest(PrintedTable):
     def _lines(self) -> list[str]:
         seal = "no seal" if self.seal is None else f"sealed by {self.seal.kind} {self.seal.key_id}"
         agreed = count_of(len(self.approvals), "approval")
+        covered = {table.name: table.coverage for table in self.tables}
+        word = ", ".join((self.status, *(caveats_of(covered) if self.status == PASS else ())))
         return [
-            f"Manifest of release {named(self.release)} for {named(self.audience)}: {self.status}",
+            f"Manifest of release {named(self.release)} for {named(self.audience)}: {word}",
             f"{shown(self.at)} by {named(self.by)}, {seal}, {agreed}",
         ]
 

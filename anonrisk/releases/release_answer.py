@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anonrisk._version import __version__
 from anonrisk.core import render
+from anonrisk.policy.coverage import caveats_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, PASS
 from anonrisk.policy.verdict import now, overall
 
@@ -57,6 +58,12 @@ class ReleaseAnswer:
     def passed(self) -> bool:
         """Whether the tables may be published."""
         return self.status == PASS
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What keeps a pass from being a plain one: the caveats of its tables."""
+        covered = {name: one.coverage for name, one in self.tables.items()}
+        return caveats_of(covered) if self.passed else ()
 
     def __bool__(self) -> bool:
         """Mean passed, so that a careless `if` is safe."""

@@ -8,7 +8,7 @@ from anonrisk.core.render import count_of
 from anonrisk.policy.finding import COULD_NOT_ASSESS, FAIL, PASS
 from anonrisk.reporting import Report
 from anonrisk.reporting.limits import MOST_LIMITS, limit_row, sentence_of
-from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, WORDS, words_of
+from anonrisk.reporting.summary import NOBODY_CAN_TELL, SCHEMA_VERSION, words_of
 from anonrisk.reporting.text import and_more, cut
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _NEXT = {
 
 def report_of(verdict: ReleaseAnswer, title: str | None = None) -> Report:
     """Give the page of a release; see `ReleaseVerdict.report`."""
-    word, sign, tone = WORDS[verdict.status]
+    word, sign, tone = words_of(verdict.status, verdict.caveats)
     summary = {
         "schema_version": SCHEMA_VERSION,
         "library": "anonrisk",
@@ -92,7 +92,7 @@ def _notes(verdict: ReleaseAnswer) -> list[str]:
 
 
 def _table(name: str, verdict: Verdict) -> dict[str, Any]:
-    word, sign, tone = words_of(verdict)
+    word, sign, tone = words_of(verdict.status, verdict.caveats)
     ordered = sorted(verdict.all_findings, key=lambda one: one.passed)
     return {
         "name": cut(name),

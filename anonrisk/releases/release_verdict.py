@@ -150,7 +150,8 @@ class ReleaseVerdict(ReleaseAnswer):
 
     def _title(self) -> str:
         tables = render.count_of(len(self.tables), "table")
-        return f"{_WORDS[self.status]}: {self.called}, {tables}, {tally(self.every_finding)}"
+        word = ", ".join((_WORDS[self.status], *self.caveats))
+        return f"{word}: {self.called}, {tables}, {tally(self.every_finding)}"
 
     def __repr__(self) -> str:
         """Print as text: the answer, what is about all, then table by table."""

@@ -18,6 +18,8 @@ from anonrisk.reporting.meanings import behind
 from anonrisk.reporting.text import FLOOR, People, and_more, cut, listed, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anonrisk.policy.verdict import Verdict
     from anonrisk.reporting.measured import Measured
 
@@ -109,10 +111,9 @@ def refused(message: str, title: str | None = None) -> dict[str, Any]:
 NOBODY_CAN_TELL = "Nobody can tell. This is not a pass: {}"
 
 
-def words_of(verdict: Verdict) -> tuple[str, str, str]:
+def words_of(status: str | None, caveats: Iterable[str] = ()) -> tuple[str, str, str]:
     """Return the word, the sign and the tone of a verdict; a pass with a caveat is no plain one."""
-    word, sign, tone = WORDS[verdict.status]
-    caveats = verdict.coverage.caveats if verdict.passed else ()
+    word, sign, tone = WORDS[status]
     return (cut(", ".join((word, *caveats))), sign, "doubt") if caveats else (word, sign, tone)
 
 
@@ -150,7 +151,7 @@ def _files(verdict: Verdict) -> str | None:
 def _verdict(found: Measured, people: People) -> dict[str, Any]:
     verdict = found.verdict
     status = verdict.status if found.judged else None
-    word, sign, tone = words_of(verdict) if found.judged else WORDS[None]
+    word, sign, tone = words_of(verdict.status, verdict.caveats) if found.judged else WORDS[None]
     notes = []
     if verdict.not_looked_at and status != PASS:
         notes.append(cut(unseen(verdict.not_looked_at, _MOST_UNSEEN)))

@@ -54,9 +54,14 @@ def run(given: argparse.Namespace, source: Source) -> Outcome:
     # A policy that only advises is no gate: that its page was written is all that is asked for.
     advised = given.policy is not None and check.policy_of(given).advisory
     code = 0 if made.verdict is None or advised else CODES[made.verdict.status]
-    status = "" if made.verdict is None else f"{made.verdict.status.replace('_', ' ')}\n"
+    told = made.verdict
+    words = () if told is None else (told.status.replace("_", " "), *told.caveats)
     document = Outcome.of(code=code, html=given.html, **made.to_dict()).document
-    return Outcome(f"{status}Wrote {shown(given.html)}", document, code)
+    return Outcome(
+        "\n".join((*([shown(", ".join(words))] if words else ()), f"Wrote {shown(given.html)}")),
+        document,
+        code,
+    )
 
 
 def _report(given: argparse.Namespace, source: Source) -> Report:

@@ -174,9 +174,13 @@ def _picked(column: Any, rows: Any) -> Any:
 
 def _without_note(table: Any, name: str) -> Any:
     """Take out what pandas noted of a column's type, which it has no more."""
-    told = table.schema.metadata or {}
+    told = dict(table.schema.metadata or {})
     if b"pandas" not in told:
         return table
-    note = json.loads(told[b"pandas"])
-    note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
-    return table.replace_schema_metadata({**told, b"pandas": json.dumps(note).encode()})
+    try:
+        note = json.loads(told.pop(b"pandas"))
+        note["columns"] = [one for one in note["columns"] if one.get("field_name") != name]
+        told[b"pandas"] = json.dumps(note).encode()
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        pass  # A note that cannot be read says nothing of any column.
+    return table.replace_schema_metadata(told)

@@ -81,8 +81,10 @@ def _piece(part: Part, kind: str, chosen: list[str]) -> pd.DataFrame:
     """Read one file; what pandas calls an index is a column of the file like any other."""
     with files.readable(part, files.TITLES[kind]):
         read = parquet_files.read(part, kind, chosen)
-        # Arrow's own types are exact: whole numbers with missing ones would become floats.
-        piece: pd.DataFrame = read.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        # Arrow's own types are exact: whole numbers with missing ones would become floats. What
+        # pandas noted is ignored, and taken out, because it is read all the same.
+        bare = read.replace_schema_metadata(None)
+        piece: pd.DataFrame = bare.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
         piece = piece.set_axis(pd.RangeIndex(read.num_rows), axis=0)
     for key, value in part.partitions.items():
         piece[key] = pd.Series([value] * len(piece), dtype=object)

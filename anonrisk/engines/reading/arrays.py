@@ -176,6 +176,8 @@ def fresh(array: Any, lists: Mapping[str, Any], path: str = "") -> Any:
     Its dictionaries list what `lists` has for them, see `gather`.
     """
     kind = fresh_type(array.type)
+    if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.BaseExtensionType):
+        return fresh(array.storage, lists, f"{path}/0")
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([fresh(one, lists, path) for one in array.chunks], kind)
     if hasattr(array, "dictionary"):
@@ -213,6 +215,8 @@ def fresh_field(field: Any) -> Any:
 
 def fresh_type(kind: Any) -> Any:
     """Give a type with known metadata alone, and texts as such: not all versions write views."""
+    if not metadata.is_known(kind):
+        return fresh_type(kind.storage_type)
     if pa.types.is_struct(kind):
         return pa.struct(map(fresh_field, kind))
     if pa.types.is_map(kind):

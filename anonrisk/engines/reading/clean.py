@@ -174,4 +174,5 @@ def _schema(schema: Any) -> Any:
 
     from anonrisk.engines.reading.arrays import fresh_field
 
-    return pa.schema(map(fresh_field, schema), metadata.kept(schema.metadata))
+    known = metadata.kept(schema.metadata, metadata.columns_of(schema))
+    return pa.schema(map(fresh_field, schema), known)

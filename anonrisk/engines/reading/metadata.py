@@ -11,69 +11,109 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from anonrisk.engines.reading import words
 from anonrisk.engines.reading.parquet_files import DECLARED, OF_SPARK, OURS
+from anonrisk.engines.reading.words import Columns, fits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _ARROW_SCHEMA, _OF_PANDAS = b"ARROW:schema", b"pandas"
-_WORD = re.compile(r"[\w.+/:;-]{0,64}", re.ASCII)
-# Keys of a file, or of a field, that hold short words of the writer: versions, zones, places.
-_WORDS = (
-    b"org.apache.spark.version",
-    b"org.apache.spark.timeZone",
-    b"org.apache.spark.legacyDateTime",
-    b"org.apache.spark.legacyINT96",
-    b"PARQUET:field_id",
-    b"_PL_CATEGORICAL",
-    b"_PL_CATEGORICAL2",
-    b"ARROW:extension:name",
-    b"spark.sql.catalyst.type",
-)
-# Types that Arrow and pandas define; what belongs to one is a unit or a shape.
-_TYPES = re.compile(rb"(arrow|pandas)\.\w+")
 _TYPE_NAME, _TYPE_NOTE = b"ARROW:extension:name", b"ARROW:extension:metadata"
-# What the note of pandas has, and what it has for each column.
-_PANDAS = frozenset(
-    ("index_columns", "column_indexes", "columns", "creator", "pandas_version", "partition_columns")
-)
-_PANDAS_COLUMN = frozenset(("name", "field_name", "pandas_type", "numpy_type", "metadata"))
-_PANDAS_TYPE = frozenset(
-    ("encoding", "num_categories", "ordered", "precision", "scale", "timezone", "unit")
-)
-_PANDAS_RANGE = frozenset(("kind", "name", "start", "stop", "step"))
-_CREATOR = frozenset(("library", "version"))
+# Keys of a file, or of a field, and what the text of each may be.
+_TEXTS: dict[bytes, Callable[[str], bool]] = {
+    b"org.apache.spark.version": words.is_version,
+    b"org.apache.spark.timeZone": words.is_zone,
+    b"org.apache.spark.legacyDateTime": lambda told: not told,
+    b"org.apache.spark.legacyINT96": lambda told: not told,
+    b"PARQUET:field_id": lambda told: re.fullmatch(r"-?\d{1,10}", told) is not None,
+    b"_PL_CATEGORICAL": lambda told: told in ("", "lexical", "physical"),
+    # Sizes of its two names, which are free, its type and the names.
+    b"_PL_CATEGORICAL2": lambda told: re.fullmatch(r"0;0;u(8|16|32);", told) is not None,
+    _TYPE_NAME: words.EXTENSIONS.__contains__,
+    b"spark.sql.catalyst.type": Columns().is_type,
+}
+_CREATOR = {"library": ("pyarrow", "fastparquet").__contains__, "version": words.is_version}
+_RANGE = {
+    "kind": lambda told: told == "range",
+    **dict.fromkeys(("start", "stop", "step"), words.is_number),
+}
 _ATTRIBUTES = "attributes"
+# What is inside of a list or a map has no name of its own; Parquet and Arrow give it others.
+_ITEMS = frozenset(("item", "element", "array", "list", "entries", "key_value", "key", "value"))
+# What Spark has for each kind of type beside the types inside of it, and classes of its own.
+_FLAGS = ("nullable", "containsNull", "valueContainsNull")
+_INSIDE = ("type", "elementType", "keyType", "valueType", "sqlType")
+_NESTED = ("struct", "array", "map", "udt")
+_CLASS = re.compile(r"(org\.apache\.spark|pyspark)\.ml(lib)?\.linalg\.(Vector|Matrix)UDT")
 # What Spark notes of a column beside our roles and marks: the length of CHAR and VARCHAR.
-_SPARK_FIELD = frozenset((*OURS, "__CHAR_VARCHAR_TYPE_STRING"))
+_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def kept(metadata: Mapping[bytes, bytes] | None) -> dict[bytes, bytes]:
+def columns_of(schema: Any, folders: Iterable[str] = ()) -> Columns:
+    """Give the names that metadata of a file may say: of its columns, and those of its folders."""
+    return Columns.of((*schema.names, *folders), _names_in(schema))
+
+
+def kept(
+    metadata: Mapping[bytes, bytes] | None, columns: Columns | None = None
+) -> dict[bytes, bytes]:
     """Give what may stay of the metadata of a file or a field: what is known of it.
 
     What a file holds of its own Arrow schema is left out, because a writer writes it anew.
     """
     told = dict(metadata or {})
-    whole = {key: _left(key, value, told) for key, value in told.items() if key != _ARROW_SCHEMA}
+    whole = {
+        key: _left(key, value, told, columns or Columns())
+        for key, value in told.items()
+        if key != _ARROW_SCHEMA
+    }
     return {key: value for key, value in whole.items() if value is not None}
 
 
-def unknown_keys(metadata: Mapping[bytes, bytes] | None) -> Iterator[str]:
+def unknown_keys(
+    metadata: Mapping[bytes, bytes] | None, columns: Columns | None = None
+) -> Iterator[str]:
     """Name the keys of metadata of which something is not known."""
-    told = dict(metadata or {})
+    told, names = dict(metadata or {}), columns or Columns()
     for key, value in told.items():
         if key == _ARROW_SCHEMA:
-            yield from _in_schema(value)
-        elif not _same(key, _left(key, value, told), value):
+            yield from _in_schema(value, names)
+        elif not _same(key, _left(key, value, told, names), value):
             yield key.decode("utf-8", "backslashreplace")
 
 
 def unknown_of_fields(schema: Any) -> Iterator[str]:
     """Name the keys of the fields of an Arrow schema, nested ones too, that are not known."""
     for field in schema:
-        for key in unknown_keys(field.metadata):
+        for key in unknown_keys({**(field.metadata or {}), **_of_type(field.type)}):
             yield f"{field.name}: {key}"
         yield from (f"{field.name}.{one}" for one in unknown_of_fields(fields_of(field.type)))
+
+
+def is_known(kind: Any) -> bool:
+    """Tell whether nothing is said of a type of others but what is known of it."""
+    return not any(unknown_keys(_of_type(kind)))
+
+
+def _of_type(kind: Any) -> dict[bytes, bytes]:
+    """Give what a file says of a type of others, which Arrow takes out of the metadata."""
+    import pyarrow as pa
+
+    if not isinstance(kind, pa.BaseExtensionType):
+        return {}
+    if hasattr(kind, "__arrow_ext_serialize__"):
+        note = bytes(kind.__arrow_ext_serialize__())
+    else:
+        free = {one: getattr(kind, one, None) for one in ("dim_names", "type_name", "vendor_name")}
+        note = json.dumps({key: value for key, value in free.items() if value}).encode()
+    return {_TYPE_NAME: kind.extension_name.encode(), _TYPE_NOTE: note}
+
+
+def _names_in(schema: Any) -> Iterator[str]:
+    for field in schema:
+        yield field.name
+        yield from _names_in(fields_of(field.type))
 
 
 def fields_of(kind: Any) -> list[Any]:
@@ -87,7 +127,7 @@ def fields_of(kind: Any) -> list[Any]:
     return [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_nested(kind) else []
 
 
-def _in_schema(stored: bytes) -> Iterator[str]:
+def _in_schema(stored: bytes, columns: Columns) -> Iterator[str]:
     """Look into the Arrow schema that a Parquet file carries, whole: nothing may follow it."""
     import pyarrow as pa
 
@@ -98,22 +138,25 @@ def _in_schema(stored: bytes) -> Iterator[str]:
     except (ValueError, pa.ArrowException):
         yield name
         return
-    yield from unknown_keys(schema.metadata)
+    if not _ITEMS | columns.every >= set(_names_in(schema)):
+        yield name
+    yield from unknown_keys(schema.metadata, columns)
     yield from unknown_of_fields(schema)
 
 
-def _left(key: bytes, value: bytes, beside: Mapping[bytes, bytes]) -> bytes | None:
+def _left(
+    key: bytes, value: bytes, beside: Mapping[bytes, bytes], columns: Columns
+) -> bytes | None:
     """Give what of the value of one key is known; None where nothing is."""
-    if key in _WORDS:
-        text = value.decode("utf-8", "replace")
-        return value if _WORD.fullmatch(text) else None
-    if key == _TYPE_NOTE:
-        return value if _TYPES.fullmatch(beside.get(_TYPE_NAME, b"")) else None
-    part = _PARTS.get(key)
-    if part is None:
-        return None
+    if key in _TEXTS:
+        return value if _TEXTS[key](value.decode("utf-8", "replace")) else None
     try:
-        return json.dumps(part(json.loads(value))).encode()
+        if key == _TYPE_NOTE:
+            known = words.EXTENSIONS[beside[_TYPE_NAME].decode()]
+            told = json.loads(value or b"{}")
+            return value if fits(told, known) == told else None
+        part = _PARTS[key]
+        return json.dumps(part(json.loads(value), columns)).encode()
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
 
@@ -125,53 +168,78 @@ def _same(key: bytes, left: bytes | None, value: bytes) -> bool:
     return key in _PARTS and bool(json.loads(left) == json.loads(value))
 
 
-def _attrs(stored: dict[str, Any]) -> dict[str, Any]:
-    """Keep the roles and marks of ours."""
+def _attrs(stored: dict[str, Any], columns: Columns) -> dict[str, Any]:  # noqa: ARG001
+    """Keep the roles and marks of ours; a role may be that of a column that was left out."""
     return {key: value for key, value in stored.items() if key in OURS}
 
 
-def _pandas(stored: dict[str, Any]) -> dict[str, Any]:
-    """Keep what pandas says of its columns and its index, which are names and types."""
-    told = {key: value for key, value in stored.items() if key in _PANDAS}
+def _pandas(stored: dict[str, Any], columns: Columns) -> dict[str, Any]:
+    """Keep what pandas says of its columns and its index, which are names and types.
+
+    Of a column it is all or nothing: pandas reads no half of it.
+    """
+    told = fits(stored, {"pandas_version": words.is_version})
     for listed in ("columns", "column_indexes"):
-        if listed in told:
-            told[listed] = [_pandas_column(one) for one in told[listed]]
-    if "index_columns" in told:
-        told["index_columns"] = [
-            _only(one, _PANDAS_RANGE) if isinstance(one, dict) else str(one)
-            for one in told["index_columns"]
-        ]
-    if told.get("creator") is not None:
-        told["creator"] = _only(told["creator"], _CREATOR)
+        if listed in stored:
+            told[listed] = [one for one in stored[listed] if _is_of_pandas(one, columns)]
+    if "index_columns" in stored:
+        of_index = columns.top & {one["field_name"] for one in told.get("columns", ())}
+        told["index_columns"] = list(_index(stored["index_columns"], of_index, columns))
+    if "partition_columns" in stored:
+        told["partition_columns"] = [n for n in stored["partition_columns"] if n in columns.top]
+    if "creator" in stored:
+        told["creator"] = fits(stored["creator"] or {}, _CREATOR) or None
     if _ATTRIBUTES in stored:
-        told[_ATTRIBUTES] = _attrs(stored[_ATTRIBUTES])
+        told[_ATTRIBUTES] = _attrs(stored[_ATTRIBUTES], columns)
     return told
 
 
-def _pandas_column(stored: dict[str, Any]) -> dict[str, Any]:
-    told = _only(stored, _PANDAS_COLUMN)
-    if told.get("metadata") is not None:
-        told["metadata"] = _only(told["metadata"], _PANDAS_TYPE)
-    return told
+def _is_of_pandas(stored: dict[str, Any], columns: Columns) -> bool:
+    known = {
+        **dict.fromkeys(("name", "field_name"), columns.top.__contains__),
+        **dict.fromkeys(("pandas_type", "numpy_type"), columns.is_type),
+        "metadata": lambda told: fits(told, words.OF_CELLS) == told,
+    }
+    return fits(stored, known) == stored
 
 
-def _only(stored: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    return {key: value for key, value in stored.items() if key in known}
+def _index(stored: list[Any], of_index: frozenset[str], columns: Columns) -> Iterator[Any]:
+    for one in stored:
+        if isinstance(one, dict):
+            name = one.get("name")
+            yield {**fits(one, _RANGE), "name": name if name in columns.top else None}
+        elif one in of_index:
+            yield one
 
 
-def _spark(stored: Any) -> Any:
-    """Keep the types of Spark's columns, and the known notes on them, nested ones too."""
-    if isinstance(stored, list):
-        return [_spark(one) for one in stored]
+def _spark(stored: Any, columns: Columns) -> Any:
+    """Keep the types of Spark's columns, and the known notes on them, nested ones too.
+
+    A name or a type that is none leaves nothing: Spark takes the note for the whole table.
+    """
     if not isinstance(stored, dict):
+        if not columns.is_type(stored):
+            raise ValueError
         return stored
-    told = {key: _spark(value) for key, value in stored.items() if key != "metadata"}
-    if "metadata" in stored:
-        told["metadata"] = _only(stored["metadata"], _SPARK_FIELD)
+    told = {}
+    for key, value in stored.items():
+        if key in _INSIDE:
+            told[key] = value if value in _NESTED else _spark(value, columns)
+        elif key == "fields":
+            told[key] = [_spark(one, columns) for one in value]
+        elif key == "metadata":
+            ours = {one: text for one, text in value.items() if one in OURS}
+            told[key] = {**fits(value, {_LENGTH: columns.is_type}), **ours}
+        elif key in _FLAGS and isinstance(value, bool):
+            told[key] = value
+        elif key == "name" and value not in columns.every:
+            raise ValueError
+        elif key == "name" or (key in ("class", "pyClass") and _CLASS.fullmatch(value)):
+            told[key] = value
     return told
 
 
-_PARTS: dict[bytes, Callable[[Any], Any]] = {
+_PARTS: dict[bytes, Callable[[Any, Columns], Any]] = {
     DECLARED: _attrs,
     _OF_PANDAS: _pandas,
     OF_SPARK: _spark,

@@ -79,7 +79,8 @@ def _keys_of_parquet(part: Part) -> Iterator[str]:
 
     with parquet.ParquetFile(part.path) as file:
         about = file.metadata
-        yield from metadata.unknown_keys(about.metadata)
+        columns = metadata.columns_of(file.schema_arrow, part.partitions)
+        yield from metadata.unknown_keys(about.metadata, columns)
         yield from metadata.unknown_of_fields(file.schema_arrow)
         for i in range(about.num_row_groups):
             group = about.row_group(i)
@@ -186,7 +187,8 @@ def _number(rest: Iterator[int]) -> int:
 
 def _keys_of_feather(part: Part) -> Iterator[str]:
     reader = open_feather(part)
-    yield from metadata.unknown_keys(reader.schema.metadata)
+    columns = metadata.columns_of(reader.schema, part.partitions)
+    yield from metadata.unknown_keys(reader.schema.metadata, columns)
     yield from metadata.unknown_of_fields(reader.schema)
     # What stands in the footer older versions of Arrow do not see.
     yield from metadata.unknown_keys(getattr(reader, "metadata", None))
@@ -214,7 +216,8 @@ def _keys_of_orc(part: Part) -> Iterator[str]:
     from pyarrow import orc
 
     file = orc.ORCFile(part.path)
-    yield from metadata.unknown_keys(file.metadata)
+    columns = metadata.columns_of(file.schema, part.partitions)
+    yield from metadata.unknown_keys(file.metadata, columns)
     yield from metadata.unknown_of_fields(file.schema)
 
 

@@ -286,6 +286,11 @@ class Budget(ABC):
         unsaid = (*self.unsaid, "sensitive")
         return {key: value for key, value in self._own().items() if key not in unsaid}
 
+    @classmethod
+    def implies(cls, own: Mapping[str, str], other: Mapping[str, str]) -> bool:
+        """Return whether a limit measured so says as much as the same limit measured otherwise."""
+        return own == other
+
     def _own(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key in self.keys:

@@ -99,6 +99,17 @@ class LDiv(base.SensitiveBudget):
         """Return the JSON Schema of a bare number: distinct values, which are whole."""
         return base.whole(1).schema
 
+    @classmethod
+    def implies(cls, own: Mapping[str, str], other: Mapping[str, str]) -> bool:
+        """Return whether it says as much: each kind of l implies l distinct values.
+
+        Fewer than l values have an entropy below log l, and leave the sum of the recursive kind
+        empty. Of two recursive ones the smaller c asks for more.
+        """
+        if own.get("kind") == other.get("kind") == "recursive":
+            return float(own["c"]) <= float(other["c"])
+        return own == other or other.get("kind") == "distinct"
+
     def score(
         self,
         engine: Engine,
