@@ -30,6 +30,8 @@ def asked(frame, first, wanted):
     A library that holds no such table gives none,
     and the next is drawn; SQLite holds one of three.
     """
+    if frame.kind.startswith("pandas_on"):
+        pytest.skip("counted by Spark, which is asked; its rows are not read back as they are")
     made = answered = 0
 
     def excused(error):

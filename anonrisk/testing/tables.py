@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import importlib.util
 import itertools
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,14 +110,16 @@ def _duckdb(table: SmallTable) -> Any:
 def _scan() -> Build:
     from pyarrow import parquet
 
-    folder = tempfile.TemporaryDirectory(prefix="anonrisk-testing-")
+    folder = Path(tempfile.mkdtemp(prefix="anonrisk-testing-"))
     numbers = itertools.count()
 
     def build(table: SmallTable) -> Any:
-        path = Path(folder.name) / f"{next(numbers)}.parquet"
+        path = folder / f"{next(numbers)}.parquet"
         parquet.write_table(_arrow(table), path)
         return anonrisk.scan(path)
 
+    # A TemporaryDirectory would warn that nobody has closed it.
+    weakref.finalize(build, shutil.rmtree, folder, ignore_errors=True)
     return build
 
 
