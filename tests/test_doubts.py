@@ -669,9 +669,13 @@ def test_cells_of_several_types_are_looked_at_whatever_their_order(odd, detector
     mails = column_of(OTHERS["email_address"])
     detector(lambda texts: [False] * len(texts))
     for cells in ([odd, *mails], [*mails, odd]):
-        table = pd.DataFrame({"q": ["a"] * 41, "x": pd.Series(cells, dtype=object)})
-        verdict = checked(table, sensitive="x", missing_sensitive="value")
-        assert ("x", "email_address") in doubts_of(verdict)
+        mixed = pd.Series(cells, dtype=object)
+        for column in (
+            [mixed] if isinstance(odd, (list, tuple)) else [mixed, mixed.astype("category")]
+        ):
+            table = pd.DataFrame({"q": ["a"] * 41, "x": column})
+            verdict = checked(table, sensitive="x", missing_sensitive="value")
+            assert ("x", "email_address") in doubts_of(verdict)
 
 
 def test_cells_of_several_types_in_sqlite_are_looked_at(detector):

@@ -223,3 +223,17 @@ def test_the_manifest_of_the_last_release(tmp_path, monkeypatch, capsys):
     assert main(["lint", "p.json", "--against", "manifest.json"]) == 0
     assert main(["lint", "q.json", "--against", "manifest.json"]) == 1
     assert "There was k of zip at least 5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_weaker"),
+    [("error", "value", True), ("drop", "wildcard", True), ("wildcard", "value", False)],
+)
+def test_what_becomes_of_missing_cells_is_compared(before, now, is_weaker):
+    more = {"drop": {"max_dropped_fraction": 0.5}}
+    old, new = (
+        anonrisk.Policy(quasi="zip", k=5, missing=word, **more.get(word, {}))
+        for word in (before, now)
+    )
+    remarks = [one.where for one in new.lint(against=old).remarks]
+    assert ("missing" in remarks) is is_weaker

@@ -436,6 +436,7 @@ def test_what_stands_under_a_missing_struct_or_list_counts(tmp_path: Path) -> No
         ("pandas", json.dumps({"creator": {"library": "pyarrow", "version": NAME}})),
         ("pandas", json.dumps({"creator": NAME})),
         ("pandas", json.dumps({"pandas_version": NAME})),
+        ("pandas", f'{{"pandas_version": "{NAME}", "pandas_version": "2.2.0"}}'),
         ("pandas", json.dumps({"columns": [{"name": "zip", "pandas_type": NAME}]})),
         ("pandas", json.dumps({"columns": [{"name": "zip", "numpy_type": f"int64[{NAME}]"}]})),
         ("pandas", json.dumps({"columns": [{"name": NAME, "field_name": "zip"}]})),

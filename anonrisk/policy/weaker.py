@@ -125,8 +125,8 @@ def _settings(policy: Terms, other: Terms) -> Iterator[tuple[str, str]]:
     less = {
         "unlisted": policy.unlisted == "ignore" != other.unlisted,
         # A class can only grow by what matches every value.
-        "missing": (policy.missing == "drop" != other.missing)
-        or (policy.missing == "wildcard" and other.missing in {"value", "error"}),
+        "missing": policy.missing != other.missing
+        and (other.missing == "error" or policy.missing in {"drop", "wildcard"}),
         "missing_sensitive": other.missing_sensitive in {None, "error"}
         and policy.missing_sensitive in {"value", "drop"},
         "max_dropped_fraction": (policy.max_dropped_fraction or 0)

@@ -60,7 +60,7 @@ def some_texts(frame: pd.DataFrame, asked: SomeTexts) -> dict[Name, list[str]]:
     made = {}
     for name in asked.columns:
         column = column_of(frame, name)
-        if _is_objects(column.dtype) and (written := _as_texts(column)) is not None:
+        if (written := _as_texts(column)) is not None:
             column = written
         texts = set(_different(column, None)[0].astype(object))
         made[name] = nsmallest(asked.at_most, texts, key=rules.place)
@@ -86,7 +86,7 @@ def _look(column: pd.Series[Any], codes: Codes | None, asked: CellContents) -> C
         values, counts = numbered
         looks = _looks_of_numbers(values, counts, identifiers=identifiers)
         return ColumnContents.of(rules.NUMBER, n_rows, looks)
-    if _is_objects(column.dtype) and (written := _as_texts(column)) is not None:
+    if (written := _as_texts(column)) is not None:
         column, codes = written, None
     if _is_nested(column):
         return _nested(column, keys)
@@ -137,8 +137,12 @@ def _as_numbers(column: pd.Series[Any]) -> Values | None:
 
 def _as_texts(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Return cells of several types, or of one that is written as a text, as texts."""
+    dtype: Any = column.dtype
+    levels = column.cat.categories if isinstance(dtype, pd.CategoricalDtype) else None
+    if not _is_objects(dtype if levels is None else levels.dtype):
+        return None
     known = column.notna()
-    kinds = set(map(type, column[known]))
+    kinds = set(map(type, column[known] if levels is None else levels))
     if all(issubclass(k, dt.date) for k in kinds) or all(map(_made_of_others, kinds)):
         return None
     written = {k.__module__.partition(".")[0] for k in kinds} & {"uuid", "ipaddress", "pathlib"}

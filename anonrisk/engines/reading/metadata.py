@@ -153,12 +153,24 @@ def _left(
     try:
         if key == _TYPE_NOTE:
             known = words.EXTENSIONS[beside[_TYPE_NAME].decode()]
-            told = json.loads(value or b"{}")
+            told = _json(value or b"{}")
             return value if fits(told, known) == told else None
         part = _PARTS[key]
-        return json.dumps(part(json.loads(value), columns)).encode()
+        return json.dumps(part(_json(value), columns)).encode()
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
+
+
+def _json(value: bytes) -> Any:
+    """Read JSON in which no key stands twice: of two, nobody would see the first."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            raise ValueError("a key stands twice")
+        return made
+
+    return json.loads(value, object_pairs_hook=once)
 
 
 def _same(key: bytes, left: bytes | None, value: bytes) -> bool:
