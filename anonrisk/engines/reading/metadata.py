@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonrisk.engines.reading import words
 from anonrisk.engines.reading.parquet_files import DECLARED, OF_SPARK, OURS
-from anonrisk.engines.reading.words import Columns, fits
+from anonrisk.engines.reading.words import FileColumns, fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ _TEXTS: dict[bytes, Callable[[str], bool]] = {
     # Sizes of its two names, which are free, its type and the names.
     b"_PL_CATEGORICAL2": lambda told: re.fullmatch(r"0;0;u(8|16|32);", told) is not None,
     _TYPE_NAME: words.EXTENSIONS.__contains__,
-    b"spark.sql.catalyst.type": Columns().is_type,
+    b"spark.sql.catalyst.type": FileColumns().is_type,
 }
 _CREATOR = {"library": ("pyarrow", "fastparquet").__contains__, "version": words.is_version}
 _RANGE = {
@@ -50,13 +50,13 @@ _CLASS = re.compile(r"(org\.apache\.spark|pyspark)\.ml(lib)?\.linalg\.(Vector|Ma
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def columns_of(schema: Any, folders: Iterable[str] = ()) -> Columns:
+def columns_of(schema: Any, folders: Iterable[str] = ()) -> FileColumns:
     """Give the names that metadata of a file may say: of its columns, and those of its folders."""
-    return Columns.of((*schema.names, *folders), _names_in(schema))
+    return FileColumns.of((*schema.names, *folders), _names_in(schema))
 
 
 def kept(
-    metadata: Mapping[bytes, bytes] | None, columns: Columns | None = None
+    metadata: Mapping[bytes, bytes] | None, columns: FileColumns | None = None
 ) -> dict[bytes, bytes]:
     """Give what may stay of the metadata of a file or a field: what is known of it.
 
@@ -64,7 +64,7 @@ def kept(
     """
     told = dict(metadata or {})
     whole = {
-        key: _left(key, value, told, columns or Columns())
+        key: _left(key, value, told, columns or FileColumns())
         for key, value in told.items()
         if key != _ARROW_SCHEMA
     }
@@ -72,10 +72,10 @@ def kept(
 
 
 def unknown_keys(
-    metadata: Mapping[bytes, bytes] | None, columns: Columns | None = None
+    metadata: Mapping[bytes, bytes] | None, columns: FileColumns | None = None
 ) -> Iterator[str]:
     """Name the keys of metadata of which something is not known."""
-    told, names = dict(metadata or {}), columns or Columns()
+    told, names = dict(metadata or {}), columns or FileColumns()
     for key, value in told.items():
         if key == _ARROW_SCHEMA:
             yield from _in_schema(value, names)
@@ -127,7 +127,7 @@ def fields_of(kind: Any) -> list[Any]:
     return [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_nested(kind) else []
 
 
-def _in_schema(stored: bytes, columns: Columns) -> Iterator[str]:
+def _in_schema(stored: bytes, columns: FileColumns) -> Iterator[str]:
     """Look into the Arrow schema that a Parquet file carries, whole: nothing may follow it."""
     import pyarrow as pa
 
@@ -145,7 +145,7 @@ def _in_schema(stored: bytes, columns: Columns) -> Iterator[str]:
 
 
 def _left(
-    key: bytes, value: bytes, beside: Mapping[bytes, bytes], columns: Columns
+    key: bytes, value: bytes, beside: Mapping[bytes, bytes], columns: FileColumns
 ) -> bytes | None:
     """Give what of the value of one key is known; None where nothing is."""
     if key in _TEXTS:
@@ -180,12 +180,12 @@ def _same(key: bytes, left: bytes | None, value: bytes) -> bool:
     return key in _PARTS and bool(json.loads(left) == json.loads(value))
 
 
-def _attrs(stored: dict[str, Any], columns: Columns) -> dict[str, Any]:  # noqa: ARG001
+def _attrs(stored: dict[str, Any], columns: FileColumns) -> dict[str, Any]:  # noqa: ARG001
     """Keep the roles and marks of ours; a role may be that of a column that was left out."""
     return {key: value for key, value in stored.items() if key in OURS}
 
 
-def _pandas(stored: dict[str, Any], columns: Columns) -> dict[str, Any]:
+def _pandas(stored: dict[str, Any], columns: FileColumns) -> dict[str, Any]:
     """Keep what pandas says of its columns and its index, which are names and types.
 
     Of a column it is all or nothing: pandas reads no half of it.
@@ -206,7 +206,7 @@ def _pandas(stored: dict[str, Any], columns: Columns) -> dict[str, Any]:
     return told
 
 
-def _is_of_pandas(stored: dict[str, Any], columns: Columns) -> bool:
+def _is_of_pandas(stored: dict[str, Any], columns: FileColumns) -> bool:
     known = {
         **dict.fromkeys(("name", "field_name"), columns.top.__contains__),
         **dict.fromkeys(("pandas_type", "numpy_type"), columns.is_type),
@@ -215,7 +215,7 @@ def _is_of_pandas(stored: dict[str, Any], columns: Columns) -> bool:
     return fits(stored, known) == stored
 
 
-def _index(stored: list[Any], of_index: frozenset[str], columns: Columns) -> Iterator[Any]:
+def _index(stored: list[Any], of_index: frozenset[str], columns: FileColumns) -> Iterator[Any]:
     for one in stored:
         if isinstance(one, dict):
             name = one.get("name")
@@ -224,7 +224,7 @@ def _index(stored: list[Any], of_index: frozenset[str], columns: Columns) -> Ite
             yield one
 
 
-def _spark(stored: Any, columns: Columns) -> Any:
+def _spark(stored: Any, columns: FileColumns) -> Any:
     """Keep the types of Spark's columns, and the known notes on them, nested ones too.
 
     A name or a type that is none leaves nothing: Spark takes the note for the whole table.
@@ -251,7 +251,7 @@ def _spark(stored: Any, columns: Columns) -> Any:
     return told
 
 
-_PARTS: dict[bytes, Callable[[Any, Columns], Any]] = {
+_PARTS: dict[bytes, Callable[[Any, FileColumns], Any]] = {
     DECLARED: _attrs,
     _OF_PANDAS: _pandas,
     OF_SPARK: _spark,

@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"-?\d{1,4}")
 
 
 @dataclass(frozen=True)
-class Columns:
+class FileColumns:
     """The names of a file: of its columns, and of these and whatever is inside of them."""
 
     top: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Columns:
         object.__setattr__(self, "_words", frozenset(words))
 
     @classmethod
-    def of(cls, names: Iterable[str], inside: Iterable[str]) -> Columns:
+    def of(cls, names: Iterable[str], inside: Iterable[str]) -> FileColumns:
         """Give the names of columns, and of what is inside of them."""
         top = frozenset(names)
         return cls(top, top | frozenset(inside))
@@ -65,7 +65,7 @@ class Columns:
 
         Examples
         --------
-        >>> Columns().is_type("datetime64[ns, Europe/Paris]"), Columns().is_type("Ann")
+        >>> FileColumns().is_type("datetime64[ns, Europe/Paris]"), FileColumns().is_type("Ann")
         (True, False)
         """
         return isinstance(told, str) and all(map(self._is_word, _BREAKS.split(told)))
@@ -151,5 +151,5 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
     **{f"geoarrow.{one}": {} for one in ("wkb", "wkt", "point", "linestring", "polygon")},
     **{f"geoarrow.multi{one}": {} for one in ("point", "linestring", "polygon")},
     "pandas.period": {"freq": is_frequency},
-    "pandas.interval": {"subtype": Columns().is_type, "closed": _CLOSED.__contains__},
+    "pandas.interval": {"subtype": FileColumns().is_type, "closed": _CLOSED.__contains__},
 }
