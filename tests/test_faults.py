@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import inspect
 import io
 import itertools
 import json
@@ -71,7 +72,8 @@ class Fault:
 
     def __call__(self, frame, *_):
         code = frame.f_code
-        if code.co_filename.startswith(PACKAGE):
+        # A generator is entered once more to be closed, where Python ignores what it raises.
+        if code.co_filename.startswith(PACKAGE) and not code.co_flags & inspect.CO_GENERATOR:
             self.entered += 1
             self.first.setdefault(code, self.entered)
             if self.entered == self.place:
