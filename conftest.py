@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib.util
 import json
@@ -163,6 +164,12 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=NOT_THROUGH_ARROW[item.name]))
         if wants and not wants & set(named):
             item.add_marker(pytest.mark.skip(reason=f"needs --engines {' or '.join(wants)}"))
+
+
+def pytest_collection_finish():
+    """Have no search for waste look through thousands of tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @contextlib.contextmanager

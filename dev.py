@@ -92,7 +92,8 @@ def there(patterns: Sequence[str]) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-OLD_ENGINES = "pandas,spark,pandas_on_spark"
+# pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
+OLD_ENGINES = "pandas,pandas_on_spark"
 QUICK = ("--engines", "plain", "-m", "not slow and not nightly", "-q")
 # Importing Great Expectations takes longer than many tests: they have a lane of their own.
 OF_GX = ("tests/test_gx*.py", "tests/test_gate*.py", "tests/test_doors.py", "anonrisk/gx")
@@ -108,10 +109,12 @@ NOT_GX = tuple(f"--ignore={one}" for one in there(OF_GX))
 FAST = Lane("pandas, quick tests", QUICKLY, (*QUICK, *NOT_GX, *BESIDE, "-o", "testpaths=tests"))
 GATE = Lane("gates, quick tests", LATEST, (*QUICK, *there(OF_GATES)))
 
-PROPERTIES, ALL_EXAMPLES = ("-m", "hypothesis and not nightly"), ("--hypothesis-profile", "night")
+ALL_EXAMPLES = ("--hypothesis-profile", "night")
+# What takes a table of some kind is in the lanes of its engine.
+LATE_OR_PROPERTY = ("-m", "(nightly or hypothesis) and not engine", *ALL_EXAMPLES)
 ENGINE_TESTS = ("-m", "engine", "-o", "testpaths=tests", *ALL_EXAMPLES)
 SPARK_TESTS = ("-m", "(engine or spark) and not nightly")
-# Beside the contract, which every kind of table runs whole, a tenth by commit and name.
+# Beside the contract, which every kind of table runs whole, a fiftieth by commit and name.
 DRAWN = ("-o", "testpaths=tests", "--share", "0.02")
 BY_DAY = ("-m", "engine and not nightly", *DRAWN)
 PANDAS = ("--engines", "pandas,arrow,arrow_more")
@@ -122,12 +125,10 @@ LANES = (
     # As Spark is where nobody sets anything: with code generation and adaptive execution.
     Lane("Spark Connect", LATEST, ("--engines", "connect", *BY_DAY)),
     Lane("SQL and scan", LATEST, ("--engines", "sql,scan", *BY_DAY)),
-    # pandas-on-Spark counts by the engine of Spark, so that the oldest Spark is asked too.
     Lane("oldest versions", OLDEST, ("--engines", "plain,pandas_on_spark", *BY_DAY)),
 )
 NIGHTLY = (
-    Lane("nightly tests", LATEST, (*ALL_OF_THEM, "-m", "nightly", *ALL_EXAMPLES)),
-    Lane("properties, all examples", LATEST, (*ALL_OF_THEM, *PROPERTIES, *ALL_EXAMPLES)),
+    Lane("nightly tests, properties", LATEST, (*ALL_OF_THEM, *LATE_OR_PROPERTY)),
     Lane("pandas and Arrow, all cases", LATEST, (*PANDAS, *ENGINE_TESTS)),
     Lane("Spark, all cases", LATEST, ("--engines", "spark", *ENGINE_TESTS)),
     Lane("Spark Connect, all cases", LATEST, ("--engines", "connect", *ENGINE_TESTS)),

@@ -53,19 +53,21 @@ def test_every_test_is_in_a_lane_of_every_day_or_of_the_night(dev):
     assert (first, second) == ("not nightly", "(engine or spark) and not nightly")
     assert set(others) == {"engine and not nightly"}
     night = [lane for lane in dev.NIGHTLY if lane.env.pins]
-    properties, engines = "hypothesis and not nightly", ["engine"] * (len(night) - 2)
-    assert [*map(selects, night)] == ["nightly", properties, *engines]
+    engines = ["engine"] * (len(night) - 1)
+    assert [*map(selects, night)] == ["(nightly or hypothesis) and not engine", *engines]
     # The night leaves no case out, and tries every example.
     assert not [lane.title for lane in night if "--share" in lane.args]
     assert all(lane.args[-2:] == ("--hypothesis-profile", "night") for lane in night)
 
 
-def test_by_day_every_kind_of_table_is_asked(dev):
+def test_by_day_and_by_night_every_kind_of_table_is_asked(dev):
     import conftest
 
-    named = [name for lane in dev.LANES for name in lane.args[1].split(",")]
-    asked = {kind for name in named for kind in conftest.KINDS[name]}
-    assert asked == {kind for kinds in conftest.KINDS.values() for kind in kinds}
+    every = {kind for kinds in conftest.KINDS.values() for kind in kinds}
+    of_engines = [lane for lane in dev.NIGHTLY if lane.env.pins][1:]
+    for lanes in (dev.LANES, of_engines):
+        named = [name for lane in lanes for name in lane.args[1].split(",")]
+        assert {kind for name in named for kind in conftest.KINDS[name]} == every
     assert all(lane.args[0] == "--engines" for lane in dev.LANES)
     # And nothing but the night is left out of a lane by name.
     assert not [one for lane in dev.LANES for one in lane.args if one.startswith("tests/")]
@@ -382,6 +384,7 @@ def test_numbers_and_decisions_are_broken_and_texts_are_not(tmp_path):
 
 def test_a_mutant_that_nobody_notices_is_told_and_a_known_one_excused():
     fates = ["quick"] * 16 + ["pandas", "survived 3 quick tests", "survived 9 quick tests"]
+    fates.append(mutants.UNASKED)
     made = [
         mutants.Mutant("a.py", line, 0, 1, "2", str(line), ("f", 1), fate)
         for line, fate in enumerate(fates)
@@ -391,7 +394,16 @@ def test_a_mutant_that_nobody_notices_is_told_and_a_known_one_excused():
     assert "a.py:17 a.py f: 17 -> 2\n    survived 3 quick tests" in text
     assert "17 of 18 mutants noticed (quick 16, pandas 1): 94.4%, 95% interval 74.2% to" in text
     assert not mutants.summary(made[-2:], {})[1]
+    assert text.endswith("1 more change nothing, 1 are undecided")
     assert not mutants.summary([], {})[1]
+
+
+def test_pytest_knows_the_options_of_every_lane(pytestconfig):
+    """Two had options that were gone: every mutant they met was said to be noticed."""
+    for lane in (mutants.QUICK, mutants.PANDAS, mutants.SQL, mutants.SPARK):
+        for word in lane:
+            if word.startswith("-"):
+                pytestconfig.getoption(word)
 
 
 @pytest.mark.nightly
@@ -403,7 +415,8 @@ def test_a_broken_line_is_noticed_in_a_copy_and_mended(tmp_path, monkeypatch):
         "    assert least([3, 4]) == 4\n",
         "tests/mutants.py": Path(mutants.__file__).read_text(encoding="utf-8"),
         "conftest.py": "def pytest_addoption(parser):\n"
-        "    parser.addoption('--engines')\n    parser.addoption('--of-other-kinds')\n",
+        "    parser.addoption('--engines')\n    parser.addoption('--share')\n"
+        "    parser.addoption('--draw')\n",
         "pytest.ini": "[pytest]\nmarkers =\n    slow\n    nightly\n",
     }.items():
         (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
