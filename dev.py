@@ -306,28 +306,33 @@ def run_lane(lane: Lane, args: Sequence[str], java_home: str = "") -> None:
 
 
 def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> list[str]:
-    """Run lanes side by side, for they mostly wait for Spark; print each when it is done.
+    """Run lanes side by side, for they often wait; print each when it is done.
 
-    Gives the titles of those that failed. Each is looked after, not waited for in turn: else one
-    that ends early is said to have taken as long as the one before it.
+    Returns the titles of those that failed. There is one more than there are cores: with many more
+    a page or a session takes so long to start that its test gives it up. Each is looked after, not
+    waited for in turn: else one that ends early is said to have taken as long as the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        started, failed = [], []
-        for number, lane in enumerate(lanes):
-            log = stack.enter_context(Path(folder, str(number)).open("w+", encoding="utf-8"))
-            env, command = variables(lane.env, java_home), pytest_command(lane, args)
-            process = subprocess.Popen(
-                command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT
-            )
-            stack.callback(process.kill)
-            started.append((lane, process, log, time.monotonic()))
-            say(f"lane started: {lane.title}")
-        while started:
-            done = next((one for one in started if one[1].poll() is not None), None)
+        waiting, running, failed = list(lanes), [], []
+        while waiting or running:
+            if waiting and len(running) <= (os.cpu_count() or 1):
+                lane = waiting.pop(0)
+                log = stack.enter_context(
+                    Path(folder, str(len(waiting))).open("w+", encoding="utf-8")
+                )
+                env, command = variables(lane.env, java_home), pytest_command(lane, args)
+                process = subprocess.Popen(
+                    command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT
+                )
+                stack.callback(process.kill)
+                running.append((lane, process, log, time.monotonic()))
+                say(f"lane started: {lane.title}")
+                continue
+            done = next((one for one in running if one[1].poll() is not None), None)
             if done is None:
                 time.sleep(0.05)
                 continue
-            started.remove(done)
+            running.remove(done)
             lane, process, log, start = done
             seconds = time.monotonic() - start
             log.seek(0)

@@ -134,24 +134,29 @@ def skip_sqlite(frame):
 
 
 @pytest.mark.contract
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_cell_has_one_hash_on_every_engine(frame, kind):
+def test_a_cell_has_one_hash_on_every_engine(frame):
+    """All kinds of cell in one table, for each state is a job where tables are far away."""
     skip_sqlite(frame)
-    letter, values = KINDS[kind]
-    if kind == "zoned" and frame.kind.startswith("pandas_on"):
-        pytest.skip("pandas-on-Spark has no zones")
-    if kind == "text" and frame.kind == "postgresql":
-        values = [value and value.replace("\0", "") for value in values]
-    cells = {"b": values, "a": ["x"] * len(values)}
+    longest = max(len(values) for _, values in KINDS.values())
+    cells = {kind: (values * longest)[:longest] for kind, (_, values) in KINDS.items()}
+    if frame.kind.startswith("pandas_on"):
+        cells.pop("zoned")  # pandas-on-Spark has no zones
+    if frame.kind == "postgresql":
+        cells["text"] = [value and value.replace("\0", "") for value in cells["text"]]
+    letters = {kind: KINDS[kind][0] for kind in cells}
+    qid = sorted(cells)
     table = frame(cells)
-    counted = keyed(table, ["b", "a"])
-    assert counted.kinds == {"a": "s", "b": letter}
-    assert found(counted) == expected(cells, {"a": "s", "b": letter}, ["a", "b"])
-    assert (counted.qid, counted.n_rows, counted.n_dropped) == (("a", "b"), len(values), 0)
-    sketch = sketched(table, ["a", "b"], 1000)
+    counted = keyed(table, reversed(qid))
+    assert counted.kinds == letters
+    assert found(counted) == expected(cells, letters, qid)
+    assert (counted.qid, counted.n_rows, counted.n_dropped) == (tuple(qid), longest, 0)
+    sketch = sketched(table, qid, 1000)
     assert sketch.hashes.tolist() == counted.classes[:, 0].tolist()
     assert sketch.rows.tolist() == counted.rows.tolist()
     assert (sketch.end, sketch.kinds) == (ALL, counted.kinds)
+    # Both zeros are one class, and so are all that is missing.
+    floats = {"floats": KINDS["floats"][1]}
+    assert found(keyed(frame(floats), ["floats"])) == expected(floats, {"floats": "f"}, ["floats"])
 
 
 PEOPLE = {
@@ -235,10 +240,9 @@ def test_merging_sketches_is_exact_in_any_order(parts, most, random):
     assert whole.end == (classes[most][0] if len(classes) > most else ALL)
 
 
+# The others are in this process already.
+@pytest.mark.kinds("spark", "connect", "pandas_on_spark", "duckdb_sql", "postgresql", "scan")
 def test_too_many_entries_name_the_way_out(frame, monkeypatch):
-    skip_sqlite(frame)
-    if frame.is_pandas or frame.kind in ("polars", "duckdb"):
-        pytest.skip("is in this process already")
     monkeypatch.setattr(limits, "MAX_KEYED", 3)
     with pytest.raises(TooManyClassesError, match=r"more than 3 .* merge them, or .* sketch"):
         keyed(frame({"a": [1, 2, 3, 4]}), "a")

@@ -256,6 +256,7 @@ def test_goals_on_every_engine(frame):
         frame(alike).anon.apply(plan)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_too_many_combinations_are_put_together_before_they_are_cut(spark, monkeypatch):
     from anonrisk.counts import bounds

@@ -121,6 +121,7 @@ def test_a_table_that_changes_meanwhile_is_refused():
         divide_in_stages(engine, table, margins, NAMES, 3, loss=ENTROPY, given={}, weights=None)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_stages_on_spark_count_as_the_oracle_does(spark, monkeypatch):
     from anonrisk.engines.spark import region

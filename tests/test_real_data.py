@@ -67,7 +67,7 @@ def test_missing_values_as_a_value_and_dropped(adult):
     assert unknown.anon.classes(qid, missing="drop").singletons == 328
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_spark_finds_the_same(adult, spark):
     qids = [[A[i] for i in columns] for columns in SINGLETONS]

@@ -37,7 +37,7 @@ def test_a_stopped_classic_session():
     check("classic")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.engine
 @pytest.mark.spark("connect")
 def test_a_stopped_connect_session():

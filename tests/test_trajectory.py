@@ -200,7 +200,7 @@ def holds(trace, wanted, *, ordered):
     return all(point in rest for point in wanted)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark("spark")
 def test_short_traces_and_long_ones_are_counted_alike_on_spark(spark, monkeypatch):
     from tables import spark_table

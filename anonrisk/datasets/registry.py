@@ -65,7 +65,7 @@ def _birth_dates(
     n = len(age)
     year = (LAST_YEAR - 1970 - age).astype("datetime64[Y]")
     first = year.astype("datetime64[D]")
-    days = ((year + 1).astype("datetime64[D]") - first).astype(np.int64)
+    days = ((year + np.timedelta64(1, "Y")).astype("datetime64[D]") - first).astype(np.int64)
     day = np.floor(rng.random(n) * days).astype(np.int64)
     day[(age >= 18) & (rng.random(n) < _UNKNOWN_DAY)] = 0
     born: npt.NDArray[np.datetime64] = first + day

@@ -251,7 +251,8 @@ def fine_dates(domain: Domain, counts: Integers, k: int) -> list[float]:
     short = spread <= _PERIODS and not domain.collapsed
     unit = "D" if short else "M" if spread <= 31 * _PERIODS else "Y"
     ends = core[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
-    starts = np.arange(ends[0] + 1, ends[1] + 1).astype("datetime64[D]").astype(np.int64)
+    after = ends + np.timedelta64(1, unit)
+    starts = np.arange(after[0], after[1]).astype("datetime64[D]").astype(np.int64)
     starts = starts[(starts >= _FIRST_DAY) & (starts <= _LAST_DAY)]
     return with_records(starts.astype(np.float64), days, counts, k)
 

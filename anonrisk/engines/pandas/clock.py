@@ -70,7 +70,10 @@ def _microseconds(
     zoned = getattr(column.dtype, "tz", None) is not None
     local: Any = column.dt.tz_convert("UTC").dt.tz_localize(None) if zoned else column
     values = local.to_numpy()
-    fine = values.astype("datetime64[us]")
+    try:
+        fine = values.astype("datetime64[us]")
+    except OverflowError:  # NumPy before 2.5 goes on from the other end
+        raise too_far_away(name) from None
     if (fine.astype(values.dtype) != values)[~missing].any():
         finer = np.datetime_data(values.dtype)[0] == "ns"
         raise too_fine(name) if finer else too_far_away(name)
