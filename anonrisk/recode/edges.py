@@ -251,7 +251,7 @@ def fine_dates(domain: Domain, counts: Integers, k: int) -> list[float]:
     short = spread <= _PERIODS and not domain.collapsed
     unit = "D" if short else "M" if spread <= 31 * _PERIODS else "Y"
     ends = core[[0, -1]].astype("datetime64[D]").astype(f"datetime64[{unit}]")
-    after = ends + np.timedelta64(1, unit)
+    after = ends + np.array(1, dtype=f"timedelta64[{unit}]")
     starts = np.arange(after[0], after[1]).astype("datetime64[D]").astype(np.int64)
     starts = starts[(starts >= _FIRST_DAY) & (starts <= _LAST_DAY)]
     return with_records(starts.astype(np.float64), days, counts, k)
