@@ -35,7 +35,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -313,7 +313,8 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
     waited for in turn: else one that ends early is said to have taken as long as the one before it.
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        waiting, running, failed = list(lanes), [], []
+        waiting, failed = list(lanes), []
+        running: list[tuple[Lane, subprocess.Popen[bytes], TextIO, float]] = []
         while waiting or running:
             if waiting and len(running) <= (os.cpu_count() or 1):
                 lane = waiting.pop(0)
