@@ -35,10 +35,11 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from io import TextIOWrapper
 
     Vars = Mapping[str, str] | None
 
@@ -314,7 +315,7 @@ def run_beside(lanes: Sequence[Lane], args: Sequence[str], java_home: str) -> li
     """
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         waiting, failed = list(lanes), []
-        running: list[tuple[Lane, subprocess.Popen[bytes], TextIO, float]] = []
+        running: list[tuple[Lane, subprocess.Popen[bytes], TextIOWrapper, float]] = []
         while waiting or running:
             if waiting and len(running) <= (os.cpu_count() or 1):
                 lane = waiting.pop(0)
