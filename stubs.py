@@ -32,7 +32,6 @@ from anonrisk.reporting.meanings import BEHIND
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anonrisk.core.columns import Name
 
 PACKAGE = Path(__file__).parent / "anonrisk"
 MEASURES = Path(__file__).parent / "docs" / "measures"
@@ -258,19 +257,15 @@ def formulas_sql() -> str:
 
 def whole_persons_sql(dialect: str) -> str:
     """Give the statement of `whole_person`, of a table whose cells are under our names already."""
-    import sqlalchemy as sa
+    from anonrisk.engines.pushed.count import kinds_of_persons
+    from anonrisk.engines.pushed.records import CountedRecords
+    from anonrisk.engines.pushed.rows import Named
+    from anonrisk.engines.sql.rows import text
 
-    from anonrisk.engines.sql.count import kinds_of_persons
-    from anonrisk.engines.sql.database import WRITERS
-    from anonrisk.engines.sql.records import Records
-
-    names: dict[str, Name] = {"q0": "zip", "q1": "age", "u": "who"}
     question = Question((("zip", "age"),), unit="who", missing="drop")
-    rows = sa.table("r", *map(sa.column, names))
-    table: Any = SimpleNamespace(dialect=dialect)
-    query = kinds_of_persons(Records(table, question, question.qid, None, rows, names))
-    text = query.compile(dialect=WRITERS[dialect], compile_kwargs={"literal_binds": True})
-    return " ".join(str(text).split())
+    table: Any = SimpleNamespace(typed_by_cell=dialect == "sqlite")
+    rows = Named(("q0", "q1", "u"), "r")
+    return text(kinds_of_persons(CountedRecords(table, question, given=rows)), dialect)
 
 
 # ---- the pages of measures ----------------------------------------------------------------------

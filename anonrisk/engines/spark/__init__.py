@@ -12,6 +12,7 @@ from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
+from anonrisk.engines.pushed import count as pushed_count
 from anonrisk.engines.spark import (
     contents,
     count,
@@ -35,6 +36,7 @@ from anonrisk.engines.spark import (
     tally,
     traces,
 )
+from anonrisk.engines.spark.rows import SparkTable
 from anonrisk.engines.spark.schema import SparkSchema
 from anonrisk.engines.spark.sqlframe import SqlFrameEngine
 
@@ -83,7 +85,7 @@ class SparkEngine:
             case questions.ByGroup(question, by):
                 return count.class_sizes_by(frame, question, by)
             case questions.WholePersons(question):
-                return count.whole_persons(frame, question)
+                return pushed_count.whole_persons(SparkTable(frame), question)
             case questions.ManySets(question):
                 return sets.SparkSets(frame, question)
             case questions.MarkedRows(columns, marker):

@@ -14,7 +14,6 @@ from anonrisk.counts.class_sizes import ClassCounts
 from anonrisk.counts.coarser import CODE, DAY, MOST_WORDS, Commonest, FirstCharacters, halved
 from anonrisk.counts.shapes import DATES, FRACTION, NATIONAL_NUMBERS, SHAPES, WHOLE, Numerals, Shape
 from anonrisk.engines import refusals
-from anonrisk.engines.spark.count import whole_pairs
 from anonrisk.engines.spark.guard import guarded
 from anonrisk.engines.spark.project import Projection, refuse_nested
 from anonrisk.errors import UnsupportedColumnError
@@ -103,7 +102,9 @@ class SparkSets:
         pairs = keyed.groupBy("s", "key", "u").agg(one.alias("rows"))
         sized = pairs.withColumn("n", one.over(window.partitionBy("s", "key")))
         classes = sized.groupBy("s", "n").agg(one.alias("members"), f.sum("rows").alias("rows"))
-        smallest = whole_pairs(sized).groupBy("s", "u").agg(f.min("n").alias("n"))
+        # Always true; but where nobody asks for the rows, the optimiser leaves them out, and scans
+        # the table again instead of reading what it has shuffled for the classes.
+        smallest = sized.where("rows > 0").groupBy("s", "u").agg(f.min("n").alias("n"))
         persons = smallest.groupBy("s", "n").agg(one.alias("persons"))
         of_size = (f.col("members") / f.col("n")).cast("long").alias("classes")
         return classes.select("s", "n", of_size, zero.alias("persons"), "rows").union(

@@ -17,7 +17,8 @@ from anonrisk.counts.contents import CellContents, SomeTexts
 from anonrisk.counts.keyed import KeyedTally
 from anonrisk.counts.sketch import SketchTally
 from anonrisk.engines import refusals
-from anonrisk.engines.refused import LIMITS, OTHER_CELLS, refused
+from anonrisk.engines.pushed import count as pushed_count
+from anonrisk.engines.refused import LIMITS, OTHER_CELLS, WILDCARD, refused
 from anonrisk.engines.sql import (
     contents,
     count,
@@ -60,12 +61,16 @@ class SqlEngine:
     def count(self, table: SqlTable, asked: questions.Asks[Any]) -> Any:  # noqa: PLR0911
         """Count classes, or rows."""
         match asked:
+            case questions.Question(missing="wildcard") | questions.ByGroup(
+                questions.Question(missing="wildcard")
+            ):
+                raise refused(WILDCARD)
             case questions.Question():
-                return count.class_sizes(table, asked)
+                return pushed_count.class_sizes(table, asked)
             case questions.ByGroup(question, by):
-                return count.class_sizes_by(table, question, by)
+                return pushed_count.class_sizes_by(table, question, by)
             case questions.WholePersons(question):
-                return count.whole_persons(table, question)
+                return pushed_count.whole_persons(table, question)
             case questions.MarkedRows(columns, marker):
                 return count.marked(table, columns, marker)
             case questions.ManySets(question):

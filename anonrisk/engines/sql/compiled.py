@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from anonrisk.engines.pushed.count import persons_by_size, sizes_of_records
+from anonrisk.engines.pushed.rows import Named
 from anonrisk.engines.sql import steps
-from anonrisk.engines.sql.count import persons_by_size, sizes_of_records
 from anonrisk.engines.sql.equality import FLOAT, OTHER, TEXT
+from anonrisk.engines.sql.rows import text
 from anonrisk.engines.sql.score import grouped, pairs_of
 from anonrisk.engines.sql.text import written
 from anonrisk.measures.scores import FORMULAS
@@ -47,19 +49,19 @@ class Types:
 
 def of_sizes(n_columns: int, measure: str, dialect: str, *, persons: bool) -> str:
     """Ask for a measure of class sizes, as `SizeBudget.in_sql` writes it."""
-    rows, keys = _records(n_columns, persons=persons)
-    counted = "persons" if persons else "n * classes"
-    histogram = _text((persons_by_size if persons else sizes_of_records)(rows, keys))
-    named = written(f"select n, cast({counted} as double) as records from counted", dialect)
+    qs = [f"q{i}" for i in range(n_columns)]
+    rows = Named((*qs, *(["u"] if persons else [])), RECORDS)
+    counted = persons_by_size(rows, qs) if persons else sizes_of_records(rows, qs)
+    sizes = counted.select("n", records="cast(records as double)")
     asked = written(f"select cast({measure} as double) as measured from {_SIZES}", dialect)
-    return f"with counted as ({histogram}), {_SIZES} as ({named}) {asked}"
+    return f"with {_SIZES} as ({text(sizes, dialect)}) {asked}"
 
 
 def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> str:
     """Ask for the worst score of a class; NULL where some class has none."""
-    rows, _ = _records(n_columns, "s", persons=persons)
-    each = grouped(list(rows.c)).subquery("p")
     qs = [f"q{i}" for i in range(n_columns)]
+    columns: list[Any] = [sa.column(name) for name in (*qs, "s", *(["u"] if persons else []))]
+    each = grouped(list(sa.table(RECORDS, *columns).c)).subquery("p")
     pairs = _text(pairs_of(each, [each.c[q] for q in qs], persons=persons))
     worst = f"{FORMULAS[score.name].worst_in_sql}(worst_0)"
     asked = written(
@@ -68,13 +70,6 @@ def of_scores(n_columns: int, score: Score, dialect: str, *, persons: bool) -> s
         dialect,
     )
     return f"with {steps.PAIRS} as ({pairs}) {asked}"
-
-
-def _records(n_columns: int, *more: str, persons: bool) -> tuple[Any, list[Any]]:
-    """Give the table, and the columns of its quasi-identifier."""
-    qs: list[Any] = [sa.column(f"q{i}") for i in range(n_columns)]
-    rows = sa.table(RECORDS, *qs, *map(sa.column, (*more, *(["u"] if persons else []))))
-    return rows, [rows.c[q.name] for q in qs]
 
 
 def _text(query: Any) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from anonrisk.engines.pushed.records import lost_rows
 from anonrisk.engines.sql import equality
 from anonrisk.engines.sql.equality import kind_of_cells
+from anonrisk.engines.sql.rows import statement
 from anonrisk.engines.sql.source import DIALECTS, SqlSource
 from anonrisk.errors import EmptyTableError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anonrisk.core.columns import Name
+    from anonrisk.engines.pushed.rows import Row, Rows
 
 __all__ = ["DIALECTS", "Look", "SqlTable", "any_missing", "kind_of_cells", "look"]
 
@@ -30,6 +33,34 @@ class SqlTable(SqlSource):
     def kinds(self, roles: Mapping[Name, str]) -> dict[Name, str]:
         """Find the type of each column; refuse those whose equality is not anonrisk's."""
         return equality.kinds(self, roles)
+
+    @property
+    def typed_by_cell(self) -> bool:
+        """Whether each cell has a type of its own."""
+        return self.dialect == "sqlite"
+
+    def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
+        """Run the steps as one statement, and see that no row is lost on the way."""
+        with self.reading():
+            query = statement(rows, self.dialect, counted=most is None)
+            found = self.fetch(query if most is None else query.limit(most), doing)
+        if most is None and found and int(found[0][-1]) != len(found):
+            raise lost_rows(int(found[0][-1]), len(found))
+        return [dict(zip(rows.columns, row, strict=False)) for row in found]
+
+    def n_rows(self) -> int:
+        """Count all rows."""
+        every = sa.select(sa.func.count()).select_from(self.source)
+        return sum(int(row[0]) for row in self.fetch(every, "count the rows"))
+
+    def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
+        """Refuse columns by the first and the last type, in the alphabet, of their cells."""
+        equality.kinds_of_stored(self, roles, ends)
+
+    def group_labels(self, by: Name, labels: Sequence[Any]) -> list[Any]:
+        """Return the values of a column as Python knows them; SQLite stores truth as numbers."""
+        truths = {*labels} <= {0, 1, None} and equality.declared_boolean(self, by)
+        return [bool(label) if truths and label is not None else label for label in labels]
 
     def holds(self, name: Name, role: str = "column") -> str:
         """Say what a column holds, in the words of `equality`."""

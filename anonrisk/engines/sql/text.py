@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from anonrisk.errors import ArgumentError, EngineError, UnsupportedFrameError, raise_alone
 
 if TYPE_CHECKING:
-    from anonrisk.engines.sql.table import SqlTable
+    from anonrisk.engines.sql.source import SqlSource
 
 _OLDEST = 25
 # What SQLGlot calls the databases of `table.DIALECTS`.
@@ -78,7 +78,7 @@ def _infinite(node: Any) -> Any:
     return node
 
 
-def check_logarithms(table: SqlTable, query: str) -> None:
+def check_logarithms(table: SqlSource, query: str) -> None:
     """Refuse a query that takes logarithms in an SQLite that was built without them."""
     if table.dialect != "sqlite" or "ln(" not in query:
         return

@@ -1,0 +1,155 @@
+"""The records that a question is about, under names of ours, and what is told of them on the way.
+
+Columns of ours: `q0`, `q1`, … the quasi-identifying columns, `u` the person, `g` the group, `w` the
+number of the quasi-identifier asked about, `d` whether the record is dropped. How many rows miss
+what, and where every cell has a type of its own those types, come out of the statement that counts:
+a look of its own would be a scan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines import refusals
+from anonrisk.engines.pushed.rows import Cells, any_missing, sum_where
+from anonrisk.errors import EmptyTableError, EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anonrisk.core.columns import Name, Qid
+    from anonrisk.counts.question import Question
+    from anonrisk.engines.pushed.rows import PushedTable, Row, Rows
+
+
+@dataclass(frozen=True)
+class CountedRecords:
+    """The records of one question, once for each of its quasi-identifiers."""
+
+    table: PushedTable
+    question: Question
+    by: Name | None = None
+    # Where somebody else makes the records under names of ours.
+    given: Rows | None = None
+
+    @cached_property
+    def names(self) -> dict[str, Name]:
+        """Our name of each column, and its own."""
+        names: dict[str, Name] = {f"q{i}": name for i, name in enumerate(self.question.columns)}
+        if self.question.unit is not None:
+            names["u"] = self.question.unit
+        if self.by is not None:
+            names["g"] = self.by
+        return names
+
+    @property
+    def roles(self) -> dict[Name, str]:
+        """Every column that is needed, with the role it has in messages."""
+        return self.question.roles({} if self.by is None else {self.by: "grouping column"})
+
+    @property
+    def qs(self) -> list[str]:
+        """Our names of the quasi-identifying columns."""
+        return [q for q in self.names if q.startswith("q")]
+
+    @cached_property
+    def sets(self) -> list[list[str]]:
+        """The quasi-identifiers by our names of their columns, each once whatever its order."""
+        every = ([q for q in self.qs if self.names[q] in qid] for qid in self.question.qids)
+        return [list(one) for one in dict.fromkeys(map(tuple, every))]
+
+    def number(self, qid: Qid) -> int:
+        """Return the number of a quasi-identifier among the sets."""
+        return self.sets.index([q for q in self.qs if self.names[q] in qid])
+
+    @property
+    def about(self) -> list[str]:
+        """What classes are counted apart by, beside their cells."""
+        several, drops = len(self.sets) > 1, self.question.missing == "drop"
+        return ["w"] * several + ["g"] * (self.by is not None) + ["d"] * drops
+
+    @property
+    def rows(self) -> Rows:
+        """The records under names of ours."""
+        return self.given or Cells.of(self.table, self.names, self.roles)
+
+    def grouped(self, *keys: str, **sums: str) -> Rows:
+        """Group by class, and perhaps more, for each quasi-identifier; mark what is dropped."""
+        keys = (*(["g"] if self.by is not None else []), *keys)
+        dropped = any_missing(self.qs)
+        if len(self.sets) == 1:
+            made = self.rows.group(*keys, *self.qs, **sums)
+        else:
+            made = self.rows.group_sets(self.sets, *keys, name="w", **sums)
+            each = (f"w = {w} and ({any_missing(one)})" for w, one in enumerate(self.sets))
+            dropped = " or ".join(each)
+        return made.select("*", d=dropped) if "d" in self.about else made
+
+    def told(self, weight: str) -> dict[str, str]:
+        """Sum up what may be refused, over rows each of which stands for many."""
+        asked = {"n_rows": f"sum({weight})"}
+        if self.question.missing == "error":
+            asked |= {f"no_{q}": sum_where(f"{q} is null", weight) for q in self.qs}
+        if self.question.unit is not None:
+            asked["no_u"] = sum_where("u is null", weight)
+        if self.table.typed_by_cell:
+            for name in self.names:
+                kind = f"nullif(typeof({name}), 'null')"
+                asked |= {f"first_{name}": f"min({kind})", f"last_{name}": f"max({kind})"}
+        return asked
+
+    def refuse(self, rows: Sequence[Row]) -> None:
+        """Refuse what was told of the records."""
+        if not rows:
+            raise self._no_rows()
+        if self.table.typed_by_cell:
+            self.table.check_types(
+                self.roles, {name: _ends(rows, q) for q, name in self.names.items()}
+            )
+        # Every quasi-identifier has seen every row, so that the first one can speak for all.
+        unit = self.question.unit
+        if unit is not None and (n := sum_of(rows, "no_u", 0)):
+            raise refusals.missing_unit(unit, n)
+        if self.question.missing == "error":
+            gaps = {
+                self.names[q]: sum_of(
+                    rows, f"no_{q}", next(w for w, one in enumerate(self.sets) if q in one)
+                )
+                for q in self.qs
+            }
+            if any(gaps.values()):
+                raise refusals.missing_values(gaps)
+
+    def _no_rows(self) -> Exception:
+        """Tell a table without rows from a driver that has lost them."""
+        expected = self.table.n_rows()
+        if expected:
+            return lost_rows(expected, 0)
+        return EmptyTableError("the table has no records; there is nothing to measure")
+
+
+def again(sums: dict[str, str]) -> dict[str, str]:
+    """Sum up once more what `CountedRecords.told` has summed up."""
+    ends = {"first": "min", "last": "max"}
+    return {name: f"{ends.get(name.partition('_')[0], 'sum')}({name})" for name in sums}
+
+
+def sum_of(rows: Sequence[Row], name: str, w: int) -> int:
+    """Add up a number of one quasi-identifier."""
+    return sum(int(row[name]) for row in rows if row.get("w", 0) == w)
+
+
+def _ends(rows: Sequence[Row], q: str) -> tuple[Any, Any]:
+    firsts = [row[f"first_{q}"] for row in rows if row[f"first_{q}"] is not None]
+    lasts = [row[f"last_{q}"] for row in rows if row[f"last_{q}"] is not None]
+    return min(firsts, default=None), max(lasts, default=None)
+
+
+def lost_rows(expected: int, found: int) -> EngineError:
+    """Say that two counts of the same rows disagree."""
+    return EngineError(
+        f"the database counted {expected:,} rows at first and {found:,} when it grouped them; "
+        "the table changes while it is measured, or its driver loses rows"
+    )

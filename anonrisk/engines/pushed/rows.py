@@ -1,0 +1,183 @@
+"""Rows as a back end will make them: relational steps over a table, which nobody has run yet.
+
+Texts are Spark's dialect of SQL over columns of ours. Spark takes them as they are, through its
+DataFrame API; for a database each step becomes a named query in its own dialect. Rows that are used
+twice are made once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from anonrisk.core.columns import Name
+
+    Row = Mapping[str, Any]
+
+
+class PushedTable(Protocol):
+    """A table that is counted where it is."""
+
+    @property
+    def typed_by_cell(self) -> bool:
+        """Whether each cell has a type of its own, which is known once all were looked at."""
+
+    def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
+        """Refuse columns by the first and the last type, in the alphabet, of their cells."""
+
+    def group_labels(self, by: Name, labels: Sequence[Any]) -> list[Any]:
+        """Return the values of a column as Python knows them."""
+
+    def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
+        """Run the steps, and bring the rows here: all, which are few, or the first so many."""
+
+    def n_rows(self) -> int:
+        """Count all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows with columns of ours."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Rows, ...]:
+        """The rows that these are made of."""
+        return ()
+
+    def select(self, *kept: str, **made: str) -> Rows:
+        """Keep some columns (``"*"`` is all) and make others, each by its text."""
+        names = self.columns if kept == ("*",) else kept
+        texts = {name: name for name in names} | made
+        return Selected(tuple(texts), self, texts)
+
+    def where(self, condition: str) -> Rows:
+        """Keep the rows for which a condition holds."""
+        return Filtered(self.columns, self, condition)
+
+    def group(self, *keys: str, **sums: str) -> Rows:
+        """Make one row of those that are equal in some columns; a missing value equals another."""
+        return Grouped((*keys, *sums), self, keys, sums)
+
+    def union(self, other: Rows) -> Rows:
+        """Put rows with the same columns below these."""
+        return United(self.columns, self, other)
+
+    def group_sets(self, sets: Sequence[Sequence[str]], *keys: str, name: str, **sums: str) -> Rows:
+        """Group by each of several sets of columns beside some keys; `name` has a set's number.
+
+        Columns that are not in a set are NULL in its rows.
+        """
+        columns = tuple(dict.fromkeys(column for one in sets for column in one))
+        every = (name, *keys, *columns, *sums)
+        return GroupedSets(every, self, tuple(map(tuple, sets)), keys, name, sums)
+
+    def gather(self, *keys: str, entry: Sequence[str], name: str, **sums: str) -> Rows:
+        """Group, with all entries of a group as one value, equal where the entries are."""
+        return Gathered((*keys, name, *sums), self, keys, tuple(entry), name, sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Rows):
+    """Columns of a table under names of ours, such that missing is NULL and equal is equal."""
+
+    table: Any
+    names: Mapping[str, Name]
+    roles: Mapping[Name, str]
+
+    @classmethod
+    def of(cls, table: Any, names: Mapping[str, Name], roles: Mapping[Name, str]) -> Cells:
+        """Name columns of a table; their roles are for messages."""
+        return cls(tuple(names), table, names, roles)
+
+
+@dataclass(frozen=True, eq=False)
+class Named(Rows):
+    """Rows that somebody else makes, under names of ours, and calls by a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Step(Rows):
+    """Rows made of others."""
+
+    rows: Rows
+
+    @property
+    def inputs(self) -> tuple[Rows, ...]:
+        """The rows that these are made of."""
+        return (self.rows,)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(_Step):
+    """Some columns, each with its text."""
+
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered(_Step):
+    """The rows for which a condition holds."""
+
+    condition: str
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(_Step):
+    """One row for each combination of keys, with sums."""
+
+    keys: tuple[str, ...]
+    sums: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered(_Step):
+    """One row for each combination of keys, with its entries as one value and sums."""
+
+    keys: tuple[str, ...]
+    entry: tuple[str, ...]
+    name: str
+    sums: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedSets(_Step):
+    """Rows grouped by each of several sets of columns."""
+
+    sets: tuple[tuple[str, ...], ...]
+    keys: tuple[str, ...]
+    name: str
+    sums: Mapping[str, str]
+
+    @property
+    def of_sets(self) -> tuple[str, ...]:
+        """Every column of a set once."""
+        return tuple(dict.fromkeys(column for one in self.sets for column in one))
+
+
+@dataclass(frozen=True, eq=False)
+class United(_Step):
+    """Rows and other rows."""
+
+    other: Rows
+
+    @property
+    def inputs(self) -> tuple[Rows, ...]:
+        """The rows that these are made of."""
+        return (self.rows, self.other)
+
+
+def any_missing(names: Iterable[str]) -> str:
+    """Write the condition that one of some columns is missing."""
+    return " or ".join(f"{name} is null" for name in names) or "false"
+
+
+def sum_where(condition: str, number: str) -> str:
+    """Write the sum of a number over the rows for which a condition holds."""
+    return f"sum(if({condition}, {number}, 0))"

@@ -1,0 +1,116 @@
+"""The relational steps of `engines.pushed` on Spark, through the DataFrame API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anonrisk.engines.pushed import rows as steps
+from anonrisk.engines.spark.guard import guarded
+from anonrisk.engines.spark.project import Projection, modules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from anonrisk.core.columns import Name
+    from anonrisk.engines.pushed.rows import Row, Rows
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A Spark table as `engines.pushed` asks it."""
+
+    frame: DataFrame
+    typed_by_cell = False
+
+    def fetch_rows(self, rows: Rows, doing: str, most: int | None = None) -> list[Row]:
+        """Run the steps in one action, and bring the rows to the driver."""
+        with guarded(doing):
+            made = _Made().of(rows)
+            found = (made if most is None else made.limit(most)).collect()
+        return [row.asDict() for row in found]
+
+    def n_rows(self) -> int:
+        """Count all rows."""
+        with guarded("count the rows"):
+            return self.frame.count()
+
+    def check_types(self, roles: Mapping[Name, str], ends: Mapping[Name, tuple[Any, Any]]) -> None:
+        """Do nothing: a column of Spark has one type."""
+
+    def group_labels(self, _: Name, labels: Sequence[Any]) -> list[Any]:
+        """Return the values of a column as Python knows them."""
+        return list(map(label_of, labels))
+
+
+def label_of(cell: Any) -> Any:
+    """Return a cell as Python compares and hashes it."""
+    return bytes(cell) if isinstance(cell, bytearray) else cell
+
+
+@dataclass
+class _Made:
+    """Tables of Spark, one for each step: what is used twice is one plan, and shuffled once."""
+
+    known: dict[int, DataFrame] = field(default_factory=dict)
+
+    def of(self, rows: Rows) -> DataFrame:
+        if id(rows) not in self.known:
+            self.known[id(rows)] = self._step(rows)
+        return self.known[id(rows)]
+
+    def _step(self, rows: Rows) -> DataFrame:  # noqa: PLR0911
+        if isinstance(rows, steps.Cells):
+            projection = Projection.of(rows.table.frame)
+            texts = (f"{projection.text(name)} as {q}" for q, name in rows.names.items())
+            return projection.table.selectExpr(*texts)
+        table, *others = map(self.of, rows.inputs)
+        match rows:
+            case steps.Selected():
+                return table.selectExpr(*_named(rows.texts))
+            case steps.Filtered():
+                return table.where(rows.condition)
+            case steps.Grouped():
+                return _grouped(table, rows.keys, _named(rows.sums))
+            case steps.Gathered():
+                cells = ", ".join(_in_struct(table, name) for name in rows.entry)
+                entries = f"sort_array(collect_list(struct({cells}))) as {rows.name}"
+                return _grouped(table, rows.keys, [entries, *_named(rows.sums)])
+            case steps.GroupedSets():
+                return _sets(table, rows)
+            case steps.United():
+                return table.union(others[0])
+        raise TypeError(type(rows))
+
+
+def _named(texts: Any) -> list[str]:
+    return [text if text == name else f"{text} as {name}" for name, text in texts.items()]
+
+
+def _grouped(table: DataFrame, keys: Sequence[str], sums: list[str]) -> DataFrame:
+    functions, _ = modules(table)
+    return table.groupBy(*keys).agg(*map(functions.expr, sums))
+
+
+def _sets(table: DataFrame, rows: steps.GroupedSets) -> DataFrame:
+    """Make a row of each for every set, with the columns of that one: one scan serves all."""
+    last = len(rows.sets) - 1
+    repeated = table.selectExpr("*", f"explode(sequence(0, {last})) as {rows.name}")
+    inside = {}
+    for column in rows.of_sets:
+        numbers = (str(w) for w, one in enumerate(rows.sets) if column in one)
+        inside[column] = f"if({rows.name} in ({', '.join(numbers)}), {column}, null)"
+    keys = (rows.name, *rows.keys, *rows.of_sets)
+    others = [name for name in table.columns if name not in inside]
+    each = repeated.selectExpr(rows.name, *others, *_named(inside))
+    return _grouped(each, keys, _named(rows.sums))
+
+
+def _in_struct(table: DataFrame, name: str) -> str:
+    """Write a column for a struct, inside of which Spark tells 0.0 from -0.0."""
+    kind = table.schema[name].dataType.typeName()
+    if kind not in {"float", "double"}:
+        return name
+    return f"if({name} = 0, cast(0 as {kind}), {name}) as {name}"

@@ -1,0 +1,154 @@
+"""The relational steps of `engines.pushed` in a database: each a named query, all one statement."""
+# No text of a caller enters: columns have names of ours.
+# ruff: noqa: S608
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from anonrisk.engines.pushed import rows as steps
+from anonrisk.engines.sql.text import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anonrisk.engines.pushed.rows import Rows
+
+# Beside the user's tables, so that none of those is likely to have this name.
+_NAME = "anonrisk_step"
+
+
+def statement(rows: Rows, dialect: str, *, counted: bool) -> Any:
+    """Write rows as one statement; `counted` adds how many there are, as a last column."""
+    tables = []
+    for name, step, text, often in _named_steps(rows, dialect):
+        if isinstance(step, steps.Cells):
+            made = _cells(step)
+        else:
+            made = sa.text(text.replace(":", r"\:")).columns(*map(sa.column, step.columns))
+        named = made.cte(name)
+        # The others keep what is named twice; older versions of DuckDB where they are told to.
+        tables.append(named.prefix_with("MATERIALIZED") if often and dialect == "duckdb" else named)
+        last = name
+    columns: list[Any] = [sa.literal_column(name).label(name) for name in rows.columns]
+    if counted:
+        columns.append(sa.func.count().over().label("anonrisk_rows"))
+    return sa.select(*columns).select_from(sa.text(last)).add_cte(*tables)
+
+
+def text(rows: Rows, dialect: str) -> str:
+    """Write rows that are made of named ones alone, for whoever sends them later."""
+    every = list(_named_steps(rows, dialect))
+    before = ", ".join(f"{name} AS ({made})" for name, _, made, _ in every[:-1])
+    return f"WITH {before} {every[-1][2]}" if before else every[-1][2]
+
+
+def _named_steps(rows: Rows, dialect: str) -> Iterator[tuple[str, Rows, str, bool]]:
+    """Yield each step with its name, its text, and whether it is used more than once."""
+    ordered: list[Rows] = []
+    uses: Counter[int] = Counter()
+    _visit(rows, ordered, uses)
+    names: dict[int, str] = {}
+    for step in ordered:
+        if isinstance(step, steps.Named):
+            names[id(step)] = step.name
+            continue
+        names[id(step)] = name = f"{_NAME}{len(names)}"
+        inputs = [names[id(one)] for one in step.inputs]
+        yield name, step, _written(step, inputs, dialect) if inputs else "", uses[id(step)] > 1
+
+
+def _visit(rows: Rows, ordered: list[Rows], uses: Counter[int]) -> None:
+    uses[id(rows)] += 1
+    if uses[id(rows)] == 1:
+        for step in rows.inputs:
+            _visit(step, ordered, uses)
+        ordered.append(rows)
+
+
+def _cells(step: steps.Cells) -> Any:
+    """Select columns of the user's table: SQLAlchemy writes this, so that no name is misread."""
+    table = step.table
+    # SQLite tells types by cells, which are counted first.
+    kinds = {} if table.typed_by_cell else table.kinds(step.roles)
+    cells = (table.cell(name, kinds.get(name, "")).label(q) for q, name in step.names.items())
+    return sa.select(*cells).select_from(table.source)
+
+
+def _written(step: Rows, inputs: list[str], dialect: str) -> str:
+    """Write a step in the dialect of a database."""
+    if isinstance(step, steps.Gathered):
+        return _gathered(step, inputs[0], dialect)
+    return written(_text(step, inputs, dialect), dialect)
+
+
+def _text(step: Rows, inputs: list[str], dialect: str) -> str:
+    """Write a step in Spark's dialect."""
+    table = inputs[0]
+    match step:
+        case steps.Selected():
+            return f"select {_named(step.texts)} from {table}"
+        case steps.Filtered():
+            return f"select * from {table} where {step.condition}"
+        case steps.Grouped():
+            return _grouped(step.keys, _named(step.sums), table)
+        case steps.GroupedSets():
+            return _sets(step, table, dialect)
+        case steps.United():
+            return f"select * from {table} union all select * from {inputs[1]}"
+    raise TypeError(type(step))
+
+
+def _named(texts: Any) -> str:
+    return ", ".join(text if text == name else f"{text} as {name}" for name, text in texts.items())
+
+
+def _grouped(keys: Any, sums: str, table: str) -> str:
+    named = ", ".join(keys)
+    return f"select {', '.join(filter(None, (named, sums)))} from {table}" + (
+        f" group by {named}" if named else ""
+    )
+
+
+def _sets(step: steps.GroupedSets, table: str, dialect: str) -> str:
+    """Write one grouping for all sets, or one for each where the database has no such thing."""
+    every, sums = step.of_sets, _named(step.sums)
+    if dialect == "sqlite":
+        each = []
+        for w, one in enumerate(step.sets):
+            cells = (name if name in one else f"null as {name}" for name in every)
+            columns = ", ".join([f"{w} as {step.name}", *step.keys, *cells, sums])
+            keys = ", ".join((*step.keys, *one))
+            each.append(f"select {columns} from {table} group by {keys}")
+        return " union all ".join(each)
+    # The bits of what is not in a set.
+    masks = [sum(2**i for i, name in enumerate(reversed(every)) if name not in one)
+             for one in step.sets]  # fmt: skip
+    numbers = " ".join(f"when {mask} then {w}" for w, mask in enumerate(masks))
+    which = f"case grouping({', '.join(every)}) {numbers} end as {step.name}"
+    sets = ", ".join(f"({', '.join((*step.keys, *one))})" for one in step.sets)
+    columns = ", ".join([which, *step.keys, *every, sums])
+    return f"select {columns} from {table} group by grouping sets ({sets})"
+
+
+def _gathered(step: steps.Gathered, table: str, dialect: str) -> str:
+    """Number what is different, and put the numbers of each group together as one text."""
+    *cells, rows = step.entry
+    keys, sums = ", ".join(step.keys), ""
+    if step.sums:
+        sums = written(f"select {_named(step.sums)} from t", dialect)
+        sums = ", " + sums.removeprefix("SELECT ").removesuffix(" FROM t")
+    numbered = f"SELECT *, DENSE_RANK() OVER (ORDER BY {', '.join(cells)}) AS c_ FROM {table}"
+    entry = f"CAST(c_ AS TEXT) || ':' || CAST({rows} AS TEXT)"
+    if dialect == "sqlite":
+        # A window, because SQLite before 3.44 sorts in no other way what it puts together.
+        whole = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+        over = f"OVER (PARTITION BY {keys} ORDER BY c_ {whole})"
+        numbered = f"SELECT *, GROUP_CONCAT({entry}, ',') {over} AS e_ FROM ({numbered})"
+        entries = "MIN(e_)"
+    else:
+        entries = f"STRING_AGG({entry}, ',' ORDER BY c_)"
+    return f"SELECT {keys}, {entries} AS {step.name}{sums} FROM ({numbered}) AS x GROUP BY {keys}"
